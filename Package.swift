@@ -1,0 +1,104 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// The settings of every target: language mode 6 and the upcoming features the house is written in.
+let house: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
+
+let package = Package(
+    name: "LocalData",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(
+            name: "LocalData",
+            targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "Sealing"]),
+        .library(name: "BackendConformance", targets: ["BackendConformance"]),
+        .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
+        .executable(name: "localdata", targets: ["LocalDataCLI"]),
+    ],
+    traits: [
+        .default(enabledTraits: ["SQLite", "Keyring"]),
+        .trait(name: "SQLite", description: "The domain .encryptedSQLite."),
+        .trait(name: "Keyring", description: "The domain .keychain, over the Secret Service. Needs libsecret on Linux."),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    ],
+    targets: [
+        // MARK: The contract, and what a backend needs from the machine
+        .target(name: "BackendContract", path: "Sources/Backends/Contract", swiftSettings: house),
+        .target(name: "BackendRuntime", dependencies: ["BackendContract"], path: "Sources/Backends/Runtime", swiftSettings: house),
+        .target(name: "BackendConformance", dependencies: ["BackendContract"], path: "Sources/Backends/Conformance", swiftSettings: house),
+
+        // MARK: The backends, one room each
+        .target(
+            name: "MemoryBackend", dependencies: ["BackendContract", "BackendRuntime"], path: "Sources/Backends/Memory", swiftSettings: house),
+        .target(
+            name: "DefaultsBackend", dependencies: ["BackendContract", "BackendRuntime", crypto], path: "Sources/Backends/Defaults",
+            swiftSettings: house),
+        .target(
+            name: "KeyringBackend",
+            dependencies: [
+                "BackendContract", "BackendRuntime",
+                .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
+            ],
+            path: "Sources/Backends/Keyring", swiftSettings: house),
+        .systemLibrary(
+            name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "libsecret-1",
+            providers: [.apt(["libsecret-1-dev"]), .yum(["libsecret-devel"])]),
+        .target(
+            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto], path: "Sources/Backends/Sealing", swiftSettings: house),
+
+        // MARK: The front door
+        .target(
+            name: "LocalData",
+            dependencies: [
+                "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "Sealing", crypto, logging,
+            ],
+            swiftSettings: house),
+        .target(
+            name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"], swiftSettings: house),
+        .executableTarget(name: "LocalDataCLI", dependencies: ["LocalData", arguments], swiftSettings: house),
+
+        // MARK: Small whole programs
+        .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore", swiftSettings: house),
+        .executableTarget(name: "weather-old", path: "Examples/WeatherOld", swiftSettings: house),
+        .executableTarget(name: "weather-new", dependencies: ["LocalData", arguments], path: "Examples/WeatherNew", swiftSettings: house),
+
+        // MARK: Tests
+        .target(
+            name: "TestSupport",
+            dependencies: [
+                "BackendContract", "BackendRuntime", .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
+            ],
+            path: "Tests/Support", swiftSettings: house),
+        .testTarget(
+            name: "ContractTests", dependencies: ["BackendContract", "BackendRuntime", "TestSupport"], swiftSettings: house),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: [
+                "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "FolderStore",
+                "TestSupport",
+            ], swiftSettings: house),
+        .testTarget(
+            name: "DefaultsBackendTests", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend", "TestSupport"],
+            swiftSettings: house),
+        .testTarget(
+            name: "KeyringBackendTests", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
+            swiftSettings: house),
+        .executableTarget(
+            name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend"], path: "Tests/KeyringProbe",
+            swiftSettings: house),
+    ],
+    swiftLanguageModes: [.v6]
+)

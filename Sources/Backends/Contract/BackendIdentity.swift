@@ -1,0 +1,31 @@
+/// Which physical store a backend stands for. Two backends with the same identity are two views of the same slots.
+public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
+    /// The kind of store: "property-list", "secret-service", "memory".
+    public let kind: String
+    /// The store within its kind: a resolved path, a collection and service, an instance.
+    public let store: String
+
+    /// Creates an identity.
+    public init(kind: String, store: String) {
+        self.kind = kind
+        self.store = store
+    }
+
+    public var description: String { "\(kind):\(store)" }
+}
+
+/// One slot of one physical store: what decides whether two keys mean the same place.
+public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
+    /// The store.
+    public let store: BackendIdentity
+    /// The slot in it.
+    public let address: StorageAddress
+
+    /// Creates a slot.
+    public init(store: BackendIdentity, address: StorageAddress) {
+        self.store = store
+        self.address = address
+    }
+
+    public var description: String { "\(store)#\(address)" }
+}

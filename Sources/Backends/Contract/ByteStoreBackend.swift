@@ -1,0 +1,162 @@
+import Synchronization
+
+/// A full backend over a ``ByteStore``: it adds metadata, tombstones, revisions, preconditions and namespaces.
+///
+/// Each slot is one record in record format 1 (``RecordCodec``) under the name `n.<namespace>.<name>`, both parts in lower-case
+/// hexadecimal, so that every valid name fits any store and canonically equivalent names stay apart. Calls run one after the other;
+/// preconditions hold within this instance only, since a byte store has no compare-and-swap.
+public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
+    private let store: Store
+    private let nextRevision: @Sendable () -> StorageRevision
+    private let turnstile = AsyncTurnstile()
+
+    public nonisolated let identity: BackendIdentity
+    public nonisolated let capabilities: BackendCapabilities
+
+    /// Wraps a byte store.
+    /// - Parameters:
+    ///   - store: The store.
+    ///   - nextRevision: Makes a revision that was never used before; random by default.
+    public init(_ store: Store, nextRevision: (@Sendable () -> StorageRevision)? = nil) {
+        self.store = store
+        self.nextRevision =
+            nextRevision
+            ?? {
+                var generator = SystemRandomNumberGenerator()
+                return StorageRevision.random(using: &generator)
+            }
+        identity = store.identity
+        var capabilities = store.capabilities
+        capabilities.atomicBatch = false
+        capabilities.crossProcess = false
+        capabilities.storesNativeValues = true
+        self.capabilities = capabilities
+    }
+
+    public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        await turnstile.enter()
+        defer { turnstile.leave() }
+        var probes: [StorageProbe] = []
+        for address in addresses { probes.append(await probe(address)) }
+        return probes
+    }
+
+    public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        await turnstile.enter()
+        defer { turnstile.leave() }
+        var results: [MutationResult] = []
+        for mutation in mutations { results.append(await apply(one: mutation)) }
+        return results
+    }
+
+    public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await store.list().compactMap(Self.address(storedAs:)).filter { $0.namespace == namespace }
+    }
+
+    public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
+
+    private func probe(_ address: StorageAddress) async -> StorageProbe {
+        do throws(BackendError) {
+            try address.validate()
+            guard let bytes = try await store.read(Self.storedName(of: address)) else { return .absent }
+            switch RecordCodec.decode(bytes) {
+            case .record(let record): return .value(record)
+            case .tombstone(let tombstone): return .tombstone(tombstone)
+            case .foreign: return corrupt(bytes, "the bytes are not a record")
+            case .damaged(let how): return corrupt(bytes, "the record is damaged: it \(how)")
+            case .unknownFormat(let version):
+                return .unavailable(
+                    BackendError(.unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
+            }
+        } catch {
+            return error.code == .locked ? .locked : .unavailable(error)
+        }
+    }
+
+    private func corrupt(_ bytes: [UInt8], _ reason: String) -> StorageProbe {
+        // The bytes name their own state: they carry no revision, and whoever replaces them must have seen exactly these.
+        .corrupt(StorageCorruption(bytes: bytes, revision: StorageRevision([0xFF] + bytes), reason: reason))
+    }
+
+    private func apply(one mutation: StorageMutation) async -> MutationResult {
+        let current = await probe(mutation.address)
+        if let refusal = current.refusal(of: mutation) { return refusal }
+        do throws(BackendError) {
+            let name = Self.storedName(of: mutation.address)
+            let revision = nextRevision()
+            switch mutation.operation {
+            case .put(let payload, let metadata):
+                if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
+                    return .failed(BackendError(.tooLarge, "The value has \(payload.byteCount) bytes; this store takes at most \(limit)."))
+                }
+                try await store.write(RecordCodec.encode(StorageRecord(payload: payload, metadata: metadata, revision: revision)), name)
+            case .tombstone(let metadata):
+                try await store.write(RecordCodec.encode(StorageTombstone(metadata: metadata, revision: revision)), name)
+            case .delete:
+                if current != .absent { try await store.delete(name) }
+                return .applied(nil, capabilities.durability)
+            }
+            return .applied(revision, capabilities.durability)
+        } catch {
+            return error.code == .locked ? .locked : .failed(error)
+        }
+    }
+
+    static func storedName(of address: StorageAddress) -> String {
+        "n.\(hexadecimal(address.namespace.name)).\(hexadecimal(address.name))"
+    }
+
+    static func address(storedAs name: String) -> StorageAddress? {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "n", let namespace = text(parts[1]), let name = text(parts[2]) else { return nil }
+        return StorageAddress(name, in: StorageNamespace(namespace))
+    }
+
+    private static func hexadecimal(_ text: String) -> String {
+        String(text.utf8.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
+    }
+
+    private static func text(_ hexadecimal: Substring) -> String? {
+        let nibbles = hexadecimal.compactMap(\.hexDigitValue)
+        guard nibbles.count == hexadecimal.count, nibbles.count.isMultiple(of: 2) else { return nil }
+        let bytes = stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
+        return String(validating: bytes, as: UTF8.self)
+    }
+
+    private static var digits: [Character] { Array("0123456789abcdef") }
+}
+
+/// Lets one caller at a time through, in the order of arrival, across suspension points.
+final class AsyncTurnstile: Sendable {
+    private struct State {
+        var isTaken = false
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    func enter() async {
+        await withCheckedContinuation { continuation in
+            let free = state.withLock { state in
+                if state.isTaken {
+                    state.waiting.append(continuation)
+                    return false
+                }
+                state.isTaken = true
+                return true
+            }
+            if free { continuation.resume() }
+        }
+    }
+
+    func leave() {
+        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+            guard !state.waiting.isEmpty else {
+                state.isTaken = false
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+        next?.resume()
+    }
+}

@@ -1,0 +1,98 @@
+/// A value in the terms of a store that people and other programs read too: the scalars and containers of a property list.
+public indirect enum NativeValue: Hashable, Sendable {
+    /// Text.
+    case string(String)
+    /// A whole number.
+    case integer(Int64)
+    /// A whole number above the largest `Int64`.
+    case unsigned(UInt64)
+    /// A floating-point number.
+    case real(Double)
+    /// A truth value.
+    case boolean(Bool)
+    /// A point in time, in seconds since 2001-01-01T00:00:00Z, as Foundation counts them.
+    case date(Double)
+    /// Bytes.
+    case data([UInt8])
+    /// An ordered list.
+    case array([NativeValue])
+    /// Values by name.
+    case dictionary([String: NativeValue])
+}
+
+extension NativeValue {
+    /// An injective encoding: two values have the same canonical bytes exactly when they are equal, names compared by their bytes.
+    ///
+    /// Every value is a tag byte followed by its fixed-width or length-prefixed content, integers in big-endian order,
+    /// dictionary entries in the order of their names' UTF-8 bytes.
+    public var canonicalBytes: [UInt8] {
+        var writer = ByteWriter()
+        encode(into: &writer)
+        return writer.bytes
+    }
+
+    func encode(into writer: inout ByteWriter) {
+        switch self {
+        case .string(let text):
+            writer.byte(1)
+            writer.counted(Array(text.utf8))
+        case .integer(let number):
+            writer.byte(2)
+            writer.fixed(UInt64(bitPattern: number))
+        case .unsigned(let number):
+            writer.byte(3)
+            writer.fixed(number)
+        case .real(let number):
+            writer.byte(4)
+            writer.fixed(number.bitPattern)
+        case .boolean(let flag):
+            writer.byte(5)
+            writer.byte(flag ? 1 : 0)
+        case .date(let seconds):
+            writer.byte(6)
+            writer.fixed(seconds.bitPattern)
+        case .data(let bytes):
+            writer.byte(7)
+            writer.counted(bytes)
+        case .array(let elements):
+            writer.byte(8)
+            writer.fixed(UInt32(elements.count))
+            for element in elements { element.encode(into: &writer) }
+        case .dictionary(let entries):
+            writer.byte(9)
+            writer.fixed(UInt32(entries.count))
+            for (name, value) in entries.sorted(by: { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }) {
+                writer.counted(Array(name.utf8))
+                value.encode(into: &writer)
+            }
+        }
+    }
+
+    /// The deepest nesting that decoding follows; anything deeper is refused as damaged.
+    static let maximumDepth = 64
+
+    static func decode(from reader: inout ByteReader, depth: Int = 0) throws(RecordDamage) -> NativeValue {
+        guard depth < maximumDepth else { throw RecordDamage("nested too deeply") }
+        switch try reader.byte() {
+        case 1: return .string(try reader.text())
+        case 2: return .integer(Int64(bitPattern: try reader.fixed(UInt64.self)))
+        case 3: return .unsigned(try reader.fixed(UInt64.self))
+        case 4: return .real(Double(bitPattern: try reader.fixed(UInt64.self)))
+        case 5: return .boolean(try reader.byte() != 0)
+        case 6: return .date(Double(bitPattern: try reader.fixed(UInt64.self)))
+        case 7: return .data(try reader.counted())
+        case 8:
+            var elements: [NativeValue] = []
+            for _ in 0..<(try reader.fixed(UInt32.self)) { elements.append(try decode(from: &reader, depth: depth + 1)) }
+            return .array(elements)
+        case 9:
+            var entries: [String: NativeValue] = [:]
+            for _ in 0..<(try reader.fixed(UInt32.self)) {
+                let name = try reader.text()
+                entries[name] = try decode(from: &reader, depth: depth + 1)
+            }
+            return .dictionary(entries)
+        default: throw RecordDamage("unknown kind of value")
+        }
+    }
+}

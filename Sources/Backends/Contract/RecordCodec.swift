@@ -1,0 +1,173 @@
+/// One slot's state as one self-contained, checked run of bytes, for stores that keep nothing but bytes.
+///
+/// The format, called record format 1, integers in big-endian order:
+///
+/// ```
+/// "LDR" 01                              magic and format
+/// kind                                  1 byte: 1 bytes, 2 native value, 3 tombstone
+/// revision                              4-byte length, bytes
+/// metadata                              count of fields (1 byte), then tag (1 byte), 4-byte length, bytes for each, tags ascending
+/// payload                               4-byte length, bytes (empty for a tombstone)
+/// checksum                              CRC-32 (ISO-HDLC, as in zlib) over everything before it
+/// ```
+///
+/// The checksum finds damage, not forgery: whoever can write the store can write a valid record.
+public enum RecordCodec {
+    /// What a run of bytes turned out to be.
+    public enum Decoded: Hashable, Sendable {
+        /// A value or a tombstone.
+        case record(StorageRecord)
+        /// A tombstone.
+        case tombstone(StorageTombstone)
+        /// Not in this format at all: somebody else's bytes.
+        case foreign
+        /// In this format, and damaged; the text says how.
+        case damaged(String)
+        /// A later version of this format, which must not be touched.
+        case unknownFormat(UInt8)
+    }
+
+    static let magic: [UInt8] = Array("LDR".utf8)
+    static let format: UInt8 = 1
+
+    /// The bytes of a record.
+    public static func encode(_ record: StorageRecord) -> [UInt8] {
+        switch record.payload {
+        case .bytes(let bytes): frame(kind: 1, record.revision, record.metadata, payload: bytes)
+        case .native(let value): frame(kind: 2, record.revision, record.metadata, payload: value.canonicalBytes)
+        }
+    }
+
+    /// The bytes of a tombstone.
+    public static func encode(_ tombstone: StorageTombstone) -> [UInt8] {
+        frame(kind: 3, tombstone.revision, tombstone.metadata, payload: [])
+    }
+
+    /// Reads bytes that may be a record.
+    public static func decode(_ bytes: [UInt8]) -> Decoded {
+        guard bytes.starts(with: magic), bytes.count > magic.count else { return .foreign }
+        let version = bytes[magic.count]
+        guard version == format else { return .unknownFormat(version) }
+        guard bytes.count >= magic.count + 1 + 4 else { return .damaged("ends too early") }
+        let body = bytes[..<(bytes.count - 4)]
+        var tail = ByteReader(bytes[(bytes.count - 4)...])
+        do throws(RecordDamage) {
+            guard try tail.fixed(UInt32.self) == CRC32.checksum(body) else { return .damaged("the checksum does not match") }
+            return try decodeBody(body.dropFirst(magic.count + 1))
+        } catch {
+            return .damaged(error.reason)
+        }
+    }
+
+    private static func decodeBody(_ body: ArraySlice<UInt8>) throws(RecordDamage) -> Decoded {
+        var reader = ByteReader(body)
+        let kind = try reader.byte()
+        let revision = StorageRevision(try reader.counted())
+        let metadata = try decodeMetadata(from: &reader)
+        let payload = try reader.counted()
+        guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
+        switch kind {
+        case 1: return .record(StorageRecord(payload: .bytes(payload), metadata: metadata, revision: revision))
+        case 2:
+            var inner = ByteReader(payload[...])
+            let value = try NativeValue.decode(from: &inner)
+            guard inner.isAtEnd else { throw RecordDamage("has bytes after its value") }
+            return .record(StorageRecord(payload: .native(value), metadata: metadata, revision: revision))
+        case 3: return .tombstone(StorageTombstone(metadata: metadata, revision: revision))
+        default: throw RecordDamage("unknown kind of record")
+        }
+    }
+
+    private static func frame(kind: UInt8, _ revision: StorageRevision, _ metadata: StorageMetadata, payload: [UInt8]) -> [UInt8] {
+        var writer = ByteWriter()
+        writer.bytes = magic + [format, kind]
+        writer.counted(revision.bytes)
+        encodeMetadata(metadata, into: &writer)
+        writer.counted(payload)
+        writer.fixed(CRC32.checksum(writer.bytes[...]))
+        return writer.bytes
+    }
+}
+
+extension RecordCodec {
+    /// The bytes of metadata alone: the metadata part of record format 1.
+    public static func encodeMetadata(_ metadata: StorageMetadata) -> [UInt8] {
+        var writer = ByteWriter()
+        encodeMetadata(metadata, into: &writer)
+        return writer.bytes
+    }
+
+    private static func encodeMetadata(_ metadata: StorageMetadata, into writer: inout ByteWriter) {
+        var fields: [(tag: UInt8, content: [UInt8])] = []
+        func add(_ tag: UInt8, _ text: String?) { if let text { fields.append((tag, Array(text.utf8))) } }
+        func add(_ tag: UInt8, _ seconds: Double?) {
+            guard let seconds else { return }
+            var inner = ByteWriter()
+            inner.fixed(seconds.bitPattern)
+            fields.append((tag, inner.bytes))
+        }
+        add(1, metadata.serializer)
+        add(2, metadata.typeTag)
+        if let version = metadata.schemaVersion {
+            var inner = ByteWriter()
+            inner.fixed(Int64(version))
+            fields.append((3, inner.bytes))
+        }
+        if let origin = metadata.origin { fields.append((4, origin)) }
+        add(5, metadata.sealing)
+        add(6, metadata.createdAt)
+        add(7, metadata.modifiedAt)
+        add(8, metadata.expiresAt)
+        if !metadata.attributes.isEmpty {
+            fields.append((9, NativeValue.dictionary(metadata.attributes.mapValues(NativeValue.string)).canonicalBytes))
+        }
+        writer.byte(UInt8(fields.count))
+        for field in fields {
+            writer.byte(field.tag)
+            writer.counted(field.content)
+        }
+    }
+
+    private static func decodeMetadata(from reader: inout ByteReader) throws(RecordDamage) -> StorageMetadata {
+        var metadata = StorageMetadata()
+        var lastTag: UInt8 = 0
+        for _ in 0..<(try reader.byte()) {
+            let tag = try reader.byte()
+            guard tag > lastTag else { throw RecordDamage("has metadata out of order") }
+            lastTag = tag
+            let content = try reader.counted()
+            var inner = ByteReader(content[...])
+            switch tag {
+            case 1: metadata.serializer = try text(content)
+            case 2: metadata.typeTag = try text(content)
+            case 3: metadata.schemaVersion = Int(try inner.fixed(Int64.self))
+            case 4: metadata.origin = content
+            case 5: metadata.sealing = try text(content)
+            case 6: metadata.createdAt = Double(bitPattern: try inner.fixed(UInt64.self))
+            case 7: metadata.modifiedAt = Double(bitPattern: try inner.fixed(UInt64.self))
+            case 8: metadata.expiresAt = Double(bitPattern: try inner.fixed(UInt64.self))
+            case 9:
+                guard case .dictionary(let entries) = try NativeValue.decode(from: &inner) else { throw RecordDamage("has unreadable attributes") }
+                for case (let name, .string(let text)) in entries { metadata.attributes[name] = text }
+            default: throw RecordDamage("has metadata of an unknown kind")
+            }
+        }
+        return metadata
+    }
+
+    private static func text(_ content: [UInt8]) throws(RecordDamage) -> String {
+        guard let text = String(validating: content, as: UTF8.self) else { throw RecordDamage("holds text that is not UTF-8") }
+        return text
+    }
+}
+
+/// The cyclic redundancy check of zlib and Ethernet: CRC-32/ISO-HDLC, reflected polynomial 0xEDB88320, check value 0xCBF43926.
+enum CRC32 {
+    private static let table: [UInt32] = (0..<256).map { index in
+        (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? (value >> 1) ^ 0xEDB8_8320 : value >> 1 }
+    }
+
+    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        ~bytes.reduce(~0 as UInt32) { ($0 >> 8) ^ table[Int(UInt8(truncatingIfNeeded: $0) ^ $1)] }
+    }
+}

@@ -1,0 +1,75 @@
+/// A named part of a store: the values of one kind, kept apart from those of every other kind.
+///
+/// Every store has the namespace ``values``. Names of two namespaces never meet.
+public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
+    /// The namespace's name; empty for ``values``.
+    public let name: String
+
+    /// Creates a namespace.
+    /// - Parameter name: A short name without control characters; the empty string is ``values``.
+    public init(_ name: String) { self.name = name }
+
+    /// The namespace that holds what storage keys name.
+    public static let values = StorageNamespace("")
+
+    public static func == (left: Self, right: Self) -> Bool { left.name.utf8.elementsEqual(right.name.utf8) }
+
+    public func hash(into hasher: inout Hasher) { StorageAddress.hashUTF8(of: name, into: &hasher) }
+
+    public var description: String { name.isEmpty ? "values" : name }
+}
+
+/// The name of one slot in a store.
+///
+/// Two addresses are equal when their names are the same bytes in UTF-8: unlike `String`, canonically equivalent
+/// spellings (NFC and NFD) are two addresses.
+public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The part of the store that the slot belongs to.
+    public let namespace: StorageNamespace
+    /// The slot's name.
+    public let name: String
+
+    /// The longest name that a store has to accept, in bytes of UTF-8.
+    public static let maximumNameLength = 1_024
+
+    /// Creates an address; whether a store can keep it is the store's to say (``validate()``).
+    public init(_ name: String, in namespace: StorageNamespace = .values) {
+        self.namespace = namespace
+        self.name = name
+    }
+
+    /// Refuses the names that no store accepts: empty ones, ones longer than ``maximumNameLength`` bytes, and ones
+    /// that hold a control character (NUL and newline among them).
+    /// - Throws: ``BackendError`` with the code ``BackendError/Code/invalidName``.
+    public func validate() throws(BackendError) {
+        try Self.validate(name, what: "A name")
+        if !namespace.name.isEmpty { try Self.validate(namespace.name, what: "A namespace") }
+    }
+
+    private static func validate(_ text: String, what: String) throws(BackendError) {
+        if text.isEmpty { throw BackendError(.invalidName, "\(what) must not be empty.") }
+        if text.utf8.count > maximumNameLength {
+            throw BackendError(.invalidName, "\(what) may have at most \(maximumNameLength) bytes of UTF-8; this one has \(text.utf8.count).")
+        }
+        if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value & 0xFFFE == 0xFFFE }) {
+            throw BackendError(.invalidName, "\(what) must not hold control characters.")
+        }
+    }
+
+    public static func == (left: Self, right: Self) -> Bool {
+        left.namespace == right.namespace && left.name.utf8.elementsEqual(right.name.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(namespace)
+        Self.hashUTF8(of: name, into: &hasher)
+    }
+
+    static func hashUTF8(of text: String, into hasher: inout Hasher) {
+        var text = text
+        text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+        hasher.combine(0 as UInt8)
+    }
+
+    public var description: String { namespace == .values ? name : "\(namespace)/\(name)" }
+}

@@ -1,0 +1,102 @@
+/// How recent a read has to be.
+public enum ReadFreshness: Hashable, Sendable {
+    /// Never older than the last acknowledged write, of any process the backend's claims cover; may come from memory that was validated against the store.
+    case validated
+    /// From the store itself: what a new process would see.
+    case fresh
+}
+
+/// A store of bytes under names: what every domain stands on.
+///
+/// A backend knows nothing of keys, types or migrations. It keeps records, tombstones and metadata; it tells *absent* from
+/// *locked*, *unavailable* and *corrupt*; and it changes a slot only if the slot's precondition holds. The laws in
+/// `BackendConformance` say all of this as tests.
+///
+/// Someone who only has `read`, `write`, `delete` and `list` implements ``ByteStore`` and wraps it in ``ByteStoreBackend``.
+public protocol StorageBackend: Sendable {
+    /// The physical store that this backend stands for. Never waits, never opens anything.
+    var identity: BackendIdentity { get }
+
+    /// What the backend promises. Never waits, never opens anything.
+    var capabilities: BackendCapabilities { get }
+
+    /// Looks at slots.
+    /// - Parameters:
+    ///   - addresses: The slots, in any order; repeats are allowed.
+    ///   - freshness: Whether the answer may come from validated memory.
+    /// - Returns: One probe for each address, in the same order. Conditions of the store (locked, unreachable, an unusable name) are probes, not errors.
+    /// - Throws: ``BackendError`` when the call itself could not be carried out: its deadline passed, or its caller was cancelled.
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe]
+
+    /// Changes slots. All together or not at all where ``BackendCapabilities/atomicBatch`` is claimed, else one after the other.
+    ///
+    /// When it returns, what is `applied` is as durable as the result says. An address may occur once in a call.
+    /// - Returns: One result for each mutation, in the same order.
+    /// - Throws: ``BackendError`` when the call itself could not be carried out; ``BackendError/outcome`` says whether anything may have happened.
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult]
+
+    /// The slots that hold a value, a tombstone or damaged bytes, in no particular order.
+    /// - Throws: ``BackendError`` when the slots cannot be listed: an incomplete list is never returned.
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress]
+
+    /// Makes durable whatever a read could have seen: after it, no power cut undoes a state that this process, or another, has been shown.
+    /// - Returns: How long that state is now certain to last.
+    /// - Throws: ``BackendError`` when it could not be made durable.
+    func synchronize() async throws(BackendError) -> StorageDurability
+
+    /// Whether the store can be used. Never opens a prompt.
+    func status() async -> BackendStatus
+
+    /// Finishes what was acknowledged and lets go of the store. Calls after it may open it again.
+    func close() async
+}
+
+extension StorageBackend {
+    /// Looks at one slot.
+    /// - Throws: As ``read(_:_:)``.
+    public func read(_ address: StorageAddress, _ freshness: ReadFreshness = .validated) async throws(BackendError) -> StorageProbe {
+        let probes = try await read([address], freshness)
+        guard let probe = probes.first else { throw BackendError(.failed, "The backend \(identity) returned no probe for one address.") }
+        return probe
+    }
+
+    /// Changes one slot.
+    /// - Throws: As ``apply(_:)``.
+    public func apply(_ mutation: StorageMutation) async throws(BackendError) -> MutationResult {
+        let results = try await apply([mutation])
+        guard let result = results.first else {
+            throw BackendError(.failed, "The backend \(identity) returned no result for one mutation.", outcome: .unknown)
+        }
+        return result
+    }
+
+    /// The slot of this store that an address names.
+    public func slot(_ address: StorageAddress) -> PhysicalSlot { PhysicalSlot(store: identity, address: address) }
+
+    /// A store that is always there and never locked.
+    public func status() async -> BackendStatus { .ready }
+
+    /// Nothing to let go of.
+    public func close() async {}
+}
+
+/// A store that a person can unlock.
+public protocol LockableBackend: StorageBackend {
+    /// Unlocks the store, opening a prompt if one is needed and possible: the only call that may.
+    /// - Throws: ``BackendError`` with `promptDismissed`, `locked`, `timedOut` or `unavailable`.
+    func unlock() async throws(BackendError)
+}
+
+/// A store that notices changes made by other programs.
+public protocol ObservableBackend: StorageBackend {
+    /// The slots that somebody else may have changed, as they are noticed; nil stands for "any slot". Several changes may become one.
+    func foreignChanges() -> AsyncStream<Set<StorageAddress>?>
+}
+
+/// A store that can be damaged as a whole, and that a person may decide to begin anew.
+public protocol RecoverableBackend: StorageBackend {
+    /// Moves a damaged store out of the way, where it is kept, so that an empty one can take its place.
+    /// - Returns: Where the damaged store is kept now.
+    /// - Throws: ``BackendError`` when the store is not damaged, or could not be moved durably.
+    func setAsideDamagedStore() async throws(BackendError) -> String
+}

@@ -1,0 +1,85 @@
+/// One change of one slot.
+public struct StorageMutation: Hashable, Sendable {
+    /// What is to become of the slot.
+    public enum Operation: Hashable, Sendable {
+        /// Hold this payload and metadata.
+        case put(StoragePayload, StorageMetadata)
+        /// Be empty. Deleting an empty slot changes nothing and succeeds.
+        case delete
+        /// Hold the mark of a removal.
+        case tombstone(StorageMetadata)
+    }
+
+    /// What must be true of the slot, at the moment of the change, for the change to happen.
+    public enum Precondition: Hashable, Sendable {
+        /// Nothing, except that bytes which are not a record are never overwritten unseen: those need their revision.
+        case none
+        /// The slot is empty: no value, no tombstone, no damaged bytes.
+        case absent
+        /// The slot is in the state that has this revision.
+        case revision(StorageRevision)
+    }
+
+    /// The slot.
+    public var address: StorageAddress
+    /// The change.
+    public var operation: Operation
+    /// Its condition.
+    public var precondition: Precondition
+
+    /// Creates a mutation.
+    public init(_ address: StorageAddress, _ operation: Operation, if precondition: Precondition = .none) {
+        self.address = address
+        self.operation = operation
+        self.precondition = precondition
+    }
+
+    /// A mutation that stores a payload.
+    public static func put(
+        _ payload: StoragePayload, _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress,
+        if precondition: Precondition = .none
+    ) -> StorageMutation {
+        StorageMutation(address, .put(payload, metadata), if: precondition)
+    }
+
+    /// A mutation that empties a slot.
+    public static func delete(_ address: StorageAddress, if precondition: Precondition = .none) -> StorageMutation {
+        StorageMutation(address, .delete, if: precondition)
+    }
+
+    /// A mutation that marks a slot as removed.
+    public static func tombstone(
+        _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress, if precondition: Precondition = .none
+    ) -> StorageMutation {
+        StorageMutation(address, .tombstone(metadata), if: precondition)
+    }
+}
+
+/// How long an applied change is certain to last.
+public enum StorageDurability: Hashable, Sendable {
+    /// As long as the process: the store is volatile and says so in its capabilities.
+    case process
+    /// It survives the process and the next orderly start of the machine; a power cut before that may undo it.
+    case untilPowerLoss
+    /// It survives a power cut.
+    case durable
+}
+
+/// What became of one mutation.
+public enum MutationResult: Hashable, Sendable {
+    /// It took effect. The revision is that of the slot's new state, nil when the slot is now empty.
+    case applied(StorageRevision?, StorageDurability)
+    /// Its precondition did not hold; nothing changed. The probe is what stood there instead.
+    case conflict(StorageProbe)
+    /// Another mutation of the same atomic batch failed, so this one was not made.
+    case notAttempted
+    /// The store is locked; nothing changed.
+    case locked
+    /// It failed; ``BackendError/outcome`` says whether it may have taken effect.
+    case failed(BackendError)
+
+    /// Whether the mutation took effect.
+    public var isApplied: Bool {
+        if case .applied = self { true } else { false }
+    }
+}

@@ -1,0 +1,186 @@
+public import BackendContract
+
+/// A failed operation on a file.
+public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The system's error number.
+    public let number: Int32
+    /// What was attempted: "open", "write", "fsync".
+    public let operation: String
+    /// The path.
+    public let path: String
+
+    /// Creates an error.
+    public init(number: Int32, operation: String, path: String) {
+        self.number = number
+        self.operation = operation
+        self.path = path
+    }
+
+    public var description: String { "\(operation) \(path): \(systemErrorText(number))" }
+
+    /// The error of a backend that this one amounts to.
+    public func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
+        switch FileErrorKind(number) {
+        case .accessDenied:
+            BackendError(.accessDenied, "Access was refused (\(self)). Check the owner and the permissions of the path.", outcome: outcome)
+        case .noSpace: BackendError(.noSpace, "There is no room left (\(self)). Free some space and try again.", outcome: outcome)
+        case .timedOut:
+            BackendError(.timedOut, "Another process holds the store's lock (\(self)). Try again once it is done.", outcome: outcome)
+        case .other: BackendError(.failed, "The file could not be used (\(self)).", outcome: outcome)
+        }
+    }
+}
+
+/// The state of a file, enough to notice that it is another one or was changed.
+public struct FileStatus: Hashable, Sendable {
+    /// The device and number of the file.
+    public var device: UInt64
+    /// The file's number on its device.
+    public var inode: UInt64
+    /// The size in bytes.
+    public var size: Int64
+    /// The last change of the content, in nanoseconds since 1970.
+    public var modified: Int64
+    /// The last change of the content or the attributes, in nanoseconds since 1970.
+    public var changed: Int64
+    /// The permission bits.
+    public var permissions: UInt32
+    /// The owner's number.
+    public var owner: UInt32
+    /// Whether it is a regular file.
+    public var isRegular: Bool
+    /// Whether it is a directory.
+    public var isDirectory: Bool
+
+    /// Creates a status.
+    public init(
+        device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64, permissions: UInt32, owner: UInt32, isRegular: Bool,
+        isDirectory: Bool
+    ) {
+        self.device = device
+        self.inode = inode
+        self.size = size
+        self.modified = modified
+        self.changed = changed
+        self.permissions = permissions
+        self.owner = owner
+        self.isRegular = isRegular
+        self.isDirectory = isDirectory
+    }
+}
+
+/// A file's content, its state when it was read, and a hold on it: while the hold lives, no other file gets the same number.
+public struct FileContents: Sendable {
+    /// The bytes.
+    public var bytes: [UInt8]
+    /// The state at the end of reading.
+    public var status: FileStatus
+    /// Keeps the file's number in use.
+    public var hold: any FileHold
+
+    /// Creates contents.
+    public init(bytes: [UInt8], status: FileStatus, hold: any FileHold) {
+        self.bytes = bytes
+        self.status = status
+        self.hold = hold
+    }
+}
+
+/// Keeps a file open, so that its number is not given to another file.
+public protocol FileHold: AnyObject, Sendable {}
+
+/// A lock between processes, held until it is released or its process ends.
+public protocol FileLock: Sendable {
+    /// Releases the lock; a second call does nothing.
+    func release()
+}
+
+/// The part of a file system that stores stand on. Every operation may block: it is called on a lane.
+///
+/// An operation is durable only where it says so. The real one is ``PosixFileSystem``; a simulation implements the same operations over
+/// a volatile and a durable view.
+public protocol FileSystem: Sendable {
+    /// The state of the file at a path, following links, or nil when there is none. Short enough to be called off a lane.
+    func status(_ path: String) throws(FileError) -> FileStatus?
+
+    /// The content of a regular file, or nil when there is none at the path.
+    func read(_ path: String) throws(FileError) -> FileContents?
+
+    /// Creates a new file with permissions 0600 and writes bytes into it: not durable yet. Fails with EEXIST if there is one.
+    func create(_ path: String, _ bytes: [UInt8]) throws(FileError)
+
+    /// Makes a file's content durable (fsync).
+    func synchronizeFile(_ path: String) throws(FileError)
+
+    /// Gives a file another name, replacing what has that name. Atomic; durable once the directory is synchronized.
+    func rename(_ path: String, to newPath: String) throws(FileError)
+
+    /// Gives a file a second name that must be free: fails with EEXIST otherwise. Atomic; durable once the directory is synchronized.
+    func link(_ path: String, to newPath: String) throws(FileError)
+
+    /// Removes a name; nothing there is not an error. Durable once the directory is synchronized.
+    func remove(_ path: String) throws(FileError)
+
+    /// Makes the names in a directory durable (fsync of the directory).
+    func synchronizeDirectory(_ path: String) throws(FileError)
+
+    /// Creates a directory and those above it with permissions 0700, durably. One that exists is left as it is.
+    func createDirectory(_ path: String) throws(FileError)
+
+    /// The names in a directory, or nil when there is no such directory.
+    func list(_ path: String) throws(FileError) -> [String]?
+
+    /// The path with every symbolic link resolved, also where its last parts do not exist yet.
+    func resolve(_ path: String) -> String
+
+    /// Takes the exclusive lock that a file stands for, creating the file (0600) if need be; the file is never removed.
+    /// - Parameter giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
+    func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
+
+    /// The names in a directory as they are created, changed or renamed by anyone; ends when the directory cannot be watched.
+    func changes(in directory: String) -> AsyncStream<String>
+}
+
+extension FileSystem {
+    /// Replaces a file's content, durably and in one step: a new file beside it (0600), flushed, renamed over it, and the directory flushed.
+    ///
+    /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
+    /// the new content already (then it may or may not survive a power cut); otherwise the old content stands untouched.
+    /// - Parameter temporaryName: The name of the file beside it; it must not be in use.
+    public func replaceDurably(_ path: String, with bytes: [UInt8], temporaryName: String) throws(DurableReplaceError) {
+        let directory = parentDirectory(of: path)
+        let temporary = directory + "/" + temporaryName
+        do throws(FileError) {
+            try create(temporary, bytes)
+            try synchronizeFile(temporary)
+            try rename(temporary, to: path)
+        } catch {
+            do throws(FileError) { try remove(temporary) } catch { /* what is left is swept by the next writer */ }
+            throw DurableReplaceError(error: error, mayBeReplaced: false)
+        }
+        do throws(FileError) {
+            try synchronizeDirectory(directory)
+        } catch {
+            throw DurableReplaceError(error: error, mayBeReplaced: true)
+        }
+    }
+}
+
+/// A durable replacement that failed.
+public struct DurableReplaceError: Error, Sendable {
+    /// What failed.
+    public let error: FileError
+    /// Whether the new content may stand in the old one's place.
+    public let mayBeReplaced: Bool
+}
+
+/// The folder of a path.
+public func parentDirectory(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+}
+
+/// The part of a path after its last slash.
+public func lastComponent(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
+}

@@ -1,0 +1,63 @@
+public import BackendContract
+import Synchronization
+
+/// Requests that wait for a lane together are carried out together: one lock, one write, one flush for all of them.
+///
+/// A lone request never waits for company: it starts as soon as the lane is free, and whatever arrives in the meantime forms the next group.
+public final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
+    private struct Waiting {
+        let request: Request
+        let call: LaneCall<Response>
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        var isScheduled = false
+    }
+
+    private let state = Mutex(State())
+    private let lane: any Lane
+    private let clock: any RuntimeClock
+    private let maximumGroup: Int
+    private let perform: @Sendable ([Request], MonotonicInstant) -> [Result<Response, BackendError>]
+
+    /// Creates a queue of requests over a lane.
+    /// - Parameters:
+    ///   - maximumGroup: The most requests carried out together.
+    ///   - perform: Carries out a group on the lane, before the earliest deadline of the group if that can be done; one result a request, in order.
+    public init(
+        lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096,
+        perform: @escaping @Sendable ([Request], MonotonicInstant) -> [Result<Response, BackendError>]
+    ) {
+        self.lane = lane
+        self.clock = clock
+        self.maximumGroup = maximumGroup
+        self.perform = perform
+    }
+
+    /// Hands in a request and waits until its group was carried out.
+    /// - Throws: What `perform` answered for this request; `timedOut` or `cancelled` when the caller left first.
+    public func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
+        let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)
+        let mustSchedule = state.withLock { state in
+            state.waiting.append(Waiting(request: request, call: call))
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        if mustSchedule { lane.enqueue { self.runGroup() } }
+        return try await call.wait()
+    }
+
+    private func runGroup() {
+        let group = state.withLock { state in
+            let group = Array(state.waiting.prefix(maximumGroup))
+            state.waiting.removeFirst(group.count)
+            state.isScheduled = !state.waiting.isEmpty
+            if state.isScheduled { lane.enqueue { self.runGroup() } }
+            return group
+        }
+        let begun = group.filter { $0.call.begin() }
+        guard let earliest = begun.map(\.call.deadline).min() else { return }
+        for (waiting, result) in zip(begun, perform(begun.map(\.request), earliest)) { waiting.call.finish(result) }
+    }
+}

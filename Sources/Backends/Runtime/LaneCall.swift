@@ -1,0 +1,136 @@
+public import BackendContract
+import Synchronization
+
+/// Why a caller stopped waiting for its call.
+public enum AbandonReason: Hashable, Sendable {
+    /// Its deadline passed.
+    case deadline
+    /// Its task was cancelled.
+    case cancellation
+}
+
+/// One call that waits for work on a lane: begun or not, finished or abandoned, and resumed exactly once.
+///
+/// The caller leaves on time even if the lane is stuck. A call that was abandoned before it began is never begun; one that was abandoned
+/// afterwards goes on, and its caller is told that the outcome is unknown.
+public final class LaneCall<Response: Sendable>: Sendable {
+    private enum Phase {
+        case waiting
+        case begun
+        case over
+    }
+
+    private struct State {
+        var phase = Phase.waiting
+        var result: Result<Response, BackendError>?
+        var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
+        var timer: ScheduledAction?
+        var whenAbandoned: (@Sendable (AbandonReason) -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let clock: any RuntimeClock
+
+    /// When the caller leaves.
+    public let deadline: MonotonicInstant
+    private let isMutation: Bool
+
+    init(clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool) {
+        self.clock = clock
+        self.deadline = deadline
+        self.isMutation = isMutation
+    }
+
+    /// Marks the call as begun. False when its caller has left: then the work must not be done.
+    public func begin() -> Bool {
+        state.withLock { state in
+            guard state.phase == .waiting else { return false }
+            state.phase = .begun
+            return true
+        }
+    }
+
+    /// Names what is to be done when the caller leaves while the work is under way; done at once if it has already left.
+    public func whenAbandoned(_ action: @escaping @Sendable (AbandonReason) -> Void) {
+        let isOver = state.withLock { state in
+            if state.phase == .over { return true }
+            state.whenAbandoned = action
+            return false
+        }
+        if isOver { action(.deadline) }
+    }
+
+    /// Ends the call with its result, unless its caller has left.
+    public func finish(_ result: Result<Response, BackendError>) {
+        let (continuation, timer) = state.withLock { state -> (CheckedContinuation<Result<Response, BackendError>, Never>?, ScheduledAction?) in
+            guard state.phase == .waiting || state.phase == .begun else { return (nil, nil) }
+            state.phase = .over
+            state.result = result
+            state.whenAbandoned = nil
+            defer { (state.continuation, state.timer) = (nil, nil) }
+            return (state.continuation, state.timer)
+        }
+        timer?.cancel()
+        continuation?.resume(returning: result)
+    }
+
+    private func abandon(_ reason: AbandonReason) {
+        let (action, hasBegun) = state.withLock { state in
+            (state.phase == .begun ? state.whenAbandoned : nil, state.phase == .begun)
+        }
+        let outcome: MutationOutcome = hasBegun && isMutation ? .unknown : .notApplied
+        let advice = outcome == .unknown ? "It may still take effect: read before repeating it." : "Nothing was changed; try again."
+        switch reason {
+        case .deadline: finish(.failure(BackendError(.timedOut, "The store did not answer before the deadline. \(advice)", outcome: outcome)))
+        case .cancellation: finish(.failure(BackendError(.cancelled, "The caller was cancelled. \(advice)", outcome: outcome)))
+        }
+        action?(reason)
+    }
+
+    /// Waits for the end: the result, the deadline or the cancellation of the calling task, whichever is first.
+    func wait() async throws(BackendError) -> Response {
+        let timer = clock.schedule(at: deadline) { self.abandon(.deadline) }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let early = state.withLock { state -> Result<Response, BackendError>? in
+                    if let result = state.result { return result }
+                    state.continuation = continuation
+                    state.timer = timer
+                    return nil
+                }
+                if let early {
+                    timer.cancel()
+                    continuation.resume(returning: early)
+                }
+            }
+        } onCancel: {
+            abandon(.cancellation)
+        }
+        return try result.get()
+    }
+}
+
+extension Lane {
+    /// Runs blocking work on the lane and waits for it until a deadline.
+    /// - Parameters:
+    ///   - clock: The clock of the deadline.
+    ///   - deadline: When the caller leaves; counts the time in the line and the time of the work.
+    ///   - isMutation: Whether the work changes anything, so that leaving while it runs makes the outcome unknown.
+    ///   - work: The work. It is given its call, to learn the deadline and to hear of the caller's leaving.
+    /// - Throws: What the work threw; `timedOut` or `cancelled` when the caller left.
+    public func run<Response: Sendable>(
+        clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool,
+        _ work: @escaping @Sendable (LaneCall<Response>) throws(BackendError) -> Response
+    ) async throws(BackendError) -> Response {
+        let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)
+        enqueue {
+            guard call.begin() else { return }
+            do throws(BackendError) {
+                call.finish(.success(try work(call)))
+            } catch {
+                call.finish(.failure(error))
+            }
+        }
+        return try await call.wait()
+    }
+}

@@ -1,0 +1,191 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+import Synchronization
+
+/// The machine's own files, through POSIX calls.
+public struct PosixFileSystem: FileSystem {
+    /// Creates it.
+    public init() {}
+
+    public func status(_ path: String) throws(FileError) -> FileStatus? {
+        var info = stat()
+        guard stat(path, &info) == 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw FileError(number: errno, operation: "stat", path: path)
+        }
+        return FileStatus(info)
+    }
+
+    public func read(_ path: String) throws(FileError) -> FileContents? {
+        // O_NONBLOCK: a FIFO in the file's place must not hang the lane; it has no effect on regular files.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw FileError(number: errno, operation: "open", path: path)
+        }
+        let hold = DescriptorHold(descriptor)
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
+        guard FileStatus(info).isRegular else { throw FileError(number: EINVAL, operation: "read (not a regular file)", path: path) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Int(info.st_size) + 1)
+        var chunk = [UInt8](repeating: 0, count: max(4_096, min(Int(info.st_size) + 1, 1 << 20)))
+        while true {
+            let count = chunk.withUnsafeMutableBytes { posixRead(descriptor, $0) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError(number: errno, operation: "read", path: path)
+            }
+            if count == 0 { break }
+            bytes.append(contentsOf: chunk[..<count])
+        }
+        guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
+        return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
+    }
+
+    public func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
+        defer { close(descriptor) }
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { posixWrite(descriptor, UnsafeRawBufferPointer(rebasing: $0[written...])) }
+            if count < 0 {
+                if errno == EINTR { continue }
+                throw FileError(number: errno, operation: "write", path: path)
+            }
+            written += count
+        }
+    }
+
+    public func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
+
+    public func synchronizeDirectory(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+
+    private func synchronize(_ path: String, flags: Int32) throws(FileError) {
+        let descriptor = open(path, flags)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        defer { close(descriptor) }
+        // After a failed fsync the kernel may have dropped what it could not write: it is never repeated, always reported.
+        guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
+    }
+
+    public func rename(_ path: String, to newPath: String) throws(FileError) {
+        guard posixRename(path, newPath) == 0 else { throw FileError(number: errno, operation: "rename", path: newPath) }
+    }
+
+    public func link(_ path: String, to newPath: String) throws(FileError) {
+        guard posixLink(path, newPath) == 0 else { throw FileError(number: errno, operation: "link", path: newPath) }
+    }
+
+    public func remove(_ path: String) throws(FileError) {
+        guard unlink(path) == 0 || errno == ENOENT else { throw FileError(number: errno, operation: "unlink", path: path) }
+    }
+
+    public func createDirectory(_ path: String) throws(FileError) {
+        if let status = try status(path) {
+            guard status.isDirectory else { throw FileError(number: ENOTDIR, operation: "mkdir", path: path) }
+            return
+        }
+        let parent = parentDirectory(of: path)
+        if parent != path { try createDirectory(parent) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(number: errno, operation: "mkdir", path: path) }
+        try synchronizeDirectory(parent)
+    }
+
+    public func list(_ path: String) throws(FileError) -> [String]? {
+        guard let directory = opendir(path) else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw FileError(number: errno, operation: "opendir", path: path)
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(directory) else {
+                guard errno == 0 else { throw FileError(number: errno, operation: "readdir", path: path) }
+                return names
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+    }
+
+    public func resolve(_ path: String) -> String {
+        if let resolved = realpath(path, nil) {
+            defer { free(resolved) }
+            return String(cString: resolved)
+        }
+        let parent = parentDirectory(of: path)
+        if parent == path || parent == "." { return path }
+        let resolvedParent = resolve(parent)
+        return (resolvedParent == "/" ? "" : resolvedParent) + "/" + lastComponent(of: path)
+    }
+
+    public func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
+        let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        var pause: useconds_t = 100
+        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
+            let number = errno
+            if number == EINTR { continue }
+            guard number == EWOULDBLOCK, !giveUp() else {
+                close(descriptor)
+                throw FileError(number: number == EWOULDBLOCK ? ETIMEDOUT : number, operation: "lock", path: path)
+            }
+            usleep(pause)
+            pause = min(pause * 2, 5_000)
+        }
+        return DescriptorLock(descriptor)
+    }
+
+    public func changes(in directory: String) -> AsyncStream<String> { DirectoryWatch.changes(in: directory) }
+}
+
+private final class DescriptorHold: FileHold {
+    private let descriptor: Int32
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+    deinit { close(descriptor) }
+}
+
+private final class DescriptorLock: FileLock {
+    private let descriptor: Mutex<Int32?>
+    init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+    func release() {
+        descriptor.withLock { descriptor in
+            if let open = descriptor { close(open) }
+            descriptor = nil
+        }
+    }
+
+    deinit { release() }
+}
+
+extension FileStatus {
+    fileprivate init(_ info: stat) {
+        #if canImport(Darwin)
+            let (modified, changed) = (info.st_mtimespec, info.st_ctimespec)
+        #else
+            let (modified, changed) = (info.st_mtim, info.st_ctim)
+        #endif
+        self.init(
+            device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(info.st_ino), size: Int64(info.st_size),
+            modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
+            changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec), permissions: UInt32(info.st_mode) & 0o7777,
+            owner: info.st_uid, isRegular: info.st_mode & S_IFMT == S_IFREG, isDirectory: info.st_mode & S_IFMT == S_IFDIR)
+    }
+}
+
+// The calls whose names the methods above shadow.
+private func posixRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int { read(descriptor, buffer.baseAddress, buffer.count) }
+private func posixWrite(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int { write(descriptor, buffer.baseAddress, buffer.count) }
+private func posixRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
+private func posixLink(_ old: String, _ new: String) -> Int32 { link(old, new) }

@@ -1,0 +1,53 @@
+/// Everything that a backend or the router needs from the machine, so that a test or a simulation can put something else in its place:
+/// time, randomness, tasks, lanes, files and locks, and what is known about the host.
+public struct Runtime: Sendable {
+    /// Time.
+    public var clock: any RuntimeClock
+    /// Randomness: 64 unpredictable bits a call.
+    public var randomBits: @Sendable () -> UInt64
+    /// Where work goes that must outlive its caller.
+    public var tasks: any TaskSpawner
+    /// Makes the lane that a store's blocking work runs on; the text names it for debuggers.
+    public var makeLane: @Sendable (String) -> any Lane
+    /// Files and the locks between processes.
+    public var files: any FileSystem
+    /// What is known about this process and this start of the machine.
+    public var host: HostFacts
+
+    /// Creates a runtime from its parts.
+    public init(
+        clock: any RuntimeClock, randomBits: @escaping @Sendable () -> UInt64, tasks: any TaskSpawner,
+        makeLane: @escaping @Sendable (String) -> any Lane, files: any FileSystem, host: HostFacts
+    ) {
+        self.clock = clock
+        self.randomBits = randomBits
+        self.tasks = tasks
+        self.makeLane = makeLane
+        self.files = files
+        self.host = host
+    }
+
+    /// The real machine.
+    public static var live: Runtime {
+        Runtime(
+            clock: SystemClock(), randomBits: { UInt64.random(in: .min ... .max) }, tasks: PoolSpawner(),
+            makeLane: { DispatchLane(label: $0) }, files: PosixFileSystem(), host: .current())
+    }
+
+    /// A generator that draws from ``randomBits``.
+    public var generator: RuntimeGenerator { RuntimeGenerator(bits: randomBits) }
+
+    /// A number of random bytes.
+    public func randomBytes(_ count: Int) -> [UInt8] {
+        var generator = generator
+        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+    }
+}
+
+/// A generator over a runtime's randomness.
+public struct RuntimeGenerator: RandomNumberGenerator, Sendable {
+    let bits: @Sendable () -> UInt64
+
+    /// 64 random bits.
+    public mutating func next() -> UInt64 { bits() }
+}

@@ -1,0 +1,60 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What a failed system call amounts to.
+enum FileErrorKind {
+    case accessDenied, noSpace, timedOut, other
+
+    init(_ number: Int32) {
+        switch number {
+        case EACCES, EPERM, EROFS: self = .accessDenied
+        case ENOSPC, EDQUOT: self = .noSpace
+        case ETIMEDOUT: self = .timedOut
+        default: self = .other
+        }
+    }
+}
+
+func systemErrorText(_ number: Int32) -> String {
+    var buffer = [CChar](repeating: 0, count: 256)
+    guard strerror_r(number, &buffer, buffer.count) == 0 else { return "error \(number)" }
+    return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "error \(number)" }
+}
+
+func systemWallSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+}
+
+func systemPause(nanoseconds: Int64) {
+    var left = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    while nanosleep(&left, &left) != 0 && errno == EINTR {}
+}
+
+extension HostFacts {
+    /// The facts about this process, read from the machine.
+    public static func current() -> HostFacts {
+        var environment: [String: String] = [:]
+        #if canImport(Darwin)
+            var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = _NSGetEnviron().pointee
+        #else
+            var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = environ
+        #endif
+        while let text = entry?.pointee {
+            let parts = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2 { environment[String(parts[0])] = String(parts[1]) }
+            entry = entry?.advanced(by: 1)
+        }
+        let home = environment["HOME"] ?? getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) }
+        let bootFile = try? PosixFileSystem().read("/proc/sys/kernel/random/boot_id")
+        return HostFacts(
+            bootID: bootFile.map { String(decoding: $0.bytes, as: UTF8.self).filter { !$0.isWhitespace } }, processID: getpid(),
+            environment: environment, executableName: lastComponent(of: CommandLine.arguments.first ?? "program"), homeDirectory: home)
+    }
+}
