@@ -33,8 +33,9 @@ func systemWallSeconds() -> Double {
 }
 
 func systemPause(nanoseconds: Int64) {
-    var left = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
-    while nanosleep(&left, &left) != 0 && errno == EINTR {}
+    var wanted = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+    var left = timespec()
+    while nanosleep(&wanted, &left) != 0 && errno == EINTR { wanted = left }
 }
 
 extension HostFacts {
