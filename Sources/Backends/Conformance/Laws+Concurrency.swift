@@ -10,7 +10,13 @@ extension BackendLaw {
             for result in try await store.apply(addresses.map { .put(old, at: $0) }) {
                 try demand(result.isApplied, "applied", found: result.outline)
             }
-            let tasks = addresses.map { address in Task { @concurrent in await outcome(of: .put(new, metadata, at: address), in: store) } }
+            let tasks = addresses.enumerated().map { index, address in
+                Task { @concurrent in
+                    // Some callers leave before the call, some while it is under way, some stay.
+                    if index % 4 == 1 { withUnsafeCurrentTask { $0?.cancel() } }
+                    return await outcome(of: .put(new, metadata, at: address), in: store)
+                }
+            }
             for (index, task) in tasks.enumerated() where !index.isMultiple(of: 4) {
                 for _ in 0..<(index % 7) { await Task.yield() }
                 task.cancel()
@@ -33,7 +39,10 @@ extension BackendLaw {
             let store = try await bench.makeStore()
             for round in 0..<bench.count(30, atLeast: 5) {
                 let addresses = (0..<3).map { StorageAddress("batch \(round) \($0)") }
-                let task = Task { @concurrent in try await store.apply(addresses.map { .put(bytes("x"), at: $0) }) }
+                let task = Task { @concurrent in
+                    if round.isMultiple(of: 5) { withUnsafeCurrentTask { $0?.cancel() } }
+                    return try await store.apply(addresses.map { .put(bytes("x"), at: $0) })
+                }
                 for _ in 0..<(round % 7) { await Task.yield() }
                 task.cancel()
                 _ = await task.result
