@@ -68,8 +68,18 @@ extension NativeValue {
         }
     }
 
-    /// The deepest nesting that decoding follows; anything deeper is refused as damaged.
+    /// The deepest nesting that decoding follows; anything deeper is refused as damaged, and so must not be encoded.
     static let maximumDepth = 64
+
+    /// Whether containers stand in each other further than a number of levels; looks no further than that.
+    func isNested(deeperThan levels: Int) -> Bool {
+        guard levels > 0 else { return true }
+        switch self {
+        case .array(let elements): return elements.contains { $0.isNested(deeperThan: levels - 1) }
+        case .dictionary(let entries): return entries.values.contains { $0.isNested(deeperThan: levels - 1) }
+        default: return false
+        }
+    }
 
     static func decode(from reader: inout ByteReader, depth: Int = 0) throws(RecordDamage) -> NativeValue {
         guard depth < maximumDepth else { throw RecordDamage("nested too deeply") }
