@@ -1,0 +1,210 @@
+import BackendContract
+
+/// The slots of one property list, and how they are laid out in it.
+///
+/// ```
+/// name             a value, native, for everyone to read
+/// …
+/// LocalData.metadata
+///   format         1
+///   entries        name → what is known about the value of that name, or its tombstone (``SlotMetadata``)
+///   namespaces     namespace → name → value, metadata
+/// ```
+///
+/// Entries stand in the order of their names' bytes, the reserved dictionary last. It is left out while it would hold nothing.
+struct PropertyListDocument: Sendable {
+    /// The name of the top-level entry that holds what is ours; no value can have it.
+    static let reservedName = "LocalData.metadata"
+    static let format: Int64 = 1
+
+    /// In the order of the namespaces' and names' bytes: the values come first.
+    private(set) var slots: [PropertyListSlot] = []
+    /// What else stands in the reserved dictionary, kept as it is.
+    private var extras: [String: NativeValue] = [:]
+
+    /// An empty document.
+    init() {}
+
+    // MARK: Reading
+
+    /// Takes apart the entries of a property list.
+    init(_ entries: [String: NativeValue]) throws(PropertyListFault) {
+        var entries = entries
+        var known: [String: NativeValue] = [:]
+        var namespaces: [String: NativeValue] = [:]
+        if let reserved = entries.removeValue(forKey: Self.reservedName) {
+            guard case .dictionary(var fields) = reserved, case .integer(let format)? = fields.removeValue(forKey: "format") else {
+                throw .damaged("the reserved dictionary \"\(Self.reservedName)\" is damaged")
+            }
+            guard format == Self.format else {
+                throw .unsupported("its reserved dictionary has format \(format); this version reads format \(Self.format)")
+            }
+            known = try Self.dictionary(fields.removeValue(forKey: "entries"))
+            namespaces = try Self.dictionary(fields.removeValue(forKey: "namespaces"))
+            extras = fields
+        }
+        var slots: [PropertyListSlot] = []
+        slots.reserveCapacity(entries.count)
+        for (name, value) in entries {
+            slots.append(PropertyListSlot(address: StorageAddress(name), value: value, metadata: known.removeValue(forKey: name)))
+        }
+        for (name, metadata) in known {
+            slots.append(PropertyListSlot(address: StorageAddress(name), value: nil, metadata: metadata))
+        }
+        for (namespace, content) in namespaces {
+            for (name, entry) in try Self.dictionary(content) {
+                let fields = try Self.dictionary(entry)
+                let address = StorageAddress(name, in: StorageNamespace(namespace))
+                slots.append(PropertyListSlot(address: address, value: fields["value"], metadata: fields["metadata"]))
+            }
+        }
+        // Metadata whose value somebody else removed says nothing any more; it is not written again.
+        self.slots = slots.filter { $0.value != nil || $0.probe != .absent }.sorted { Self.compare($0.address, $1.address) < 0 }
+    }
+
+    private static func dictionary(_ value: NativeValue?) throws(PropertyListFault) -> [String: NativeValue] {
+        guard let value else { return [:] }
+        guard case .dictionary(let entries) = value else { throw .damaged("the reserved dictionary \"\(reservedName)\" is damaged") }
+        return entries
+    }
+
+    // MARK: Slots
+
+    /// What a look at a slot finds.
+    func probe(_ address: StorageAddress) -> StorageProbe { slot(address)?.probe ?? .absent }
+
+    /// The slot of an address, if there is anything in it.
+    func slot(_ address: StorageAddress) -> PropertyListSlot? {
+        let index = index(of: address)
+        return index < slots.count && slots[index].address == address ? slots[index] : nil
+    }
+
+    /// Puts a slot in the place of its address.
+    mutating func replace(_ slot: PropertyListSlot) {
+        let index = index(of: slot.address)
+        if index < slots.count, slots[index].address == slot.address {
+            slots[index] = slot
+        } else {
+            slots.insert(slot, at: index)
+        }
+    }
+
+    /// Empties a slot. False when it was empty.
+    mutating func remove(_ address: StorageAddress) -> Bool {
+        let index = index(of: address)
+        guard index < slots.count, slots[index].address == address else { return false }
+        slots.remove(at: index)
+        return true
+    }
+
+    /// The addresses whose state differs between two documents.
+    func differences(from other: PropertyListDocument) -> Set<StorageAddress> {
+        var changed: Set<StorageAddress> = []
+        var (left, right) = (0, 0)
+        while left < slots.count || right < other.slots.count {
+            let order =
+                if left == slots.count { 1 } else if right == other.slots.count { -1 } else {
+                    Self.compare(slots[left].address, other.slots[right].address)
+                }
+            if order == 0 {
+                let (mine, its) = (slots[left], other.slots[right])
+                if mine !== its, mine.probe.revision != its.probe.revision { changed.insert(mine.address) }
+            } else {
+                changed.insert(order < 0 ? slots[left].address : other.slots[right].address)
+            }
+            if order <= 0 { left += 1 }
+            if order >= 0 { right += 1 }
+        }
+        return changed
+    }
+
+    private func index(of address: StorageAddress) -> Int {
+        var (low, high) = (0, slots.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if Self.compare(slots[middle].address, address) < 0 { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+
+    private static func compare(_ left: StorageAddress, _ right: StorageAddress) -> Int {
+        let namespaces = ByteOrder.compare(left.namespace.name, right.namespace.name)
+        return namespaces == 0 ? ByteOrder.compare(left.name, right.name) : namespaces
+    }
+
+    // MARK: Writing
+
+    /// The bytes of the property list: XML, unless a value that came in with a binary list cannot be held by XML exactly.
+    /// - Parameter capacity: About how many bytes there will be.
+    func encoded(capacity: Int) throws(BackendError) -> [UInt8] {
+        guard slots.allSatisfy(\.fitsXML), PropertyListXML.represents(.dictionary(extras), .foundation) else {
+            return try PropertyListReader.binary(entries)
+        }
+        var bytes = PropertyListXML.header
+        bytes.reserveCapacity(capacity)
+        let valueCount = slots.firstIndex { $0.address.namespace != .values } ?? slots.count
+        let reserved = slots.contains { $0.metadata != nil } || valueCount < slots.count || !extras.isEmpty
+        guard reserved || !slots.isEmpty else {
+            PropertyListXML.appendTag("<dict/>", indent: 0, to: &bytes)
+            return bytes + PropertyListXML.trailer
+        }
+        PropertyListXML.appendTag("<dict>", indent: 0, to: &bytes)
+        for slot in slots[..<valueCount] { slot.withValuePiece { bytes.append(contentsOf: $0) } }
+        if reserved { appendReserved(values: slots[..<valueCount], others: slots[valueCount...], to: &bytes) }
+        PropertyListXML.appendTag("</dict>", indent: 0, to: &bytes)
+        bytes.append(contentsOf: PropertyListXML.trailer)
+        return bytes
+    }
+
+    private func appendReserved(values: ArraySlice<PropertyListSlot>, others: ArraySlice<PropertyListSlot>, to bytes: inout [UInt8]) {
+        PropertyListXML.appendKey(Self.reservedName, indent: 1, to: &bytes)
+        PropertyListXML.appendTag("<dict>", indent: 1, to: &bytes)
+        PropertyListXML.appendEntry("format", .integer(Self.format), indent: 2, to: &bytes)
+        for (name, value) in extras.sorted(by: { ByteOrder.compare($0.key, $1.key) < 0 }) {
+            PropertyListXML.appendEntry(name, value, indent: 2, to: &bytes)
+        }
+        PropertyListXML.appendKey("entries", indent: 2, to: &bytes)
+        PropertyListXML.appendTag("<dict>", indent: 2, to: &bytes)
+        for slot in values { slot.withMetadataPiece { bytes.append(contentsOf: $0) } }
+        PropertyListXML.appendTag("</dict>", indent: 2, to: &bytes)
+        if !others.isEmpty {
+            PropertyListXML.appendKey("namespaces", indent: 2, to: &bytes)
+            PropertyListXML.appendTag("<dict>", indent: 2, to: &bytes)
+            var namespace: StorageNamespace?
+            for slot in others {
+                if slot.address.namespace != namespace {
+                    if namespace != nil { PropertyListXML.appendTag("</dict>", indent: 3, to: &bytes) }
+                    PropertyListXML.appendKey(slot.address.namespace.name, indent: 3, to: &bytes)
+                    PropertyListXML.appendTag("<dict>", indent: 3, to: &bytes)
+                    namespace = slot.address.namespace
+                }
+                slot.withNamespacePiece { bytes.append(contentsOf: $0) }
+            }
+            PropertyListXML.appendTag("</dict>", indent: 3, to: &bytes)
+            PropertyListXML.appendTag("</dict>", indent: 2, to: &bytes)
+        }
+        PropertyListXML.appendTag("</dict>", indent: 1, to: &bytes)
+    }
+
+    /// The same as values, for the binary format.
+    private var entries: [String: NativeValue] {
+        var top: [String: NativeValue] = [:]
+        var known: [String: NativeValue] = [:]
+        var namespaces: [String: [String: NativeValue]] = [:]
+        for slot in slots {
+            if slot.address.namespace == .values {
+                top[slot.address.name] = slot.value
+                known[slot.address.name] = slot.metadata
+            } else {
+                namespaces[slot.address.namespace.name, default: [:]][slot.address.name] = slot.namespaceEntry
+            }
+        }
+        guard !known.isEmpty || !namespaces.isEmpty || !extras.isEmpty else { return top }
+        var reserved = extras
+        reserved["format"] = .integer(Self.format)
+        reserved["entries"] = .dictionary(known)
+        reserved["namespaces"] = .dictionary(namespaces.mapValues(NativeValue.dictionary))
+        top[Self.reservedName] = .dictionary(reserved)
+        return top
+    }
+}

@@ -1,0 +1,177 @@
+import BackendContract
+import BackendRuntime
+
+/// Writing: lock, re-read, decide, replace the file durably, and only then answer.
+extension PropertyListFile {
+    /// Carries out a group of calls with one rewrite of the file. Each call is one atomic batch; later ones see earlier ones.
+    func commit(_ calls: [[StorageMutation]], deadline: MonotonicInstant) -> [Result<[MutationResult], BackendError>] {
+        do throws(BackendError) {
+            let lock = try takeLock(deadline: deadline)
+            defer { lock.release() }
+            return try commitLocked(calls, deadline: deadline).map { .success($0) }
+        } catch {
+            // A deadline ends the call; anything else is what became of each mutation.
+            if error.code == .timedOut { return calls.map { _ in .failure(error) } }
+            return calls.map { .success($0.map { _ in .failed(error) }) }
+        }
+    }
+
+    /// A program that does not take the lock may write between re-reading and replacing: so often is the work begun anew before giving up.
+    private static let attempts = 5
+
+    private func commitLocked(_ calls: [[StorageMutation]], deadline: MonotonicInstant) throws(BackendError) -> [[MutationResult]] {
+        for _ in 0..<Self.attempts {
+            // What looks unchanged but has not settled is read again: a rewrite must never undo a change that it did not see.
+            let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
+            var document = try writableDocument(snapshot)
+            let (results, isChanged) = evaluate(calls, on: &document)
+            if !isChanged {
+                if results.contains(where: { $0.contains(where: \.isApplied) }) { try makeDurable(snapshot) }
+                return results
+            }
+            if try replace(snapshot, with: document) { return results }
+        }
+        let reason = "Another program keeps rewriting the property list \(path). Nothing was changed; try again once it is done."
+        throw BackendError(.unavailable, reason)
+    }
+
+    private func writableDocument(_ snapshot: PropertyListSnapshot) throws(BackendError) -> PropertyListDocument {
+        switch snapshot.content {
+        case .document(let document): return document
+        case .unsupported(let error): throw error
+        case .damaged(let reason): throw damage(reason)
+        }
+    }
+
+    // MARK: Deciding
+
+    private func evaluate(_ calls: [[StorageMutation]], on document: inout PropertyListDocument) -> ([[MutationResult]], isChanged: Bool) {
+        var isChanged = false
+        var generator = runtime.generator
+        var results: [[MutationResult]] = []
+        for call in calls {
+            // An address occurs once in a call, so that all conditions can be looked at before anything is changed.
+            if let refusal = refusal(of: call, on: document) {
+                results.append(refusal)
+                continue
+            }
+            results.append(
+                call.map { mutation in
+                    switch mutation.operation {
+                    case .delete:
+                        if document.remove(mutation.address) { isChanged = true }
+                        return .applied(nil, .durable)
+                    case .put(let payload, let metadata):
+                        let revision = StorageRevision.random(using: &generator)
+                        document.replace(PropertyListSlot(mutation.address, payload, metadata, revision))
+                        isChanged = true
+                        return .applied(revision, .durable)
+                    case .tombstone(let metadata):
+                        let revision = StorageRevision.random(using: &generator)
+                        document.replace(PropertyListSlot(tombstoneAt: mutation.address, metadata, revision))
+                        isChanged = true
+                        return .applied(revision, .durable)
+                    }
+                })
+        }
+        return (results, isChanged)
+    }
+
+    private func refusal(of call: [StorageMutation], on document: PropertyListDocument) -> [MutationResult]? {
+        for (index, mutation) in call.enumerated() {
+            guard let refusal = document.probe(mutation.address).refusal(of: mutation) ?? nameRefusal(of: mutation, on: document) else {
+                continue
+            }
+            var results = [MutationResult](repeating: .notAttempted, count: call.count)
+            results[index] = refusal
+            return results
+        }
+        return nil
+    }
+
+    /// A name that Foundation could confuse with another is refused, unless it is only to be emptied.
+    private func nameRefusal(of mutation: StorageMutation, on document: PropertyListDocument) -> MutationResult? {
+        guard mutation.operation != .delete else { return nil }
+        do throws(BackendError) { try PropertyListStore.validateNormalization(of: mutation.address) } catch { return .failed(error) }
+        return nil
+    }
+
+    // MARK: Replacing
+
+    /// Puts a document in the place of the one that was read. False when the file was changed in between: then nothing was written.
+    private func replace(_ snapshot: PropertyListSnapshot, with document: PropertyListDocument) throws(BackendError) -> Bool {
+        let bytes = try document.encoded(capacity: snapshot.bytes.count + 4_096)
+        // A symbolic link stays one: its target is replaced.
+        let target = files.resolve(path)
+        let name = lastComponent(of: target)
+        let isUnchanged = try onFiles { (files) throws(FileError) in
+            try files.createDirectory(parentDirectory(of: target))
+            try removeLeftovers(of: name, in: parentDirectory(of: target))
+            return snapshot.isSameFile(try files.status(path))
+        }
+        guard isUnchanged else { return false }
+        do throws(DurableReplaceError) {
+            try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime))
+        } catch {
+            drop()
+            throw error.error.backendError(outcome: error.mayBeReplaced ? .unknown : .notApplied)
+        }
+        adoptReplaced(bytes, document)
+        return true
+    }
+
+    /// Looks at what was written, for the new file's number and times. Whatever else is found is left for the next look.
+    private func adoptReplaced(_ bytes: [UInt8], _ document: PropertyListDocument) {
+        do throws(FileError) {
+            guard let contents = try files.read(path), contents.bytes == bytes else { return drop() }
+            adopt(
+                PropertyListSnapshot(
+                    status: contents.status, bytes: bytes, content: .document(document), hold: contents.hold, readAt: clock.now,
+                    isSettled: false, isDurable: true),
+                isOurs: true)
+        } catch {
+            // It is written and durable; only the copy in memory is lost.
+            drop()
+        }
+    }
+
+    /// The name of a file that will take another's place: recognisable, so that the next writer removes what a killed one left.
+    static func temporaryName(of name: String, _ runtime: Runtime) -> String {
+        "\(temporaryPrefix(of: name))\(Hexadecimal.text(runtime.randomBytes(8)))\(temporarySuffix)"
+    }
+
+    private static func temporaryPrefix(of name: String) -> String { ".\(name).localdata-" }
+    private static let temporarySuffix = ".tmp"
+
+    private func removeLeftovers(of name: String, in directory: String) throws(FileError) {
+        let prefix = Self.temporaryPrefix(of: name)
+        for entry in try files.list(directory) ?? [] where entry.hasPrefix(prefix) && entry.hasSuffix(Self.temporarySuffix) {
+            try files.remove(directory + "/" + entry)
+        }
+    }
+
+    // MARK: Durability
+
+    /// Makes durable what the file and its folder hold now.
+    func synchronize(deadline: MonotonicInstant) throws(BackendError) {
+        let lock = try takeLock(deadline: deadline)
+        defer { lock.release() }
+        try flush()
+    }
+
+    /// Makes a state durable that is about to be acknowledged although nothing had to be written for it.
+    private func makeDurable(_ snapshot: PropertyListSnapshot) throws(BackendError) {
+        guard !snapshot.isDurable else { return }
+        try flush()
+        if snapshot.status != nil { adopt(snapshot.durable(), isOurs: true) }
+    }
+
+    private func flush() throws(BackendError) {
+        try onFiles { (files) throws(FileError) in
+            let target = files.resolve(path)
+            if try files.status(target) != nil { try files.synchronizeFile(target) }
+            let directory = parentDirectory(of: target)
+            if try files.status(directory) != nil { try files.synchronizeDirectory(directory) }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+
+/// Damaged files: kept, reported, and only moved away when a person says so.
+extension PropertyListFile {
+    /// Where the copy of damaged bytes is kept: named by the file and by its content, so that it is made once.
+    func quarantinePath(of bytes: [UInt8]) -> String {
+        let name = PropertyListStore.suiteName(ofPath: path)
+        return "\(quarantineDirectory)/\(name)-\(Hexadecimal.text(SHA256.hash(data: bytes).prefix(16))).plist"
+    }
+
+    /// Keeps a copy if that can be done. Where it cannot, the damage is reported all the same, and the file is not touched anyway.
+    func keepCopy(of bytes: [UInt8]) {
+        do throws(BackendError) {
+            _ = try keepDurableCopy(of: bytes)
+        } catch {
+            // Tried again before the file is ever moved.
+        }
+    }
+
+    /// Keeps a durable copy of damaged bytes.
+    /// - Returns: Where it is.
+    private func keepDurableCopy(of bytes: [UInt8]) throws(BackendError) -> String {
+        let copy = quarantinePath(of: bytes)
+        let isKept = try onFiles { (files) throws(FileError) in
+            try files.createDirectory(quarantineDirectory)
+            guard let kept = try files.read(copy), kept.bytes == bytes else { return false }
+            try files.synchronizeFile(copy)
+            try files.synchronizeDirectory(quarantineDirectory)
+            return true
+        }
+        if isKept { return copy }
+        do throws(DurableReplaceError) {
+            try files.replaceDurably(copy, with: bytes, temporaryName: Self.temporaryName(of: lastComponent(of: copy), runtime))
+        } catch {
+            throw error.error.backendError()
+        }
+        return copy
+    }
+
+    /// Removes the damaged file once a durable copy of it is kept.
+    /// - Returns: Where the copy is.
+    func setAside(deadline: MonotonicInstant) throws(BackendError) -> String {
+        let lock = try takeLock(deadline: deadline)
+        defer { lock.release() }
+        let snapshot = try load(rereading: true, deadline: deadline)
+        guard case .damaged = snapshot.content else {
+            throw BackendError(.failed, "The property list \(path) is not damaged. It was left as it is.")
+        }
+        let copy = try keepDurableCopy(of: snapshot.bytes)
+        let target = files.resolve(path)
+        guard snapshot.isSameFile(try onFiles { (files) throws(FileError) in try files.status(path) }) else {
+            throw BackendError(.unavailable, "Another program has just changed the property list \(path). Look at it again.")
+        }
+        drop()
+        try onFiles { (files) throws(FileError) in try files.remove(target) }
+        do throws(FileError) {
+            try files.synchronizeDirectory(parentDirectory(of: target))
+        } catch {
+            throw error.backendError(outcome: .unknown)
+        }
+        return copy
+    }
+
+    /// The error of every change of a damaged file.
+    func damage(_ reason: String) -> BackendError {
+        BackendError(
+            .corrupted,
+            "The property list \(path) is damaged: \(reason). It was left as it is, and a copy is kept in \(quarantineDirectory). "
+                + "Repair or restore it, or set the damaged store aside to begin with an empty one.")
+    }
+}

@@ -1,0 +1,161 @@
+import BackendContract
+import BackendRuntime
+import Synchronization
+
+/// The property list on the disk, the last snapshot of it, and those who want to hear of changes. Everything that may wait is called on the
+/// store's lane only.
+final class PropertyListFile: Sendable {
+    private struct State {
+        var snapshot: PropertyListSnapshot?
+        /// The last state that was seen or made, to tell what somebody else changed; outlives a dropped snapshot.
+        var baseline: PropertyListSnapshot?
+        var listeners: [UInt64: AsyncStream<Set<StorageAddress>?>.Continuation] = [:]
+        var nextListener: UInt64 = 0
+    }
+
+    let path: String
+    let lockPath: String
+    let quarantineDirectory: String
+    let runtime: Runtime
+    private let state = Mutex(State())
+
+    var files: any FileSystem { runtime.files }
+    var clock: any RuntimeClock { runtime.clock }
+
+    init(path: String, lockPath: String, quarantineDirectory: String, runtime: Runtime) {
+        self.path = path
+        self.lockPath = lockPath
+        self.quarantineDirectory = quarantineDirectory
+        self.runtime = runtime
+    }
+
+    // MARK: The snapshot
+
+    /// The snapshot in memory, if the file is still as it was read: one `stat`, no waiting.
+    /// - Throws: ``FileError`` when the file's state cannot be seen.
+    func currentSnapshot() throws(FileError) -> PropertyListSnapshot? {
+        let known = state.withLock { $0.snapshot }
+        // The snapshot first, the state second: the other way round, a state from before a write would be compared with the snapshot after it.
+        guard let status = try files.status(path) else { return .missing(at: clock.now) }
+        guard let known, known.isCurrent(status, at: clock.now) else { return nil }
+        return known
+    }
+
+    /// The snapshot in memory, however old.
+    var lastSnapshot: PropertyListSnapshot? { state.withLock { $0.snapshot } }
+
+    /// Takes a snapshot as the state of the file. What differs from the last one is reported as somebody else's change, unless it is ours.
+    func adopt(_ snapshot: PropertyListSnapshot, isOurs: Bool) {
+        let (older, listeners) = state.withLock { state in
+            defer { (state.snapshot, state.baseline) = (snapshot, snapshot) }
+            return (state.baseline, isOurs ? [] : Array(state.listeners.values))
+        }
+        guard let older, !listeners.isEmpty, older.bytes != snapshot.bytes else { return }
+        let changed = snapshot.differences(from: older)
+        if let changed, changed.isEmpty { return }
+        for listener in listeners { listener.yield(changed) }
+    }
+
+    /// Forgets the snapshot: the next look reads the file.
+    func drop() { state.withLock { $0.snapshot = nil } }
+
+    // MARK: Loading, on the lane
+
+    /// How long another program's rewriting in place is waited for, between one look and the next: 195 ms in all.
+    private static let pauses: [Duration] = [1, 2, 4, 8, 15, 25, 40, 50, 50].map(Duration.milliseconds)
+
+    /// The state of the file, read again if need be.
+    ///
+    /// Foundation rewrites the file in place, so that it may be found empty, cut off or half old: damage is believed only when it lasts.
+    /// - Parameter rereading: Whether the bytes are read even if the file looks unchanged.
+    /// - Throws: ``BackendError`` when the file cannot be read, or is being rewritten without end.
+    func load(rereading: Bool, deadline: MonotonicInstant) throws(BackendError) -> PropertyListSnapshot {
+        let known = lastSnapshot
+        if !rereading, let known, known.isCurrent(try onFiles { (files) throws(FileError) in try files.status(path) }, at: clock.now) {
+            return known
+        }
+        var pauses = Self.pauses[...]
+        while true {
+            let before = try onFiles { (files) throws(FileError) in try files.status(path) }
+            guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
+                let missing = PropertyListSnapshot.missing(at: clock.now)
+                adopt(missing, isOurs: false)
+                return missing
+            }
+            // The same state before and after: nobody wrote while it was read.
+            let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
+            if isStable, let known, known.status != nil, known.bytes == contents.bytes {
+                let confirmed = known.confirmed(contents, at: clock.now)
+                adopt(confirmed, isOurs: false)
+                return confirmed
+            }
+            let content = Self.parse(contents.bytes, path: path)
+            let isDamaged = if case .damaged = content { true } else { false }
+            if isStable, !isDamaged || pauses.isEmpty {
+                let snapshot = PropertyListSnapshot(
+                    status: contents.status, bytes: contents.bytes, content: content, hold: contents.hold, readAt: clock.now,
+                    isSettled: false, isDurable: false)
+                if isDamaged { keepCopy(of: contents.bytes) }
+                adopt(snapshot, isOurs: false)
+                return snapshot
+            }
+            guard let pause = pauses.popFirst(), clock.now.advanced(by: pause) < deadline else {
+                throw BackendError(
+                    .unavailable, "Another program is rewriting the property list \(path). Nothing was changed; try again once it is done.")
+            }
+            clock.pause(pause)
+        }
+    }
+
+    private static func parse(_ bytes: [UInt8], path: String) -> PropertyListSnapshot.Content {
+        do throws(PropertyListFault) {
+            return .document(try PropertyListDocument(try PropertyListReader.read(bytes)))
+        } catch {
+            switch error {
+            case .damaged(let reason): return .damaged(reason)
+            case .unsupported(let reason):
+                return .unsupported(
+                    BackendError(
+                        .unsupported,
+                        "The property list \(path) cannot be used: \(reason). It was left as it is; update the program that reads it."))
+            }
+        }
+    }
+
+    // MARK: The lock
+
+    /// Takes the lock between processes, a little before the deadline at the latest, so that its callers learn for certain that nothing was done.
+    func takeLock(deadline: MonotonicInstant) throws(BackendError) -> any FileLock {
+        let clock = clock
+        let latest = deadline.advanced(by: .milliseconds(-20))
+        return try onFiles { (files) throws(FileError) in
+            try files.createDirectory(parentDirectory(of: lockPath))
+            return try files.lock(lockPath) { clock.now >= latest }
+        }
+    }
+
+    /// Works on files; a failure becomes the backend's error, with nothing changed.
+    func onFiles<Result>(_ work: (any FileSystem) throws(FileError) -> Result) throws(BackendError) -> Result {
+        do throws(FileError) { return try work(runtime.files) } catch { throw error.backendError() }
+    }
+
+    // MARK: Listeners
+
+    /// Sees to it that there is a directory to watch.
+    /// - Returns: The property list in it, without symbolic links.
+    func prepareDirectory() throws(BackendError) -> String {
+        let target = files.resolve(path)
+        try onFiles { (files) throws(FileError) in try files.createDirectory(parentDirectory(of: target)) }
+        return target
+    }
+
+    func addListener(_ continuation: AsyncStream<Set<StorageAddress>?>.Continuation) -> UInt64 {
+        state.withLock { state in
+            state.nextListener += 1
+            state.listeners[state.nextListener] = continuation
+            return state.nextListener
+        }
+    }
+
+    func removeListener(_ number: UInt64) { state.withLock { _ = $0.listeners.removeValue(forKey: number) } }
+}

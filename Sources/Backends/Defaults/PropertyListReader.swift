@@ -1,0 +1,144 @@
+import BackendContract
+import Foundation
+
+/// Why bytes are not a property list that can be worked with.
+enum PropertyListFault: Error {
+    /// The bytes are damaged, or not a property list at all; the text says what is wrong, without any content.
+    case damaged(String)
+    /// They are whole, and hold something that this version must not touch.
+    case unsupported(String)
+}
+
+/// Reads the bytes of a property list, XML or binary, through Foundation, and tells every kind of value from every other.
+enum PropertyListReader {
+    /// The deepest nesting that is followed.
+    static let maximumDepth = 256
+
+    /// The entries of the dictionary that the bytes hold.
+    static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
+        if bytes.isEmpty { throw .damaged("the file is empty, which no property list is") }
+        var format = PropertyListSerialization.PropertyListFormat.xml
+        let root: Any
+        do {
+            root = try PropertyListSerialization.propertyList(from: Data(bytes), options: [], format: &format)
+        } catch {
+            // Foundation's own text may quote the content, so it is not passed on.
+            throw .damaged("the file is not a whole property list")
+        }
+        // The old NeXT format takes almost any text, blank files included, for a property list.
+        guard format == .xml || format == .binary else { throw .damaged("the file is neither an XML nor a binary property list") }
+        guard let dictionary = root as? [AnyHashable: Any] else { throw .damaged("the property list holds no dictionary") }
+        var names = 0
+        let entries = try convert(dictionary, depth: 0, names: &names)
+        // Foundation keeps the last of several entries of one name (and of names that are canonically equivalent): a rewrite would lose the others.
+        if format == .xml, countNames(bytes) > names { throw .damaged("the property list names an entry twice") }
+        return entries
+    }
+
+    private static func convert(
+        _ dictionary: [AnyHashable: Any], depth: Int, names: inout Int
+    ) throws(PropertyListFault) -> [String: NativeValue] {
+        var entries: [String: NativeValue] = [:]
+        entries.reserveCapacity(dictionary.count)
+        for (key, value) in dictionary {
+            guard let name = key.base as? String else { throw .unsupported("it has an entry whose name is not a text") }
+            entries[name] = try convert(value, depth: depth + 1, names: &names)
+        }
+        names += entries.count
+        return entries
+    }
+
+    private static func convert(_ value: Any, depth: Int, names: inout Int) throws(PropertyListFault) -> NativeValue {
+        guard depth < maximumDepth else { throw .unsupported("it is nested too deeply") }
+        // The order matters: an `NSNumber` answers to every number type, a truth value's included.
+        #if canImport(Darwin)
+            if let number = value as? NSNumber {
+                return CFGetTypeID(number) == CFBooleanGetTypeID() ? .boolean(number.boolValue) : convert(number)
+            }
+        #else
+            if type(of: value) == Bool.self, let flag = value as? Bool { return .boolean(flag) }
+            if let number = value as? NSNumber { return convert(number) }
+        #endif
+        switch value {
+        case let text as String: return .string(text)
+        case let data as Data: return .data([UInt8](data))
+        case let date as Date: return .date(date.timeIntervalSinceReferenceDate)
+        case let array as [Any]:
+            var elements: [NativeValue] = []
+            elements.reserveCapacity(array.count)
+            for element in array { elements.append(try convert(element, depth: depth + 1, names: &names)) }
+            return .array(elements)
+        case let dictionary as [AnyHashable: Any]: return .dictionary(try convert(dictionary, depth: depth, names: &names))
+        default: throw .unsupported("it holds a value of a kind that property lists on this system do not have")
+        }
+    }
+
+    private static func convert(_ number: NSNumber) -> NativeValue {
+        switch UInt8(bitPattern: number.objCType.pointee) {
+        case UInt8(ascii: "d"), UInt8(ascii: "f"): .real(number.doubleValue)
+        case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max): .unsigned(number.uint64Value)
+        default: .integer(number.int64Value)
+        }
+    }
+
+    /// The number of `<key>` elements, without those in comments and character data.
+    private static func countNames(_ bytes: [UInt8]) -> Int {
+        let (open, comment, commentEnd) = (Array("<key".utf8), Array("<!--".utf8), Array("-->".utf8))
+        let (section, sectionEnd) = (Array("<![CDATA[".utf8), Array("]]>".utf8))
+        return bytes.withUnsafeBufferPointer { bytes in
+            var count = 0
+            var position = 0
+            func stands(_ text: [UInt8]) -> Bool {
+                guard position + text.count <= bytes.count else { return false }
+                for index in text.indices where bytes[position + index] != text[index] { return false }
+                return true
+            }
+            func skip(past end: [UInt8]) {
+                while position < bytes.count, !stands(end) { position += 1 }
+                position += end.count
+            }
+            while position < bytes.count {
+                guard bytes[position] == UInt8(ascii: "<") else {
+                    position += 1
+                    continue
+                }
+                if stands(comment) {
+                    skip(past: commentEnd)
+                } else if stands(section) {
+                    skip(past: sectionEnd)
+                } else {
+                    let end = position + open.count
+                    if stands(open), end < bytes.count, [0x3E, 0x2F, 0x20, 0x09, 0x0A, 0x0D].contains(bytes[end]) { count += 1 }
+                    position += 1
+                }
+            }
+            return count
+        }
+    }
+
+    // MARK: The other way
+
+    /// The bytes of a binary property list: for values that XML cannot hold exactly, which only a binary list can have brought in.
+    static func binary(_ entries: [String: NativeValue]) throws(BackendError) -> [UInt8] {
+        do {
+            return [UInt8](
+                try PropertyListSerialization.data(fromPropertyList: foundation(.dictionary(entries)), format: .binary, options: 0))
+        } catch {
+            throw BackendError(.failed, "The property list could not be written in the binary format. Nothing was changed.")
+        }
+    }
+
+    private static func foundation(_ value: NativeValue) -> Any {
+        switch value {
+        case .string(let text): text
+        case .integer(let number): NSNumber(value: number)
+        case .unsigned(let number): NSNumber(value: number)
+        case .real(let number): NSNumber(value: number)
+        case .boolean(let flag): NSNumber(value: flag)
+        case .date(let seconds): Date(timeIntervalSinceReferenceDate: seconds)
+        case .data(let bytes): Data(bytes)
+        case .array(let elements): elements.map(foundation)
+        case .dictionary(let entries): entries.mapValues(foundation)
+        }
+    }
+}

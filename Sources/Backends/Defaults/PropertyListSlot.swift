@@ -1,0 +1,164 @@
+import BackendContract
+import Crypto
+import Synchronization
+
+/// One slot as it stands in the file: its value, what the reserved dictionary says about it, and what follows from both.
+///
+/// Immutable but for what is derived on demand and kept: the probe, and the pieces of XML. A slot that no change touched passes from one
+/// document to the next as it is.
+final class PropertyListSlot: Sendable {
+    private struct Derived {
+        var probe: StorageProbe?
+        var valuePiece: [UInt8]?
+        var metadataPiece: [UInt8]?
+        var fitsXML: Bool?
+    }
+
+    let address: StorageAddress
+    /// The value in the file; nil where there is only an entry of the reserved dictionary.
+    let value: NativeValue?
+    /// The entry of the reserved dictionary, as it stands.
+    let metadata: NativeValue?
+    private let derived = Mutex(Derived())
+
+    init(address: StorageAddress, value: NativeValue?, metadata: NativeValue?) {
+        self.address = address
+        self.value = value
+        self.metadata = metadata
+    }
+
+    /// A slot that holds a payload of ours.
+    convenience init(_ address: StorageAddress, _ payload: StoragePayload, _ metadata: StorageMetadata, _ revision: StorageRevision) {
+        let value: NativeValue
+        let form: SlotMetadata.Form
+        var exact: [UInt8]?
+        switch payload {
+        case .bytes(let bytes): (value, form) = (.data(bytes), .bytes)
+        case .native(let native) where PropertyListXML.represents(native, .anyone): (value, form) = (native, .native)
+        case .native(let native):
+            let record = RecordCodec.encode(StorageRecord(payload: payload, revision: revision))
+            if case .date(let seconds) = native, PropertyListXML.represents(.date(seconds.rounded(.down)), .anyone) {
+                (value, form, exact) = (.date(seconds.rounded(.down)), .exact, record)
+            } else {
+                (value, form) = (.data(record), .record)
+            }
+        }
+        let subject = SlotMetadata.Subject.value(digest: SlotMetadata.digest(value), form: form, exact: exact)
+        self.init(
+            address: address, value: value, metadata: SlotMetadata(subject: subject, revision: revision, metadata: metadata).encoded)
+    }
+
+    /// A slot whose value was removed by us.
+    convenience init(tombstoneAt address: StorageAddress, _ metadata: StorageMetadata, _ revision: StorageRevision) {
+        self.init(
+            address: address, value: nil, metadata: SlotMetadata(subject: .tombstone, revision: revision, metadata: metadata).encoded)
+    }
+
+    // MARK: What it means
+
+    /// What a look at the slot finds.
+    var probe: StorageProbe {
+        if let known = derived.withLock({ $0.probe }) { return known }
+        // Outside the lock: a digest over a large value takes a while, and deriving it twice gives the same.
+        let probe = deriveProbe()
+        derived.withLock { $0.probe = probe }
+        return probe
+    }
+
+    private func deriveProbe() -> StorageProbe {
+        let known = metadata.flatMap(SlotMetadata.init)
+        guard let value else {
+            guard let metadata else { return .absent }
+            switch known?.subject {
+            case .tombstone?: return known.map { .tombstone(StorageTombstone(metadata: $0.metadata, revision: $0.revision)) } ?? .absent
+            // Somebody else removed the value that the metadata belonged to.
+            case .value?: return .absent
+            case nil:
+                var piece: [UInt8] = []
+                PropertyListXML.append(metadata, indent: 0, to: &piece)
+                let reason = "its entry in \"\(PropertyListDocument.reservedName)\" cannot be understood, and there is no value"
+                return .corrupt(StorageCorruption(bytes: piece, revision: derivedRevision(UInt8(ascii: "d")), reason: reason))
+            }
+        }
+        if let known, let payload = payload(of: value, known.subject) {
+            return .value(StorageRecord(payload: payload, metadata: known.metadata, revision: known.revision))
+        }
+        return .value(StorageRecord(payload: .native(value), revision: derivedRevision(UInt8(ascii: "f")), isForeign: true))
+    }
+
+    /// The payload that a value stands for, or nil when the metadata does not belong to this value.
+    private func payload(of value: NativeValue, _ subject: SlotMetadata.Subject) -> StoragePayload? {
+        guard case .value(let digest, let form, let exact) = subject, digest == SlotMetadata.digest(value) else { return nil }
+        switch (form, value) {
+        case (.native, _): return .native(value)
+        case (.bytes, .data(let bytes)): return .bytes(bytes)
+        case (.record, .data(let bytes)): return Self.payload(inRecord: bytes)
+        case (.exact, _): return exact.flatMap(Self.payload(inRecord:))
+        default: return nil
+        }
+    }
+
+    private static func payload(inRecord bytes: [UInt8]) -> StoragePayload? {
+        if case .record(let record) = RecordCodec.decode(bytes) { record.payload } else { nil }
+    }
+
+    /// The revision of a state that nobody gave one: its content, stale metadata included, so that a value which another program writes
+    /// again after our removal is told from the one that stood there before it.
+    private func derivedRevision(_ kind: UInt8) -> StorageRevision {
+        var hash = SHA256()
+        if let value { hash.update(data: value.canonicalBytes) }
+        if let metadata { hash.update(data: metadata.canonicalBytes) }
+        return StorageRevision([kind] + hash.finalize())
+    }
+
+    // MARK: How it is written
+
+    /// Whether XML can hold the value as it is.
+    var fitsXML: Bool {
+        if let known = derived.withLock({ $0.fitsXML }) { return known }
+        let fits = [value, metadata].allSatisfy { $0.map { PropertyListXML.represents($0, .foundation) } ?? true }
+        derived.withLock { $0.fitsXML = fits }
+        return fits
+    }
+
+    /// The value as an entry of the top-level dictionary; nil when there is none.
+    func withValuePiece(_ body: ([UInt8]) -> Void) {
+        guard let value else { return }
+        body(
+            kept(\.valuePiece) {
+                PropertyListXML.appendEntry(address.name, value, indent: 1, to: &$0)
+            })
+    }
+
+    /// The metadata as an entry of the reserved dictionary's `entries`; nil when there is none.
+    func withMetadataPiece(_ body: ([UInt8]) -> Void) {
+        guard let metadata else { return }
+        body(
+            kept(\.metadataPiece) {
+                PropertyListXML.appendEntry(address.name, metadata, indent: 3, to: &$0)
+            })
+    }
+
+    /// Value and metadata as an entry of a namespace in the reserved dictionary.
+    func withNamespacePiece(_ body: ([UInt8]) -> Void) {
+        body(
+            kept(\.valuePiece) {
+                PropertyListXML.appendEntry(address.name, namespaceEntry, indent: 4, to: &$0)
+            })
+    }
+
+    var namespaceEntry: NativeValue {
+        var entry: [String: NativeValue] = [:]
+        entry["value"] = value
+        entry["metadata"] = metadata
+        return .dictionary(entry)
+    }
+
+    private func kept(_ piece: any WritableKeyPath<Derived, [UInt8]?> & Sendable, _ encode: (inout [UInt8]) -> Void) -> [UInt8] {
+        if let known = derived.withLock({ $0[keyPath: piece] }) { return known }
+        var bytes: [UInt8] = []
+        encode(&bytes)
+        derived.withLock { $0[keyPath: piece] = bytes }
+        return bytes
+    }
+}

@@ -1,0 +1,96 @@
+import BackendContract
+import BackendRuntime
+
+/// The file as it was read at one moment, and what was found in it.
+final class PropertyListSnapshot: Sendable {
+    /// What was found.
+    enum Content: Sendable {
+        /// A property list, or no file at all.
+        case document(PropertyListDocument)
+        /// Bytes that are no property list; the text says what is wrong.
+        case damaged(String)
+        /// A property list that this version must not touch.
+        case unsupported(BackendError)
+    }
+
+    /// The state of the file; nil where there was none.
+    let status: FileStatus?
+    let bytes: [UInt8]
+    let content: Content
+    /// Keeps the file's number from being given to another file, so that the same number means the same file.
+    private let hold: (any FileHold)?
+    /// When this state of the file was first read.
+    let readAt: MonotonicInstant
+    /// Whether the file was read again late enough for any later change to show in its times.
+    let isSettled: Bool
+    /// Whether the state is known to survive a power cut.
+    let isDurable: Bool
+
+    /// File times move in ticks of up to 10 ms: a file that is rewritten in place within the tick of its last change, with as many bytes,
+    /// looks unchanged. A second look after this long finds that out.
+    static let settlingTime = Duration.milliseconds(50)
+
+    init(
+        status: FileStatus?, bytes: [UInt8], content: Content, hold: (any FileHold)?, readAt: MonotonicInstant, isSettled: Bool,
+        isDurable: Bool
+    ) {
+        self.status = status
+        self.bytes = bytes
+        self.content = content
+        self.hold = hold
+        self.readAt = readAt
+        self.isSettled = isSettled
+        self.isDurable = isDurable
+    }
+
+    /// The snapshot of a file that is not there.
+    static func missing(at instant: MonotonicInstant) -> PropertyListSnapshot {
+        PropertyListSnapshot(
+            status: nil, bytes: [], content: .document(PropertyListDocument()), hold: nil, readAt: instant, isSettled: true,
+            isDurable: false)
+    }
+
+    /// The same content, read again.
+    func confirmed(_ contents: FileContents, at instant: MonotonicInstant) -> PropertyListSnapshot {
+        let isSame = isSameFile(contents.status)
+        let isSettled = isSame && (isSettled || readAt.advanced(by: Self.settlingTime) <= instant)
+        return PropertyListSnapshot(
+            status: contents.status, bytes: bytes, content: content, hold: contents.hold, readAt: isSame ? readAt : instant,
+            isSettled: isSettled, isDurable: isSame && isDurable)
+    }
+
+    /// The same state, known to survive a power cut.
+    func durable() -> PropertyListSnapshot {
+        PropertyListSnapshot(
+            status: status, bytes: bytes, content: content, hold: hold, readAt: readAt, isSettled: isSettled, isDurable: true)
+    }
+
+    /// Whether the file at the path is, as far as its state tells, the one that was read.
+    func isSameFile(_ current: FileStatus?) -> Bool {
+        guard let status, let current else { return status == nil && current == nil }
+        return status.inode == current.inode && status.device == current.device && status.size == current.size
+            && status.modified == current.modified && status.changed == current.changed
+    }
+
+    /// Whether it can be served as it is, given the state of the file now.
+    func isCurrent(_ current: FileStatus?, at instant: MonotonicInstant) -> Bool {
+        isSameFile(current) && (isSettled || instant < readAt.advanced(by: Self.settlingTime))
+    }
+
+    // MARK: Looking
+
+    /// What a look at a slot finds.
+    func probe(_ address: StorageAddress) -> StorageProbe {
+        switch content {
+        case .document(let document): document.probe(address)
+        case .damaged(let reason): .corrupt(StorageCorruption(bytes: bytes, revision: nil, reason: reason))
+        case .unsupported(let error): .unavailable(error)
+        }
+    }
+
+    /// The slots that differ from an older snapshot; nil where that cannot be said.
+    func differences(from older: PropertyListSnapshot) -> Set<StorageAddress>? {
+        guard case .document(let new) = content, case .document(let old) = older.content else { return nil }
+        return new.differences(from: old)
+    }
+}

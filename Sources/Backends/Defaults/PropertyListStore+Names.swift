@@ -1,0 +1,116 @@
+public import BackendContract
+public import BackendRuntime
+import Crypto
+import Foundation
+
+/// Which names can be used, for suites and for slots, and where a suite's files are.
+extension PropertyListStore {
+    /// The longest name of a suite, in bytes of UTF-8: with it, the names of temporary files still fit a directory entry of 255 bytes.
+    public static let maximumSuiteNameLength = 200
+
+    /// Refuses the names of suites that could lead out of the directory, or that no file can have.
+    /// - Throws: ``BackendError`` with the code `invalidName`.
+    public static func validateSuiteName(_ name: String) throws(BackendError) {
+        let advice = "Use a name such as \"com.example.app\"."
+        if name.isEmpty { throw BackendError(.invalidName, "A suite's name must not be empty. \(advice)") }
+        if name == "." || name == ".." { throw BackendError(.invalidName, "A suite cannot be called \"\(name)\". \(advice)") }
+        if name.utf8.count > maximumSuiteNameLength {
+            let count = name.utf8.count
+            throw BackendError(
+                .invalidName, "A suite's name may have at most \(maximumSuiteNameLength) bytes of UTF-8; this one has \(count). \(advice)")
+        }
+        if name.utf8.contains(UInt8(ascii: "/")) { throw BackendError(.invalidName, "A suite's name must not hold a slash. \(advice)") }
+        if name.utf8.starts(with: "file:".utf8) || name.utf8.first == UInt8(ascii: "~") {
+            throw BackendError(.invalidName, "A suite's name is not a path or a URL. \(advice)")
+        }
+        if name.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) {
+            throw BackendError(.invalidName, "A suite's name must not hold control characters. \(advice)")
+        }
+    }
+
+    /// The property list of a suite: `<directory>/<suite>.plist`, where Foundation's `UserDefaults` keeps it too.
+    /// - Parameters:
+    ///   - suite: The name of the suite.
+    ///   - directory: The configuration directory, `$XDG_CONFIG_HOME`.
+    /// - Throws: ``BackendError`` with the code `invalidName`.
+    public static func path(ofSuite suite: String, in directory: String) throws(BackendError) -> String {
+        try validateSuiteName(suite)
+        return "\(directory)/\(suite).plist"
+    }
+
+    /// The file whose lock excludes the other writers of a property list, named by the physical file: every path to it leads to one lock.
+    /// - Parameters:
+    ///   - path: The property list.
+    ///   - directory: A directory of state that all writers of the property list share.
+    ///   - files: The file system, asked for symbolic links only.
+    public static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
+        let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
+        return "\(directory)/defaults-\(Hexadecimal.text(digest.prefix(16))).lock"
+    }
+
+    static func suiteName(ofPath path: String) -> String {
+        let name = lastComponent(of: path)
+        return name.hasSuffix(".plist") ? String(name.dropLast(6)) : name
+    }
+
+    // MARK: Slots
+
+    /// Refuses the names that a slot cannot have here.
+    static func validate(_ address: StorageAddress) throws(BackendError) {
+        try address.validate()
+        try validateNormalization(of: address)
+        if address.namespace == .values, address.name == PropertyListDocument.reservedName {
+            throw BackendError(
+                .invalidName, "The name \"\(PropertyListDocument.reservedName)\" is reserved in property lists. Use another name.")
+        }
+    }
+
+    /// Refuses names that are not in Unicode's normal form C: Foundation would take them for the same as their composed spelling.
+    static func validateNormalization(of address: StorageAddress) throws(BackendError) {
+        for text in [address.namespace.name, address.name] {
+            if text.utf8.allSatisfy({ $0 < 0x80 }) { continue }
+            guard text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(text.utf8) else {
+                throw BackendError(
+                    .invalidName,
+                    "Property lists cannot tell canonically equivalent names apart: a name must be in Unicode's normal form C; this one is not."
+                )
+            }
+        }
+    }
+
+    /// Refuses what cannot be carried out whatever the store holds.
+    static func validate(_ mutation: StorageMutation) throws(BackendError) {
+        try mutation.address.validate()
+        if mutation.address.namespace == .values, mutation.address.name == PropertyListDocument.reservedName {
+            try validate(mutation.address)
+        }
+        switch mutation.operation {
+        case .delete: return
+        case .tombstone: try validateNormalization(of: mutation.address)
+        case .put(let payload, _):
+            try validateNormalization(of: mutation.address)
+            guard payload.byteCount <= maximumValueSize else {
+                throw BackendError(
+                    .tooLarge,
+                    "The value has \(payload.byteCount) bytes; a property list takes at most \(maximumValueSize). Nothing was changed.")
+            }
+            if case .native(let value) = payload, value.isDeeper(than: maximumDepth) {
+                throw BackendError(
+                    .unsupported, "The value is nested more than \(maximumDepth) levels deep. Nothing was changed; store it as bytes.")
+            }
+        }
+    }
+
+    /// The deepest nesting of a native value.
+    static let maximumDepth = 32
+}
+
+extension NativeValue {
+    fileprivate func isDeeper(than depth: Int) -> Bool {
+        switch self {
+        case .array(let elements): depth == 0 || elements.contains { $0.isDeeper(than: depth - 1) }
+        case .dictionary(let entries): depth == 0 || entries.values.contains { $0.isDeeper(than: depth - 1) }
+        default: false
+        }
+    }
+}

@@ -1,0 +1,181 @@
+public import BackendContract
+public import BackendRuntime
+
+/// The values of one suite, in one property list, at the path and in the format that Foundation's `UserDefaults` uses on Linux.
+///
+/// Other programs read what is stored here, and what they wrote is read as it stands: what is known about a value is kept in a reserved
+/// dictionary, and counts only while it matches the value. Every change is one durable replacement of the file under an advisory lock; changes
+/// that wait together share one. A read is served from memory after one `stat`, and goes to the store's lane only when the file has changed.
+///
+/// A damaged file is copied to the quarantine directory, reported, and never overwritten.
+public final class PropertyListStore: ObservableBackend, RecoverableBackend {
+    /// The file, with every symbolic link resolved when the store was created.
+    public let identity: BackendIdentity
+
+    /// What the store promises: durable atomic batches, preconditions between processes, native values, and that others write too.
+    public let capabilities: BackendCapabilities
+
+    /// The largest payload, in bytes.
+    public static let maximumValueSize = 16 << 20
+
+    let file: PropertyListFile
+    let lane: any Lane
+    private let deadline: Duration
+    private let runtime: Runtime
+    private let loads: GroupCommit<Bool, PropertyListSnapshot>
+    private let commits: GroupCommit<[StorageMutation], [MutationResult]>
+
+    /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
+    /// - Parameters:
+    ///   - path: The property list.
+    ///   - lockPath: The file whose lock excludes other processes: the same for everybody who writes this property list, in a directory of state
+    ///     (see ``lockPath(forPropertyListAt:in:files:)``). It is created when first needed, and never removed.
+    ///   - quarantineDirectory: Where copies of damaged files are kept.
+    ///   - deadline: How long a call may take, waiting included.
+    ///   - runtime: The machine.
+    ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
+    public init(
+        path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
+        protection: ProtectionLevel = .plain
+    ) {
+        identity = BackendIdentity(kind: "property-list", store: runtime.files.resolve(path))
+        capabilities = BackendCapabilities(
+            durability: .durable, atomicBatch: true, crossProcess: true, protection: protection, maximumValueSize: Self.maximumValueSize,
+            storesNativeValues: true, sharedWithOthers: true)
+        let file = PropertyListFile(path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, runtime: runtime)
+        let lane = runtime.makeLane("defaults.\(Self.suiteName(ofPath: path))")
+        self.file = file
+        self.lane = lane
+        self.deadline = deadline
+        self.runtime = runtime
+        loads = GroupCommit(lane: lane, clock: runtime.clock) { requests, deadline in
+            // One look at the file answers everybody who asked before it began.
+            let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }
+            return requests.map { _ in result }
+        }
+        commits = GroupCommit(lane: lane, clock: runtime.clock) { file.commit($0, deadline: $1) }
+    }
+
+    // MARK: Reading
+
+    /// Looks at slots. A validated look is served from memory after one `stat` while the file is unchanged; a fresh one reads the file again.
+    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong with the file is told by the probes.
+    public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        do throws(BackendError) {
+            let snapshot = try await snapshot(freshness)
+            return addresses.map { Self.probe($0, in: snapshot) }
+        } catch {
+            if error.code == .timedOut || error.code == .cancelled { throw error }
+            return addresses.map { _ in .unavailable(error) }
+        }
+    }
+
+    private static func probe(_ address: StorageAddress, in snapshot: PropertyListSnapshot) -> StorageProbe {
+        let probe = snapshot.probe(address)
+        // A name that cannot be used is not absent. One that another program uses is read all the same.
+        guard probe == .absent else { return probe }
+        do throws(BackendError) { try validate(address) } catch { return .unavailable(error) }
+        return .absent
+    }
+
+    /// The slots that hold something, those of other programs included.
+    /// - Throws: ``BackendError`` when the file is damaged or cannot be read.
+    public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        let snapshot = try await snapshot(.validated)
+        switch snapshot.content {
+        case .document(let document): return document.slots.map(\.address).filter { $0.namespace == namespace }
+        case .unsupported(let error): throw error
+        case .damaged(let reason): throw file.damage(reason)
+        }
+    }
+
+    /// Whether the file can be read, or does not exist yet: then the first change creates it.
+    public func status() async -> BackendStatus {
+        do throws(BackendError) {
+            switch try await snapshot(.validated).content {
+            case .document: return .ready
+            case .unsupported(let error): return .unavailable(error)
+            case .damaged(let reason): return .unavailable(file.damage(reason))
+            }
+        } catch {
+            return .unavailable(error)
+        }
+    }
+
+    /// The state of the file: from memory where that is enough, else from the lane.
+    private func snapshot(_ freshness: ReadFreshness) async throws(BackendError) -> PropertyListSnapshot {
+        if freshness == .validated {
+            do throws(FileError) {
+                if let snapshot = try file.currentSnapshot() { return snapshot }
+            } catch {
+                throw error.backendError()
+            }
+        }
+        // A validated read comes here when the file has changed, or is due for its second look.
+        return try await load(rereading: true)
+    }
+
+    func load(rereading: Bool) async throws(BackendError) -> PropertyListSnapshot {
+        try await loads.submit(rereading, deadline: nextDeadline, isMutation: false)
+    }
+
+    // MARK: Writing
+
+    /// Changes slots, all together or not at all. What is applied has replaced the file and survives a power cut when this returns.
+    ///
+    /// Calls that wait at the same time share one lock, one rewrite and one flush; each stays a batch of its own.
+    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
+    public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        guard !mutations.isEmpty else { return [] }
+        guard Set(mutations.map(\.address)).count == mutations.count else {
+            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
+        }
+        if let refusal = refusal(of: mutations) { return refusal }
+        return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
+    }
+
+    /// What is wrong with a call whatever the store holds; found before anything is locked.
+    private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
+        for (index, mutation) in mutations.enumerated() {
+            do throws(BackendError) {
+                try Self.validate(mutation)
+            } catch {
+                var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
+                results[index] = .failed(error)
+                return results
+            }
+        }
+        return nil
+    }
+
+    /// Flushes the file and its directory to the disk, under the lock.
+    /// - Throws: ``BackendError``.
+    public func synchronize() async throws(BackendError) -> StorageDurability {
+        let file = file
+        try await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.synchronize(deadline: deadline) }
+        return .durable
+    }
+
+    /// Removes a damaged file, durably, after making sure that a durable copy of it stands in the quarantine directory.
+    /// - Returns: The path of the copy.
+    /// - Throws: ``BackendError`` when the file is not damaged, or could not be copied or removed.
+    public func setAsideDamagedStore() async throws(BackendError) -> String {
+        let file = file
+        return try await onLane(isMutation: true) { (deadline) throws(BackendError) in try file.setAside(deadline: deadline) }
+    }
+
+    /// Lets go of the file; the next call reads it again.
+    public func close() async { file.drop() }
+
+    // MARK: The lane
+
+    private var nextDeadline: MonotonicInstant { runtime.clock.now.advanced(by: deadline) }
+
+    func onLane<Response: Sendable>(
+        isMutation: Bool, _ work: @escaping @Sendable (MonotonicInstant) throws(BackendError) -> Response
+    ) async throws(BackendError) -> Response {
+        try await lane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: isMutation) { call throws(BackendError) in
+            try work(call.deadline)
+        }
+    }
+}

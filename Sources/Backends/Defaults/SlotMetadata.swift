@@ -1,0 +1,145 @@
+import BackendContract
+import Crypto
+
+/// What the reserved dictionary says about one slot, in terms that a person can read.
+///
+/// ```
+/// revision    text     32 hexadecimal digits
+/// tombstone   true     only for a removal; then there is no digest and no form
+/// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value as it stands in the file, in hexadecimal
+/// form        text     what the value stands for: see ``Form``
+/// exact       data     only for the form "exact": the payload as record format 1
+/// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
+/// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
+/// record      data     in place of the last three lines where XML cannot hold them exactly: they as record format 1
+/// ```
+struct SlotMetadata {
+    /// What the value in the file stands for.
+    enum Form: String {
+        /// The value itself.
+        case native
+        /// Data that is the payload's bytes.
+        case bytes
+        /// Data that is the payload as record format 1: a native value that XML cannot hold.
+        case record
+        /// An approximation for others to read; the payload is kept in the metadata.
+        case exact
+    }
+
+    /// What the metadata belongs to.
+    enum Subject {
+        case value(digest: String, form: Form, exact: [UInt8]?)
+        case tombstone
+    }
+
+    var subject: Subject
+    var revision: StorageRevision
+    var metadata: StorageMetadata
+
+    /// The digest that ties metadata to the value it was written with.
+    static func digest(_ value: NativeValue) -> String { Hexadecimal.text(SHA256.hash(data: value.canonicalBytes).prefix(16)) }
+
+    // MARK: Writing
+
+    var encoded: NativeValue {
+        var entries: [String: NativeValue] = ["revision": .string(Hexadecimal.text(revision.bytes))]
+        switch subject {
+        case .tombstone: entries["tombstone"] = .boolean(true)
+        case .value(let digest, let form, let exact):
+            entries["digest"] = .string(digest)
+            entries["form"] = .string(form.rawValue)
+            entries["exact"] = exact.map(NativeValue.data)
+        }
+        let readable = readableMetadata
+        if PropertyListXML.represents(.dictionary(readable), .anyone) {
+            entries.merge(readable) { kept, _ in kept }
+        } else {
+            entries["record"] = .data(RecordCodec.encode(StorageTombstone(metadata: metadata, revision: revision)))
+        }
+        return .dictionary(entries)
+    }
+
+    private var readableMetadata: [String: NativeValue] {
+        var entries: [String: NativeValue] = [:]
+        entries["serializer"] = metadata.serializer.map(NativeValue.string)
+        entries["typeTag"] = metadata.typeTag.map(NativeValue.string)
+        entries["schemaVersion"] = metadata.schemaVersion.map { .integer(Int64($0)) }
+        entries["origin"] = metadata.origin.map(NativeValue.data)
+        entries["sealing"] = metadata.sealing.map(NativeValue.string)
+        entries["createdAt"] = metadata.createdAt.map(NativeValue.real)
+        entries["modifiedAt"] = metadata.modifiedAt.map(NativeValue.real)
+        entries["expiresAt"] = metadata.expiresAt.map(NativeValue.real)
+        if !metadata.attributes.isEmpty { entries["attributes"] = .dictionary(metadata.attributes.mapValues(NativeValue.string)) }
+        return entries
+    }
+
+    // MARK: Reading
+
+    /// Reads an entry of the reserved dictionary; nil when it is not one.
+    init?(_ encoded: NativeValue) {
+        guard case .dictionary(let entries) = encoded, case .string(let digits)? = entries["revision"],
+            let revision = Hexadecimal.bytes(digits), !revision.isEmpty
+        else { return nil }
+        if entries["tombstone"] == .boolean(true) {
+            subject = .tombstone
+        } else {
+            guard case .string(let digest)? = entries["digest"], case .string(let name)? = entries["form"], let form = Form(rawValue: name)
+            else { return nil }
+            subject = .value(digest: digest, form: form, exact: Self.data(entries["exact"]))
+        }
+        self.revision = StorageRevision(revision)
+        if let record = Self.data(entries["record"]) {
+            guard case .tombstone(let tombstone) = RecordCodec.decode(record) else { return nil }
+            metadata = tombstone.metadata
+        } else {
+            metadata = Self.metadata(entries)
+        }
+    }
+
+    init(subject: Subject, revision: StorageRevision, metadata: StorageMetadata) {
+        self.subject = subject
+        self.revision = revision
+        self.metadata = metadata
+    }
+
+    private static func metadata(_ entries: [String: NativeValue]) -> StorageMetadata {
+        var metadata = StorageMetadata()
+        metadata.serializer = text(entries["serializer"])
+        metadata.typeTag = text(entries["typeTag"])
+        if case .integer(let version)? = entries["schemaVersion"] { metadata.schemaVersion = Int(version) }
+        metadata.origin = data(entries["origin"])
+        metadata.sealing = text(entries["sealing"])
+        metadata.createdAt = seconds(entries["createdAt"])
+        metadata.modifiedAt = seconds(entries["modifiedAt"])
+        metadata.expiresAt = seconds(entries["expiresAt"])
+        if case .dictionary(let attributes)? = entries["attributes"] { metadata.attributes = attributes.compactMapValues(text) }
+        return metadata
+    }
+
+    private static func text(_ value: NativeValue?) -> String? {
+        if case .string(let text)? = value { text } else { nil }
+    }
+
+    private static func data(_ value: NativeValue?) -> [UInt8]? {
+        if case .data(let bytes)? = value { bytes } else { nil }
+    }
+
+    private static func seconds(_ value: NativeValue?) -> Double? {
+        if case .real(let seconds)? = value { seconds } else { nil }
+    }
+}
+
+/// Bytes as lower-case hexadecimal digits.
+enum Hexadecimal {
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    static func text(_ bytes: some Sequence<UInt8>) -> String {
+        String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    static func bytes(_ text: String) -> [UInt8]? {
+        let nibbles = text.compactMap(\.hexDigitValue)
+        guard nibbles.count == text.utf8.count, nibbles.count.isMultiple(of: 2) else { return nil }
+        return stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
+    }
+}
