@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 
 extension MigrationEngine {
     /// Removes older copies of a value that stands in its place. It never fails: what cannot be removed is residue, recorded and removed by a later sweep.

@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 
 /// A source that was read, opened and decoded.
 struct SourceReading: Sendable {

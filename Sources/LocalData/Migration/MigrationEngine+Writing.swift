@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 
 extension MigrationEngine {
     /// Stores a value. With a migration, the record keeps what it knows of its past and names the older copies that it replaces.

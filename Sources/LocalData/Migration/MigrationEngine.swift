@@ -101,7 +101,7 @@ final class MigrationEngine: Sendable {
     }
 
     func context(_ reason: MigrationContext.Reason) async throws -> MigrationContext {
-        try await routes.context(reason, previousVersion: await ledger.applicationVersion())
+        try routes.context(reason, previousVersion: await ledger.applicationVersion())
     }
 
     // MARK: The state table

@@ -24,7 +24,7 @@ final class Wiring: Sendable {
         case .userDefaults:
             try PropertyListStore.validateSuiteName(scope)
             let directories = try directories()
-            return propertyList("\(directories.preferences)/\(scope).plist", lock: "suite-\(scope)")
+            return try propertyList("\(directories.preferences)/\(scope).plist", lock: "suite-\(scope)")
         case .keychain: return try makeKeyring(scope)
         case .encryptedSQLite:
             throw StorageError(
