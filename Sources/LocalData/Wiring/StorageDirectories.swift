@@ -1,29 +1,33 @@
 import BackendRuntime
 public import Foundation
 
-/// The folders in which everything is kept. What to back up: `preferences` and `data`; `state` holds the ledger and the locks.
+/// The folders in which everything is kept. What to back up: `preferences` and `data`; `state` and `locks` can be made anew.
 public struct StorageDirectories: Hashable, Sendable {
     /// The property lists.
     public var preferences: String
     /// Databases, sealing keys and the quarantine.
     public var data: String
-    /// The migration ledger and the locks between processes.
+    /// The migration ledger.
     public var state: String
+    /// The locks between processes. Every program that shares a store must share this folder, so it does not depend on the application's id.
+    public var locks: String
 
     /// Names the folders; absolute paths.
-    public init(preferences: String, data: String, state: String) {
+    public init(preferences: String, data: String, state: String, locks: String) {
         self.preferences = preferences
         self.data = data
         self.state = state
+        self.locks = locks
     }
 
     /// Everything under one folder.
     public init(root: URL) {
         let root = root.standardizedFileURL.path
-        self.init(preferences: root + "/preferences", data: root + "/data", state: root + "/state")
+        self.init(preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks")
     }
 
-    /// The folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists, `<XDG_DATA_HOME>/<id>/LocalData` and `<XDG_STATE_HOME>/<id>/LocalData`.
+    /// The folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists, `<XDG_DATA_HOME>/<id>/LocalData`,
+    /// `<XDG_STATE_HOME>/<id>/LocalData`, and `<XDG_STATE_HOME>/LocalData/locks`.
     /// - Throws: ``StorageError`` with `unavailable` when neither the variables nor a home directory are known.
     static func xdg(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         func base(_ variable: String, _ fallback: String) throws -> String {
@@ -38,7 +42,8 @@ public struct StorageDirectories: Hashable, Sendable {
         }
         return StorageDirectories(
             preferences: try base("XDG_CONFIG_HOME", ".config"), data: try base("XDG_DATA_HOME", ".local/share") + "/\(applicationID)/LocalData",
-            state: try base("XDG_STATE_HOME", ".local/state") + "/\(applicationID)/LocalData")
+            state: try base("XDG_STATE_HOME", ".local/state") + "/\(applicationID)/LocalData",
+            locks: try base("XDG_STATE_HOME", ".local/state") + "/LocalData/locks")
     }
 
     /// The folders that systemd gives a service: `CONFIGURATION_DIRECTORY` and `STATE_DIRECTORY`; where one is missing, the XDG folders.
@@ -50,7 +55,8 @@ public struct StorageDirectories: Hashable, Sendable {
         let state = first("STATE_DIRECTORY")
         let preferences = first("CONFIGURATION_DIRECTORY") ?? state.map { $0 + "/preferences" }
         if let state, let preferences {
-            return StorageDirectories(preferences: preferences, data: state + "/LocalData/data", state: state + "/LocalData/state")
+            return StorageDirectories(preferences: preferences, data: state + "/LocalData/data", state: state + "/LocalData/state",
+                locks: state + "/LocalData/locks")
         }
         return try xdg(applicationID: applicationID, host: host)
     }

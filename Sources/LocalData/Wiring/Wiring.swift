@@ -24,7 +24,7 @@ final class Wiring: Sendable {
         case .userDefaults:
             try PropertyListStore.validateSuiteName(scope)
             let directories = try directories()
-            return try propertyList("\(directories.preferences)/\(scope).plist", lock: "suite-\(scope)")
+            return try propertyList(try PropertyListStore.path(ofSuite: scope, in: directories.preferences))
         case .keychain: return try makeKeyring(scope)
         case .encryptedSQLite:
             throw StorageError(
@@ -43,10 +43,11 @@ final class Wiring: Sendable {
         return directories
     }
 
-    private func propertyList(_ path: String, lock: String, protection: ProtectionLevel = .plain) throws -> any StorageBackend {
+    private func propertyList(_ path: String) throws -> any StorageBackend {
         let directories = try directories()
         return PropertyListStore(
-            path: path, lockPath: "\(directories.state)/locks/\(lock).lock", quarantineDirectory: "\(directories.data)/quarantine",
+            path: path, lockPath: PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: runtime.files),
+            quarantineDirectory: "\(directories.data)/quarantine",
             deadline: configuration.deadlines.files, runtime: runtime)
     }
 
@@ -57,7 +58,7 @@ final class Wiring: Sendable {
                 runtime.host.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? runtime.host.homeDirectory.map { $0 + "/.local/share" }
             return SecretServiceStore(
                 service: service, style: configuration.keyringStyles[service] ?? .localData,
-                lockFile: "\(directories.state)/locks/keyring.lock", deadline: configuration.deadlines.keyring,
+                lockFile: "\(directories.locks)/keyring.lock", deadline: configuration.deadlines.keyring,
                 promptDeadline: configuration.deadlines.prompt, keyringsDirectory: dataHome.map { $0 + "/keyrings" }, runtime: runtime)
         #else
             throw StorageError(
@@ -79,16 +80,16 @@ final class Wiring: Sendable {
     }
 
     /// The ledger's store.
-    func makeLedgerBackend() throws -> any StorageBackend { try makeOwn("ledger", .plain) { "\($0.state)/ledger.plist" } }
+    func makeLedgerBackend() throws -> any StorageBackend { try makeOwn("ledger") { "\($0.state)/ledger.plist" } }
 
     /// The quarantine's store.
-    func makeQuarantineBackend() throws -> any StorageBackend { try makeOwn("quarantine", .plain) { "\($0.data)/quarantine/quarantine.plist" } }
+    func makeQuarantineBackend() throws -> any StorageBackend { try makeOwn("quarantine") { "\($0.data)/quarantine/quarantine.plist" } }
 
-    private func makeOwn(_ name: String, _ protection: ProtectionLevel, _ path: (StorageDirectories) -> String) throws -> any StorageBackend {
+    private func makeOwn(_ name: String, _ path: (StorageDirectories) -> String) throws -> any StorageBackend {
         switch configuration.place {
         case .refused(let why): throw StorageError(StorageError.unavailable, key: name, why)
         case .memory(let world): return try makeInMemory(.userDefaults, "LocalData.\(name)", world)
-        default: return try propertyList(path(try directories()), lock: name, protection: protection)
+        default: return try propertyList(path(try directories()))
         }
     }
 
