@@ -91,7 +91,11 @@ let package = Package(
                 "TestSupport",
             ], swiftSettings: house),
         .testTarget(
-            name: "DefaultsBackendTests", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend", "TestSupport"],
+            name: "DefaultsBackendTests",
+            dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend", "DefaultsProbe", "TestSupport"],
+            resources: [.copy("Fixtures")], swiftSettings: house),
+        .executableTarget(
+            name: "DefaultsProbe", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend"], path: "Tests/DefaultsProbe",
             swiftSettings: house),
         .testTarget(
             name: "KeyringBackendTests", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
