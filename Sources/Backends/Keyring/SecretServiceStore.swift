@@ -50,7 +50,8 @@
             identity = BackendIdentity(kind: "secret-service", store: layout.identity)
             capabilities = BackendCapabilities(
                 durability: keyringsDirectory == nil ? .untilPowerLoss : .durable, atomicBatch: false, crossProcess: true, protection: .keyring,
-                maximumValueSize: Self.maximumValueSize, storesNativeValues: style.isInterop, sharedWithOthers: true)
+                maximumValueSize: Self.maximumValueSize, storesNativeValues: style.isInterop, sharedWithOthers: true,
+                usefulConcurrency: 2)
         }
 
         // MARK: Reading
