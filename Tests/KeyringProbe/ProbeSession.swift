@@ -101,7 +101,6 @@
             let (store, clock) = (store, clock)
             async let first = Self.outcome { () throws(BackendError) in _ = try await store.read(StorageAddress("first")) }
             async let second = Self.outcome { () throws(BackendError) in _ = try await store.apply(.put(.bytes([1]), at: StorageAddress("second"))) }
-            async let hanging = [first, second]
             let done = Flag()
             let ping = Task { @concurrent in
                 var latencies: [Int64] = []
@@ -113,7 +112,7 @@
                 }
                 return latencies.sorted()
             }
-            let outcomes = await hanging
+            let outcomes = await [first, second]
             done.raise()
             let latencies = await ping.value
             guard let last = latencies.last else { return "no pings" }

@@ -129,7 +129,7 @@
             let bus = try PrivateBus(address)
             let entries = attributes.map { "'\($0.key)': '\($0.value)'" }.joined(separator: ", ")
             try bus.call(
-                "org.freedesktop.secrets", collection, "org.freedesktop.Secret.Collection.CreateItem",
+                "org.freedesktop.Secret.Collection.CreateItem", on: collection,
                 "({'org.freedesktop.Secret.Item.Label': <'test'>, 'org.freedesktop.Secret.Item.Attributes': <@a{ss} {\(entries)}>}, "
                     + "\(try bus.plainSecret(secret)), false)")
         }
@@ -184,8 +184,9 @@
             state.withLock { $0.daemon = daemon }
             let bus = try PrivateBus(address)
             try Self.wait("the keyring") {
-                try bus.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", "('org.freedesktop.secrets',)")
-                    .contains("true")
+                try bus.call(
+                    "org.freedesktop.DBus.NameHasOwner", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus", "('org.freedesktop.secrets',)"
+                ).contains("true")
             }
         }
 
@@ -232,8 +233,7 @@
 
     /// A server that runs until it is ended.
     private final class ServiceProcess: Sendable {
-        // Proof: started in init and never reconfigured; only its number and its waiting are used afterwards.
-        nonisolated(unsafe) private let process = Process()
+        private let process = Process()
 
         init(_ program: String, _ arguments: [String], _ environment: [String: String], input: String) throws {
             process.executableURL = URL(fileURLWithPath: try Program.path("setpriv"))
