@@ -1,6 +1,7 @@
 #if Keyring && os(Linux)
-    import Testing
+    import Glibc
     import TestSupport
+    import Testing
 
     @Suite(.timeLimit(.minutes(2))) struct KeyringBrokenTests {
         // MARK: Locked, empty, absent
@@ -149,18 +150,44 @@
             #expect(try await probe.ask("get a").outcome == "absent", "deleting reached the disk before the reply")
         }
 
-        @Test func `a daemon killed during a store leaves the old value or the new one, and says that it does not know`() async throws {
+        @Test(arguments: ["put a new", "put b new", "delete a"])
+        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(command: String) async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a old").outcome == "applied durable")
-            let keyring = fixture.keyring
-            keyring.stopDaemon()
-            async let answer = probe.ask("put a new")
-            // The look before the write hangs in the stopped daemon: killing it now is killing it during the call.
-            keyring.killDaemon()
-            #expect(["failed unavailable notApplied", "failed unavailable unknown"].contains(try await answer.outcome))
-            try await offPool { try keyring.startDaemon(password: PrivateKeyring.password) }
+            // Stopped first, so that the request is on its way when the daemon dies.
+            #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
+            async let answer = probe.ask(command)
+            try await offPool { try fixture.keyring.waitUntilDaemonIsStopped() }
+            fixture.keyring.killDaemon()
+            #expect(try await answer.outcome == "failed unavailable unknown")
+            try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
             #expect(try await probe.ask("get a").outcome == "value old")
+            #expect(try await probe.ask("get b").outcome == "absent")
+        }
+
+        @Test func `a daemon killed at any moment has every change that was acknowledged, and at most one more`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            var expected = 0
+            #expect(try await probe.ask("put counter 0").outcome == "applied durable")
+            for round in 0..<10 {
+                async let answer = probe.ask("increment counter 100000")
+                try await offPool { [keyring = fixture.keyring] in
+                    usleep(useconds_t(20_000 + 7_300 * round))
+                    keyring.killDaemon()
+                    try keyring.startDaemon(password: PrivateKeyring.password)
+                }
+                // The store may have gone on with the new daemon after a failed read; then it is killed again.
+                fixture.keyring.killDaemon()
+                let text = try await answer
+                try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
+                expected += text.number("won") ?? 0
+                let found = try await probe.ask("get counter").outcome
+                #expect(["value \(expected)", "value \(expected + 1)"].contains(found), "\(text)")
+                expected = Int(found.dropFirst("value ".count)) ?? expected
+            }
+            #expect(expected > 0)
         }
 
         @Test func `a store works again in the same process when the bus died and came back`() async throws {
@@ -193,6 +220,21 @@
             fixture.keyring.continueDaemon()
             #expect(try await probe.ask("get a").outcome == "value one", "a write that had only looked did not happen")
             #expect(try await probe.ask("put a two").outcome == "applied durable")
+        }
+
+        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe(deadline: 500)
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
+            let answer = try await probe.ask("put a two")
+            #expect(answer.outcome == "threw timedOut unknown")
+            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            // Others leave on time too, and do not get in between.
+            let other = try fixture.probe(deadline: 500)
+            #expect(try await other.ask("put a three").outcome == "threw timedOut unknown")
+            fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("get a").outcome == "value two")
         }
 
         @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws {

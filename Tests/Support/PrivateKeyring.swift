@@ -145,6 +145,15 @@
         /// Lets the daemon go on.
         package func continueDaemon() { signalDaemon(SIGCONT) }
 
+        /// The daemon's process; 0 when there is none.
+        package var daemonProcessID: Int32 { state.withLock { $0.daemon?.processID ?? 0 } }
+
+        /// Waits until somebody stopped the daemon.
+        package func waitUntilDaemonIsStopped() throws {
+            let path = "/proc/\(daemonProcessID)/stat"
+            try Self.wait("the stop of the daemon") { try String(contentsOfFile: path, encoding: .utf8).contains(") T ") }
+        }
+
         /// Kills the daemon and waits until it is gone.
         package func killDaemon() {
             state.withLock { state in
@@ -205,7 +214,7 @@
                 if try isReady() { return }
                 usleep(10_000)
             }
-            throw ProgramFailure("\(what) did not start within ten seconds")
+            throw ProgramFailure("\(what) did not come within ten seconds")
         }
 
         private static func configuration(socket: String) -> String {
