@@ -66,7 +66,8 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
             case .damaged(let how): return corrupt(bytes, "the record is damaged: it \(how)")
             case .unknownFormat(let version):
                 return .unavailable(
-                    BackendError(.unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
+                    BackendError(
+                        .unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
             }
         } catch {
             return error.code == .locked ? .locked : .unavailable(error)
@@ -88,6 +89,11 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
             case .put(let payload, let metadata):
                 if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
                     return .failed(BackendError(.tooLarge, "The value has \(payload.byteCount) bytes; this store takes at most \(limit)."))
+                }
+                if case .native(let value) = payload, value.isNested(deeperThan: NativeValue.maximumDepth) {
+                    return .failed(
+                        BackendError(
+                            .unsupported, "The value is nested more than \(NativeValue.maximumDepth) levels deep. Store it as bytes."))
                 }
                 try await store.write(RecordCodec.encode(StorageRecord(payload: payload, metadata: metadata, revision: revision)), name)
             case .tombstone(let metadata):

@@ -1,4 +1,7 @@
 /// A value in the terms of a store that people and other programs read too: the scalars and containers of a property list.
+///
+/// Two values are equal when they are the same to the last bit: unlike `String` and `Double`, two spellings of one text are two values,
+/// and so are 0 and -0, while NaN equals itself. What was written can therefore be compared with what is read back.
 public indirect enum NativeValue: Hashable, Sendable {
     /// Text.
     case string(String)
@@ -21,7 +24,11 @@ public indirect enum NativeValue: Hashable, Sendable {
 }
 
 extension NativeValue {
-    /// An injective encoding: two values have the same canonical bytes exactly when they are equal, names compared by their bytes.
+    public static func == (left: Self, right: Self) -> Bool { left.canonicalBytes == right.canonicalBytes }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(canonicalBytes) }
+
+    /// An injective encoding: two values have the same canonical bytes exactly when they are equal.
     ///
     /// Every value is a tag byte followed by its fixed-width or length-prefixed content, integers in big-endian order,
     /// dictionary entries in the order of their names' UTF-8 bytes.
@@ -68,8 +75,18 @@ extension NativeValue {
         }
     }
 
-    /// The deepest nesting that decoding follows; anything deeper is refused as damaged.
+    /// The deepest nesting that decoding follows; anything deeper is refused as damaged, and so must not be encoded.
     static let maximumDepth = 64
+
+    /// Whether containers stand in each other further than a number of levels; looks no further than that.
+    func isNested(deeperThan levels: Int) -> Bool {
+        guard levels > 0 else { return true }
+        switch self {
+        case .array(let elements): return elements.contains { $0.isNested(deeperThan: levels - 1) }
+        case .dictionary(let entries): return entries.values.contains { $0.isNested(deeperThan: levels - 1) }
+        default: return false
+        }
+    }
 
     static func decode(from reader: inout ByteReader, depth: Int = 0) throws(RecordDamage) -> NativeValue {
         guard depth < maximumDepth else { throw RecordDamage("nested too deeply") }
@@ -78,7 +95,10 @@ extension NativeValue {
         case 2: return .integer(Int64(bitPattern: try reader.fixed(UInt64.self)))
         case 3: return .unsigned(try reader.fixed(UInt64.self))
         case 4: return .real(Double(bitPattern: try reader.fixed(UInt64.self)))
-        case 5: return .boolean(try reader.byte() != 0)
+        case 5:
+            let flag = try reader.byte()
+            guard flag <= 1 else { throw RecordDamage("holds a truth value that is none") }
+            return .boolean(flag == 1)
         case 6: return .date(Double(bitPattern: try reader.fixed(UInt64.self)))
         case 7: return .data(try reader.counted())
         case 8:
@@ -87,9 +107,15 @@ extension NativeValue {
             return .array(elements)
         case 9:
             var entries: [String: NativeValue] = [:]
+            var last: String?
             for _ in 0..<(try reader.fixed(UInt32.self)) {
                 let name = try reader.text()
-                entries[name] = try decode(from: &reader, depth: depth + 1)
+                if let last, !last.utf8.lexicographicallyPrecedes(name.utf8) { throw RecordDamage("has names out of order") }
+                last = name
+                // A dictionary calls two spellings of one text the same name: it could hold only one of their values.
+                guard entries.updateValue(try decode(from: &reader, depth: depth + 1), forKey: name) == nil else {
+                    throw RecordDamage("has a name twice")
+                }
             }
             return .dictionary(entries)
         default: throw RecordDamage("unknown kind of value")

@@ -11,6 +11,7 @@
 /// checksum                              CRC-32 (ISO-HDLC, as in zlib) over everything before it
 /// ```
 ///
+/// There is one way to write a state: bytes that decoding accepts are the bytes that encoding gives.
 /// The checksum finds damage, not forgery: whoever can write the store can write a valid record.
 public enum RecordCodec {
     /// What a run of bytes turned out to be.
@@ -73,7 +74,9 @@ public enum RecordCodec {
             let value = try NativeValue.decode(from: &inner)
             guard inner.isAtEnd else { throw RecordDamage("has bytes after its value") }
             return .record(StorageRecord(payload: .native(value), metadata: metadata, revision: revision))
-        case 3: return .tombstone(StorageTombstone(metadata: metadata, revision: revision))
+        case 3:
+            guard payload.isEmpty else { throw RecordDamage("is a tombstone with a payload") }
+            return .tombstone(StorageTombstone(metadata: metadata, revision: revision))
         default: throw RecordDamage("unknown kind of record")
         }
     }
@@ -147,10 +150,17 @@ extension RecordCodec {
             case 7: metadata.modifiedAt = Double(bitPattern: try inner.fixed(UInt64.self))
             case 8: metadata.expiresAt = Double(bitPattern: try inner.fixed(UInt64.self))
             case 9:
-                guard case .dictionary(let entries) = try NativeValue.decode(from: &inner) else { throw RecordDamage("has unreadable attributes") }
-                for case (let name, .string(let text)) in entries { metadata.attributes[name] = text }
+                guard case .dictionary(let entries) = try NativeValue.decode(from: &inner), !entries.isEmpty else {
+                    throw RecordDamage("has unreadable attributes")
+                }
+                for (name, value) in entries {
+                    guard case .string(let text) = value else { throw RecordDamage("has an attribute that is not text") }
+                    metadata.attributes[name] = text
+                }
             default: throw RecordDamage("has metadata of an unknown kind")
             }
+            let isRead = [1, 2, 4, 5].contains(tag) || inner.isAtEnd
+            guard isRead else { throw RecordDamage("has metadata of the wrong length") }
         }
         return metadata
     }

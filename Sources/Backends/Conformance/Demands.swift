@@ -1,0 +1,169 @@
+import BackendContract
+
+/// Fails the law unless a condition holds.
+func demand(_ condition: Bool, _ expected: @autoclosure () -> String, found: @autoclosure () -> String) throws {
+    if !condition { throw LawViolation(expected: expected(), found: found()) }
+}
+
+/// The bytes of a text, as a payload.
+func bytes(_ text: String) -> StoragePayload { .bytes(Array(text.utf8)) }
+
+extension StoragePayload {
+    /// Whether two payloads are the same to the last bit: also where `==` calls two spellings of a text, or 0 and -0, the same.
+    func isExactly(_ other: StoragePayload) -> Bool { canonicalBytes == other.canonicalBytes }
+
+    /// The payload's kind and size, none of its content.
+    var outline: String {
+        switch self {
+        case .bytes(let bytes): "\(bytes.count) bytes"
+        case .native(.string(let text)): "a native text of \(text.utf8.count) bytes"
+        case .native(.integer): "a native whole number"
+        case .native(.unsigned): "a native unsigned number"
+        case .native(.real): "a native real number"
+        case .native(.boolean): "a native truth value"
+        case .native(.date): "a native date"
+        case .native(.data(let bytes)): "native data of \(bytes.count) bytes"
+        case .native(.array(let elements)): "a native list of \(elements.count)"
+        case .native(.dictionary(let entries)): "a native dictionary of \(entries.count)"
+        }
+    }
+}
+
+extension StorageMetadata {
+    /// Whether two descriptions are the same to the last bit.
+    func isExactly(_ other: StorageMetadata) -> Bool { RecordCodec.encodeMetadata(self) == RecordCodec.encodeMetadata(other) }
+
+    /// The names of the fields that differ.
+    func differences(from other: StorageMetadata) -> String {
+        func differs(_ keep: (inout StorageMetadata, StorageMetadata) -> Void) -> Bool {
+            var (mine, theirs) = (StorageMetadata(), StorageMetadata())
+            keep(&mine, self)
+            keep(&theirs, other)
+            return !mine.isExactly(theirs)
+        }
+        var names: [String] = []
+        if differs({ $0.serializer = $1.serializer }) { names.append("serializer") }
+        if differs({ $0.typeTag = $1.typeTag }) { names.append("typeTag") }
+        if differs({ $0.schemaVersion = $1.schemaVersion }) { names.append("schemaVersion") }
+        if differs({ $0.origin = $1.origin }) { names.append("origin") }
+        if differs({ $0.sealing = $1.sealing }) { names.append("sealing") }
+        if differs({ $0.createdAt = $1.createdAt }) { names.append("createdAt") }
+        if differs({ $0.modifiedAt = $1.modifiedAt }) { names.append("modifiedAt") }
+        if differs({ $0.expiresAt = $1.expiresAt }) { names.append("expiresAt") }
+        if differs({ $0.attributes = $1.attributes }) { names.append("attributes") }
+        return names.isEmpty ? "no differences" : "differences in " + names.joined(separator: ", ")
+    }
+}
+
+extension StorageProbe {
+    /// What the probe saw, none of the content.
+    var outline: String {
+        switch self {
+        case .value(let record): (record.isForeign ? "a foreign value: " : "a value: ") + record.payload.outline
+        case .tombstone: "a tombstone"
+        case .absent: "nothing (absent)"
+        case .locked: "a locked store"
+        case .unavailable(let error): "unavailable (\(error))"
+        case .corrupt(let corruption): "\(corruption.bytes.count) damaged bytes"
+        }
+    }
+
+    var isAbsent: Bool { if case .absent = self { true } else { false } }
+    var isTombstone: Bool { if case .tombstone = self { true } else { false } }
+    var corruption: StorageCorruption? { if case .corrupt(let corruption) = self { corruption } else { nil } }
+
+    /// Whether two probes saw the same state of a slot, to the last bit.
+    func isExactly(_ other: StorageProbe) -> Bool {
+        switch (self, other) {
+        case (.value(let left), .value(let right)):
+            left.payload.isExactly(right.payload) && left.metadata.isExactly(right.metadata) && left.revision == right.revision
+                && left.isForeign == right.isForeign
+        case (.tombstone(let left), .tombstone(let right)): left.metadata.isExactly(right.metadata) && left.revision == right.revision
+        default: self == other
+        }
+    }
+}
+
+extension MutationResult {
+    /// What became of the mutation, none of the content.
+    var outline: String {
+        switch self {
+        case .applied(let revision, let durability): "applied (\(revision == nil ? "no" : "a") revision, \(durability))"
+        case .conflict(let probe): "conflict with \(probe.outline)"
+        case .notAttempted: "not attempted"
+        case .locked: "locked"
+        case .failed(let error): "failed (\(error), \(error.outcome))"
+        }
+    }
+
+    var isConflict: Bool { if case .conflict = self { true } else { false } }
+    var isNotAttempted: Bool { if case .notAttempted = self { true } else { false } }
+    var failure: BackendError? { if case .failed(let error) = self { error } else { nil } }
+}
+
+extension StorageDurability {
+    /// The order of how long things last.
+    var rank: Int {
+        switch self {
+        case .process: 0
+        case .untilPowerLoss: 1
+        case .durable: 2
+        }
+    }
+}
+
+extension StorageBackend {
+    /// Makes a mutation that must succeed and leave a state with a revision.
+    func hold(_ mutation: StorageMutation) async throws -> StorageRevision {
+        let result = try await apply(mutation)
+        guard case .applied(let revision?, _) = result else {
+            throw LawViolation(expected: "a change that is applied and has a revision", found: result.outline)
+        }
+        return revision
+    }
+
+    @discardableResult
+    func put(
+        _ payload: StoragePayload, _ metadata: StorageMetadata = StorageMetadata(), at address: StorageAddress,
+        if precondition: StorageMutation.Precondition = .none
+    ) async throws -> StorageRevision {
+        try await hold(.put(payload, metadata, at: address, if: precondition))
+    }
+
+    @discardableResult
+    func bury(_ address: StorageAddress, _ metadata: StorageMetadata = StorageMetadata()) async throws -> StorageRevision {
+        try await hold(.tombstone(metadata, at: address))
+    }
+
+    /// Empties a slot, which must succeed and leave no revision.
+    func empty(_ address: StorageAddress, if precondition: StorageMutation.Precondition = .none) async throws {
+        let result = try await apply(.delete(address, if: precondition))
+        guard case .applied(nil, _) = result else {
+            throw LawViolation(expected: "a delete that is applied and has no revision", found: result.outline)
+        }
+    }
+
+    /// Reads a slot both ways and demands a value of ours.
+    @discardableResult
+    func demandValue(_ payload: StoragePayload, at address: StorageAddress, _ why: String = "") async throws -> StorageRecord {
+        var last: StorageRecord?
+        for freshness in [ReadFreshness.validated, .fresh] {
+            let probe = try await read(address, freshness)
+            guard let record = probe.record, record.payload.isExactly(payload), !record.isForeign else {
+                throw LawViolation(expected: "the value that was put, \(payload.outline)\(why) (\(freshness) read)", found: probe.outline)
+            }
+            if let last { try demand(last.revision == record.revision, "one revision for one state", found: "two, by freshness") }
+            last = record
+        }
+        guard let last else { throw LawViolation(expected: "a record", found: "none") }
+        return last
+    }
+
+    /// Reads a slot both ways and demands that it is empty.
+    func demandAbsent(_ address: StorageAddress, _ why: String) async throws {
+        for freshness in [ReadFreshness.validated, .fresh] {
+            let probe = try await read(address, freshness)
+            try demand(probe.isAbsent, "nothing (absent) \(why) (\(freshness) read)", found: probe.outline)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+public import BackendContract
+
+/// What the laws are checked on: how to make a backend, and how to do to its store what only somebody else does.
+public struct LawBench: Sendable, CustomStringConvertible {
+    /// The backend's name, for reports.
+    public var name: String
+    /// What the backends made here claim.
+    public var capabilities: BackendCapabilities
+    /// How much the laws do, 1 being the usual: 0.2 suits a store that takes tens of milliseconds a write.
+    public var scale: Double
+    /// Makes a backend over a fresh, empty store.
+    public var makeStore: @Sendable () async throws -> any StorageBackend
+    /// Makes another backend over the store of a given one, as a new process would. Nil where the store is gone with its backend.
+    public var reopen: (@Sendable (any StorageBackend) async throws -> any StorageBackend)?
+    /// Writes a text into a slot as a program would that knows nothing of this package. Nil where no other program writes the store.
+    public var writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
+    /// Changes the value of a slot to a text, leaving in the store whatever metadata was kept for the old one.
+    public var changeBehindMetadata: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
+    /// Damages a slot that holds a value, so that what stands there is not a record. Nil where that cannot be arranged.
+    public var corrupt: (@Sendable (any StorageBackend, StorageAddress) async throws -> Void)?
+    /// Looks for traces of names outside the store's own place: files beside its folder, for instance. Returns what it found, nil when nothing.
+    public var findStrayTraces: (@Sendable (any StorageBackend) async throws -> String?)?
+
+    /// Creates a bench; what is not given cannot be checked, and laws that need it do not apply.
+    public init(
+        name: String, capabilities: BackendCapabilities, scale: Double = 1,
+        makeStore: @escaping @Sendable () async throws -> any StorageBackend,
+        reopen: (@Sendable (any StorageBackend) async throws -> any StorageBackend)? = nil,
+        writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)? = nil,
+        changeBehindMetadata: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)? = nil,
+        corrupt: (@Sendable (any StorageBackend, StorageAddress) async throws -> Void)? = nil,
+        findStrayTraces: (@Sendable (any StorageBackend) async throws -> String?)? = nil
+    ) {
+        self.name = name
+        self.capabilities = capabilities
+        self.scale = scale
+        self.makeStore = makeStore
+        self.reopen = reopen
+        self.writeForeign = writeForeign
+        self.changeBehindMetadata = changeBehindMetadata
+        self.corrupt = corrupt
+        self.findStrayTraces = findStrayTraces
+    }
+
+    /// The backend's name.
+    public var description: String { name }
+
+    /// What laws can be checked here, beside those that need nothing special.
+    public var abilities: Set<BackendLaw.Need> {
+        var abilities: Set<BackendLaw.Need> = []
+        if reopen != nil { abilities.insert(.reopening) }
+        if writeForeign != nil { abilities.insert(.foreignWriter) }
+        if changeBehindMetadata != nil { abilities.insert(.strandedMetadata) }
+        if corrupt != nil { abilities.insert(.damage) }
+        return abilities
+    }
+
+    /// A number of repetitions fit for the store: the usual number times ``scale``, but never fewer than a least one.
+    public func count(_ usual: Int, atLeast least: Int = 2) -> Int { max(least, Int(Double(usual) * scale)) }
+}
+
+extension LawBench {
+    /// Another backend over the same store, for laws that declare ``BackendLaw/Need/reopening``.
+    func reopened(_ store: any StorageBackend) async throws -> any StorageBackend {
+        guard let reopen else { throw LawViolation(expected: "a bench that can reopen a store", found: "one that cannot") }
+        return try await reopen(store)
+    }
+
+    func writeForeign(_ text: String, at address: StorageAddress, in store: any StorageBackend) async throws {
+        guard let writeForeign else { throw LawViolation(expected: "a bench with a foreign writer", found: "one without") }
+        try await writeForeign(store, address, text)
+    }
+
+    func changeBehindMetadata(_ text: String, at address: StorageAddress, in store: any StorageBackend) async throws {
+        guard let changeBehindMetadata else { throw LawViolation(expected: "a bench that can strand metadata", found: "one that cannot") }
+        try await changeBehindMetadata(store, address, text)
+    }
+
+    func corrupt(_ address: StorageAddress, in store: any StorageBackend) async throws {
+        guard let corrupt else { throw LawViolation(expected: "a bench that can damage a slot", found: "one that cannot") }
+        try await corrupt(store, address)
+    }
+}

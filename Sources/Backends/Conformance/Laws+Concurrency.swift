@@ -1,0 +1,117 @@
+import BackendContract
+
+extension BackendLaw {
+    static let concurrency: [BackendLaw] = [
+        BackendLaw("a cancelled caller leaves no half write, and an honest answer") { bench in
+            let store = try await bench.makeStore()
+            let addresses = (0..<bench.count(60, atLeast: 10)).map { StorageAddress("cancelled \($0)") }
+            let (old, new) = (bytes("old"), StoragePayload.bytes([UInt8](repeating: 7, count: 10_000)))
+            let metadata = StorageMetadata(typeTag: "new", attributes: ["new": "new"])
+            for result in try await store.apply(addresses.map { .put(old, at: $0) }) {
+                try demand(result.isApplied, "applied", found: result.outline)
+            }
+            let tasks = addresses.enumerated().map { index, address in
+                Task { @concurrent in
+                    // Some callers leave before the call, some while it is under way, some stay.
+                    if index % 4 == 1 { withUnsafeCurrentTask { $0?.cancel() } }
+                    return await outcome(of: .put(new, metadata, at: address), in: store)
+                }
+            }
+            for (index, task) in tasks.enumerated() where !index.isMultiple(of: 4) {
+                for _ in 0..<(index % 7) { await Task.yield() }
+                task.cancel()
+            }
+            for (index, task) in tasks.enumerated() {
+                let outcome = await task.value
+                let probe = try await store.read(addresses[index], .fresh)
+                let isNew = probe.record?.payload == new && probe.record?.metadata.isExactly(metadata) == true
+                let isOld = probe.record?.payload == old && probe.record?.metadata.isExactly(StorageMetadata()) == true
+                try demand(isNew || isOld, "the old state or the new one, whole", found: probe.outline)
+                switch outcome {
+                case .applied: try demand(isNew, "the new value after an applied put", found: probe.outline)
+                case .notApplied: try demand(isOld, "the old value after a put that was not applied", found: probe.outline)
+                case .unknown: break
+                }
+                if index.isMultiple(of: 4) { try demand(outcome == .applied, "applied for a caller that stayed", found: "\(outcome)") }
+            }
+        },
+        BackendLaw("a cancelled batch happens whole or not at all", requires: \.atomicBatch) { bench in
+            let store = try await bench.makeStore()
+            for round in 0..<bench.count(30, atLeast: 5) {
+                let addresses = (0..<3).map { StorageAddress("batch \(round) \($0)") }
+                let task = Task { @concurrent in
+                    if round.isMultiple(of: 5) { withUnsafeCurrentTask { $0?.cancel() } }
+                    return try await store.apply(addresses.map { .put(bytes("x"), at: $0) })
+                }
+                for _ in 0..<(round % 7) { await Task.yield() }
+                task.cancel()
+                _ = await task.result
+                let present = try await store.read(addresses, .fresh).filter { $0.record != nil }.count
+                try demand(present == 0 || present == 3, "none or all of 3", found: "\(present)")
+            }
+        },
+        BackendLaw("tasks that use different slots at once do not disturb each other") { bench in
+            let store = try await bench.makeStore()
+            let slots = bench.count(50, atLeast: 8)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for slot in 0..<slots {
+                    group.addTask {
+                        let address = StorageAddress("slot \(slot)")
+                        let first = try await store.put(bytes("first \(slot)"), at: address, if: .absent)
+                        try await store.demandValue(bytes("first \(slot)"), at: address)
+                        let second = try await store.put(bytes("second \(slot)"), at: address, if: .revision(first))
+                        if slot.isMultiple(of: 3) { try await store.empty(address, if: .revision(second)) }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for slot in 0..<slots {
+                let address = StorageAddress("slot \(slot)")
+                if slot.isMultiple(of: 3) {
+                    try await store.demandAbsent(address, "after its own task deleted it")
+                } else {
+                    try await store.demandValue(bytes("second \(slot)"), at: address)
+                }
+            }
+            let listed = try await store.addresses(in: .values)
+            try demand(listed.count == slots - (slots + 2) / 3, "every remaining slot listed", found: "\(listed.count) names")
+        },
+        BackendLaw("a read never sees a value that was not put whole") { bench in
+            let store = try await bench.makeStore()
+            let address = StorageAddress("whole")
+            let rounds = bench.count(60, atLeast: 6)
+            func content(_ round: Int) -> StoragePayload { .bytes([UInt8](repeating: UInt8(round % 251), count: 1_000 + round)) }
+            try await store.put(content(0), StorageMetadata(schemaVersion: 0), at: address)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for round in 1...rounds { try await store.put(content(round), StorageMetadata(schemaVersion: round), at: address) }
+                }
+                for freshness in [ReadFreshness.validated, .fresh] {
+                    group.addTask {
+                        var last = 0
+                        while last < rounds {
+                            let probe = try await store.read(address, freshness)
+                            guard let record = probe.record, let round = record.metadata.schemaVersion, record.payload == content(round)
+                            else {
+                                throw LawViolation(expected: "a value together with its own metadata", found: probe.outline)
+                            }
+                            try demand(round >= last, "never an older value than before", found: "round \(round) after round \(last)")
+                            last = round
+                            await Task.yield()
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+        },
+    ]
+
+    private static func outcome(of mutation: StorageMutation, in store: any StorageBackend) async -> MutationOutcome {
+        do throws(BackendError) {
+            let result = try await store.apply(mutation)
+            return result.isApplied ? .applied : result.failure?.outcome ?? .notApplied
+        } catch {
+            return error.outcome
+        }
+    }
+}

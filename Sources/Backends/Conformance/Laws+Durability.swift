@@ -1,0 +1,36 @@
+import BackendContract
+
+extension BackendLaw {
+    static let durability: [BackendLaw] = [
+        BackendLaw("no change claims to last longer than the backend claims") { bench in
+            let store = try await bench.makeStore()
+            let address = StorageAddress("lasting")
+            let claim = store.capabilities.durability
+            try demand(claim == bench.capabilities.durability, "the durability that the bench names", found: "\(claim)")
+            for mutation in [StorageMutation.put(bytes("x"), at: address), .tombstone(at: address), .delete(address), .delete(address)] {
+                let result = try await store.apply(mutation)
+                guard case .applied(_, let durability) = result else { throw LawViolation(expected: "applied", found: result.outline) }
+                try demand(durability.rank <= claim.rank, "at most \(claim)", found: "\(durability)")
+                try demand(claim == .process || durability != .process, "longer than the process, as claimed", found: "\(durability)")
+            }
+        },
+        BackendLaw("after synchronize everything seen lasts at least as long as any change was promised to") { bench in
+            let store = try await bench.makeStore()
+            var promised = try await store.synchronize().rank
+            for name in ["one", "two"] {
+                let result = try await store.apply(.put(bytes("x"), at: StorageAddress(name)))
+                guard case .applied(_, let durability) = result else { throw LawViolation(expected: "applied", found: result.outline) }
+                promised = max(promised, durability.rank)
+            }
+            let reached = try await store.synchronize()
+            try demand(reached.rank >= promised, "at least what the changes promised", found: "\(reached)")
+            try demand(reached.rank <= store.capabilities.durability.rank, "at most what is claimed", found: "\(reached)")
+        },
+        BackendLaw("a store in use is ready") { bench in
+            let store = try await bench.makeStore()
+            try await store.put(bytes("x"), at: StorageAddress("x"))
+            let status = await store.status()
+            try demand(status == .ready, "ready", found: "\(status)")
+        },
+    ]
+}

@@ -1,0 +1,100 @@
+import BackendContract
+
+extension BackendLaw {
+    static let preconditions: [BackendLaw] = [
+        BackendLaw("the precondition absent holds for an empty slot only") { bench in
+            let store = try await bench.makeStore()
+            let address = StorageAddress("absent")
+            try await store.put(bytes("first"), at: address, if: .absent)
+            try await refuses(store, .put(bytes("second"), at: address, if: .absent), "absent on a value")
+            try await refuses(store, .tombstone(at: address, if: .absent), "absent on a value")
+            try await refuses(store, .delete(address, if: .absent), "absent on a value")
+            try await store.bury(address)
+            try await refuses(store, .put(bytes("second"), at: address, if: .absent), "absent on a tombstone")
+            try await refuses(store, .tombstone(at: address, if: .absent), "absent on a tombstone")
+            try await store.empty(address)
+            try await store.empty(address, if: .absent)
+            _ = try await store.hold(.tombstone(at: address, if: .absent))
+            try await store.empty(address)
+            try await store.put(bytes("third"), at: address, if: .absent)
+        },
+        BackendLaw("the precondition of a revision holds for that state only") { bench in
+            let store = try await bench.makeStore()
+            let (address, other) = (StorageAddress("revision"), StorageAddress("other"))
+            let elsewhere = try await store.put(bytes("same"), at: other)
+            let first = try await store.put(bytes("same"), at: address)
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(elsewhere)), "another slot's revision")
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(StorageRevision([]))), "an empty revision")
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(StorageRevision([9, 9]))), "a made-up revision")
+            let second = try await store.put(bytes("same"), at: address, if: .revision(first))
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "a revision that was replaced")
+            try await refuses(store, .delete(address, if: .revision(first)), "a revision that was replaced")
+            try await refuses(store, .tombstone(at: address, if: .revision(first)), "a revision that was replaced")
+            let grave = try await store.hold(.tombstone(at: address, if: .revision(second)))
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(second)), "the revision of a value that was removed")
+            let third = try await store.put(bytes("same"), at: address, if: .revision(grave))
+            try await store.empty(address, if: .revision(third))
+        },
+        BackendLaw("the revision of a deleted value opens nothing, also once the same value is back") { bench in
+            let store = try await bench.makeStore()
+            let address = StorageAddress("back")
+            let first = try await store.put(bytes("same"), at: address)
+            try await store.empty(address)
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "the revision of a deleted value")
+            try await refuses(store, .delete(address, if: .revision(first)), "the revision of a deleted value")
+            try await store.demandAbsent(address, "after a put that conflicted")
+            try await store.put(bytes("same"), at: address)
+            try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "the revision before the delete")
+        },
+        BackendLaw("of 100 tasks that change one state exactly one wins, in every round") { bench in
+            let store = try await bench.makeStore()
+            try await contend(over: [store], rounds: bench.count(10))
+        },
+        BackendLaw("of 100 tasks over two instances exactly one wins, in every round", needs: [.reopening], requires: \.crossProcess) {
+            bench in
+            let store = try await bench.makeStore()
+            try await contend(over: [store, bench.reopened(store)], rounds: bench.count(10))
+        },
+    ]
+
+    /// Makes a mutation that must conflict with exactly what stands in the slot, and change nothing.
+    private static func refuses(_ store: any StorageBackend, _ mutation: StorageMutation, _ why: String) async throws {
+        let before = try await store.read(mutation.address, .fresh)
+        let result = try await store.apply(mutation)
+        guard case .conflict(let probe) = result else {
+            throw LawViolation(expected: "conflict for the precondition \(why)", found: result.outline)
+        }
+        try demand(probe.isExactly(before), "a conflict that shows \(before.outline) as it stands", found: probe.outline)
+        let after = try await store.read(mutation.address, .fresh)
+        try demand(after.isExactly(before), "\(before.outline) untouched by a conflict", found: after.outline)
+    }
+
+    private static func contend(over stores: [any StorageBackend], rounds: Int) async throws {
+        let address = StorageAddress("contended")
+        var precondition = StorageMutation.Precondition.absent
+        for round in 0..<rounds {
+            let results = try await withThrowingTaskGroup(of: (String, MutationResult).self) { [precondition] group in
+                for task in 0..<100 {
+                    let content = "round \(round), task \(task)"
+                    group.addTask {
+                        (content, try await stores[task % stores.count].apply(.put(bytes(content), at: address, if: precondition)))
+                    }
+                }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            let winners = results.filter(\.1.isApplied)
+            try demand(winners.count == 1, "one winner of 100 in round \(round)", found: "\(winners.count) winners")
+            for (_, result) in results where !result.isApplied {
+                try demand(result.isConflict, "conflict for the losers", found: result.outline)
+            }
+            guard let (content, result) = winners.first, case .applied(let revision?, _) = result else {
+                throw LawViolation(expected: "a winner with a revision", found: "one without")
+            }
+            for store in stores {
+                let record = try await store.demandValue(bytes(content), at: address, " of the winner")
+                try demand(record.revision == revision, "the winner's revision", found: "another one")
+            }
+            precondition = .revision(revision)
+        }
+    }
+}

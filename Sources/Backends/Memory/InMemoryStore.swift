@@ -1,0 +1,158 @@
+public import BackendContract
+public import BackendRuntime
+import Synchronization
+
+/// A store that keeps everything in memory: the reference implementation of the contract, and the domain for transient values.
+///
+/// Nothing it holds ever reaches a disk. It never waits: a call is one look or one change under a lock. It may claim other capabilities than
+/// its own, to stand in for another kind of store in a test.
+public final class InMemoryStore: StorageBackend, ObservableBackend {
+    /// What the store keeps its slots in.
+    public let medium: MemoryMedium
+
+    /// The physical store: by default the medium.
+    public let identity: BackendIdentity
+    /// What the store claims.
+    public let capabilities: BackendCapabilities
+
+    private let identifier: (UInt64, UInt64)
+    private let number: UInt64
+
+    /// What a store in memory promises by itself: it lasts as long as the process, changes batches in one step and takes native values;
+    /// since nothing reaches a disk, it protects as well as a keyring.
+    public static let ownCapabilities = BackendCapabilities(
+        durability: .process, atomicBatch: true, crossProcess: false, protection: .keyring, storesNativeValues: true)
+
+    /// Creates a store over a medium.
+    /// - Parameters:
+    ///   - medium: Where the slots are; a new, empty medium by default.
+    ///   - identity: The physical store it stands for; by default the medium, so that two stores on one medium are two views of it.
+    ///   - capabilities: What it claims; by default ``ownCapabilities``.
+    ///   - runtime: Where the medium's random identifier comes from.
+    public init(
+        medium: MemoryMedium = MemoryMedium(), identity: BackendIdentity? = nil,
+        capabilities: BackendCapabilities = InMemoryStore.ownCapabilities, runtime: Runtime = .live
+    ) {
+        let drawn = (runtime.randomBits(), runtime.randomBits())
+        let (identifier, number) = medium.state.withLock { state in
+            let identifier = state.identifier ?? drawn
+            state.identifier = identifier
+            state.stores += 1
+            return (identifier, state.stores)
+        }
+        self.medium = medium
+        self.capabilities = capabilities
+        self.identifier = identifier
+        self.number = number
+        self.identity =
+            identity ?? BackendIdentity(kind: "memory", store: String(identifier.0, radix: 16) + "-" + String(identifier.1, radix: 16))
+    }
+
+    /// Looks at slots, all at one moment.
+    public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        try refuseIfCancelled()
+        return medium.state.withLock { state in
+            addresses.map { address in Self.refusal(ofName: address).map(StorageProbe.unavailable) ?? probe(address, in: state) }
+        }
+    }
+
+    /// Changes slots at one moment; nobody sees a part of it.
+    public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        try refuseIfCancelled()
+        guard Set(mutations.map(\.address)).count == mutations.count else {
+            throw BackendError(.unsupported, "An address occurs twice among the mutations of one call. Make two calls of it.")
+        }
+        return medium.state.withLock { state in
+            if capabilities.atomicBatch {
+                let refusals = mutations.map { refusal(of: $0, in: state) }
+                guard refusals.allSatisfy({ $0 == nil }) else { return refusals.map { $0 ?? .notAttempted } }
+            }
+            var changed: Set<StorageAddress> = []
+            let results = mutations.map { mutation in
+                if let refusal = refusal(of: mutation, in: state) { return refusal }
+                changed.insert(mutation.address)
+                return carryOut(mutation, in: &state)
+            }
+            state.announce(changed, by: number)
+            return results
+        }
+    }
+
+    /// The slots in use.
+    public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try refuseIfCancelled()
+        return medium.state.withLock { state in state.slots.keys.filter { $0.namespace == namespace } }
+    }
+
+    /// Nothing to do: the store is as durable as it claims at any time.
+    public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
+
+    /// The slots that other stores on the medium, or other programs, change from now on.
+    public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+        let (stream, continuation) = AsyncStream<Set<StorageAddress>?>.makeStream()
+        let watcher = medium.state.withLock { state in
+            state.watchersEver += 1
+            state.watchers[state.watchersEver] = MemoryMedium.Watcher(store: number, continuation: continuation)
+            return state.watchersEver
+        }
+        continuation.onTermination = { [medium] _ in medium.state.withLock { state in _ = state.watchers.removeValue(forKey: watcher) } }
+        return stream
+    }
+}
+
+extension InMemoryStore {
+    private func refuseIfCancelled() throws(BackendError) {
+        if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed; try again.") }
+    }
+
+    private static func refusal(ofName address: StorageAddress) -> BackendError? {
+        do throws(BackendError) {
+            try address.validate()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func probe(_ address: StorageAddress, in state: borrowing MemoryMedium.State) -> StorageProbe {
+        guard let slot = state.slots[address] else { return .absent }
+        switch slot.content {
+        case .value(let payload, let metadata, let isForeign):
+            return .value(StorageRecord(payload: payload, metadata: metadata, revision: revision(slot.change), isForeign: isForeign))
+        case .tombstone(let metadata): return .tombstone(StorageTombstone(metadata: metadata, revision: revision(slot.change)))
+        case .damaged(let bytes):
+            return .corrupt(StorageCorruption(bytes: bytes, revision: revision(slot.change), reason: "the bytes are not a record"))
+        }
+    }
+
+    private func refusal(of mutation: StorageMutation, in state: borrowing MemoryMedium.State) -> MutationResult? {
+        if let error = Self.refusal(ofName: mutation.address) { return .failed(error) }
+        if case .put(let payload, _) = mutation.operation {
+            if case .native = payload, !capabilities.storesNativeValues {
+                return .failed(BackendError(.unsupported, "This store takes bytes only, no native values. Give it a serializer's bytes."))
+            }
+            if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
+                return .failed(BackendError(.tooLarge, "The value has \(payload.byteCount) bytes; this store takes at most \(limit)."))
+            }
+        }
+        return probe(mutation.address, in: state).refusal(of: mutation)
+    }
+
+    private func carryOut(_ mutation: StorageMutation, in state: inout MemoryMedium.State) -> MutationResult {
+        switch mutation.operation {
+        case .put(let payload, let metadata):
+            let change = state.hold(.value(payload, metadata, isForeign: false), at: mutation.address)
+            return .applied(revision(change), capabilities.durability)
+        case .tombstone(let metadata):
+            return .applied(revision(state.hold(.tombstone(metadata), at: mutation.address)), capabilities.durability)
+        case .delete:
+            state.slots[mutation.address] = nil
+            return .applied(nil, capabilities.durability)
+        }
+    }
+
+    /// The medium's identifier and the number of the change, 24 bytes in big-endian order.
+    private func revision(_ change: UInt64) -> StorageRevision {
+        StorageRevision([identifier.0, identifier.1, change].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } })
+    }
+}

@@ -1,0 +1,81 @@
+public import BackendContract
+import Synchronization
+
+/// What an ``InMemoryStore`` keeps its slots in: it outlives the store, so that a test can launch a program again over the same bytes.
+///
+/// Several stores may stand on one medium and see each other's changes. The medium also plays the other program that writes to a shared
+/// store (``writeForeign(_:at:)``) and the disk that goes bad (``corrupt(_:bytes:)``).
+public final class MemoryMedium: Sendable {
+    enum Content {
+        case value(StoragePayload, StorageMetadata, isForeign: Bool)
+        case tombstone(StorageMetadata)
+        case damaged([UInt8])
+    }
+
+    struct Slot {
+        var content: Content
+        /// Which change of the medium put the content here: never given out twice.
+        var change: UInt64
+    }
+
+    struct Watcher {
+        let store: UInt64
+        let continuation: AsyncStream<Set<StorageAddress>?>.Continuation
+    }
+
+    struct State {
+        var slots: [StorageAddress: Slot] = [:]
+        /// Drawn by the first store that stands on the medium: revisions of two media are never equal.
+        var identifier: (UInt64, UInt64)?
+        var changes: UInt64 = 0
+        var stores: UInt64 = 0
+        var watchers: [UInt64: Watcher] = [:]
+        var watchersEver: UInt64 = 0
+
+        mutating func hold(_ content: Content, at address: StorageAddress) -> UInt64 {
+            changes += 1
+            slots[address] = Slot(content: content, change: changes)
+            return changes
+        }
+
+        /// Tells every watcher but the changing store's own.
+        func announce(_ changed: Set<StorageAddress>, by store: UInt64?) {
+            guard !changed.isEmpty else { return }
+            for watcher in watchers.values where watcher.store != store { watcher.continuation.yield(changed) }
+        }
+    }
+
+    let state = Mutex(State())
+
+    /// Creates an empty medium.
+    public init() {}
+
+    /// Writes a value as another program would, which knows nothing of metadata: what stood in the slot, and what was known about it, is gone.
+    /// - Parameters:
+    ///   - payload: The value.
+    ///   - address: The slot.
+    public func writeForeign(_ payload: StoragePayload, at address: StorageAddress) {
+        change(address, to: .value(payload, StorageMetadata(), isForeign: true))
+    }
+
+    /// Empties a slot as another program would, leaving no tombstone.
+    public func removeForeign(_ address: StorageAddress) {
+        state.withLock { state in
+            guard state.slots.removeValue(forKey: address) != nil else { return }
+            state.announce([address], by: nil)
+        }
+    }
+
+    /// Plants bytes in a slot that are not a record.
+    /// - Parameters:
+    ///   - address: The slot.
+    ///   - bytes: The bytes that a reader is to find there.
+    public func corrupt(_ address: StorageAddress, bytes: [UInt8]) { change(address, to: .damaged(bytes)) }
+
+    private func change(_ address: StorageAddress, to content: Content) {
+        state.withLock { state in
+            _ = state.hold(content, at: address)
+            state.announce([address], by: nil)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import BackendConformance
+import BackendContract
+import BackendRuntime
+import FolderStore
+import Foundation
+import MemoryBackend
+
+/// Every backend that the laws are checked on. Adding one is one line here.
+let benches: [LawBench] = [
+    .memory(),
+    .memory("memory as a durable store between processes", durableStoreClaims),
+    .memory("memory as a small store without batches", smallStoreClaims),
+    .folder,
+]
+
+/// Claims like those of a property list.
+private let durableStoreClaims = BackendCapabilities(
+    durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true, sharedWithOthers: true)
+
+/// Claims like those of a keyring.
+private let smallStoreClaims = BackendCapabilities(
+    durability: .untilPowerLoss, crossProcess: true, protection: .keyring, maximumValueSize: 20_000, sharedWithOthers: true)
+
+extension LawBench {
+    /// Stores in memory; `wrap` puts something around each, for the check that laws can be broken.
+    static func memory(
+        _ name: String = "memory", _ capabilities: BackendCapabilities = InMemoryStore.ownCapabilities,
+        wrap: @escaping @Sendable (InMemoryStore) -> any StorageBackend = { $0 },
+        unwrap: @escaping @Sendable (any StorageBackend) -> MemoryMedium? = medium(of:)
+    ) -> LawBench {
+        @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
+            guard let medium = unwrap(store) else { throw WrongStore() }
+            return medium
+        }
+        return LawBench(
+            name: name, capabilities: capabilities,
+            makeStore: { wrap(InMemoryStore(capabilities: capabilities)) },
+            reopen: { wrap(InMemoryStore(medium: try medium($0), capabilities: capabilities)) },
+            writeForeign: { try medium($0).writeForeign(.native(.string($2)), at: $1) },
+            changeBehindMetadata: { try medium($0).writeForeign(.native(.string($2)), at: $1) },
+            corrupt: { try medium($0).corrupt($1, bytes: [0xBA, 0xD0]) })
+    }
+
+    /// The sample of a byte store, through the adapter.
+    static let folder = LawBench(
+        name: "folder", capabilities: ByteStoreBackend(FolderByteStore(newFolder())).capabilities, scale: 0.5,
+        makeStore: { ByteStoreBackend(FolderByteStore(newFolder())) },
+        reopen: { ByteStoreBackend(FolderByteStore(URL(filePath: $0.identity.store))) },
+        corrupt: { store, address in
+            let file = URL(filePath: store.identity.store).appending(path: "n..\(hexadecimal(address.name)).record")
+            var bytes = try Data(contentsOf: file)
+            bytes[bytes.count / 2] ^= 0x10
+            try bytes.write(to: file)
+        },
+        findStrayTraces: { store in
+            let names = try FileManager.default.contentsOfDirectory(atPath: store.identity.store)
+            let beside = try FileManager.default.contentsOfDirectory(
+                atPath: URL(filePath: store.identity.store).deletingLastPathComponent().path)
+            if beside.count != 1 { return "\(beside.count) names where the folder should be alone" }
+            return names.allSatisfy { $0.hasPrefix("n.") && $0.hasSuffix(".record") } ? nil : "a file in the folder that is no record"
+        })
+}
+
+/// A bench was given a store that it did not make.
+struct WrongStore: Error {}
+
+/// The medium under a store in memory.
+@Sendable func medium(of store: any StorageBackend) -> MemoryMedium? { (store as? InMemoryStore)?.medium }
+
+private func hexadecimal(_ text: String) -> String { text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+
+/// A folder alone in a folder of its own, under one that is removed when the tests end.
+private func newFolder() -> URL { folders.folder.appending(path: "\(UUID().uuidString)/store") }
+
+private let folders = TemporaryFolder()

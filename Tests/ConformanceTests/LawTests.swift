@@ -1,0 +1,23 @@
+import BackendConformance
+import BackendContract
+import Testing
+
+/// A law and a bench that it is checked on: a failure prints both.
+struct Case: Sendable, CustomTestStringConvertible {
+    let law: BackendLaw
+    let bench: LawBench
+
+    var testDescription: String { "\(bench): \(law)" }
+
+    static let all = benches.flatMap { bench in BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) } }
+}
+
+struct LawTests {
+    @Test(arguments: Case.all)
+    func `every backend keeps every law that binds it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
+
+    @Test func `every law is checked on some backend, and has a name of its own`() {
+        for law in BackendLaw.all { #expect(Case.all.contains { $0.law.name == law.name }, "\(law)") }
+        #expect(Set(BackendLaw.all.map(\.name)).count == BackendLaw.all.count)
+    }
+}

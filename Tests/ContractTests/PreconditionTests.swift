@@ -1,0 +1,49 @@
+import BackendContract
+import Testing
+
+struct PreconditionTests {
+    private static let address = StorageAddress("x")
+    private static let (seen, other) = (StorageRevision([1]), StorageRevision([2]))
+    private static let operations: [StorageMutation.Operation] = [
+        .put(.bytes([1]), StorageMetadata()), .delete, .tombstone(StorageMetadata()),
+    ]
+    private static let offline = BackendError(.unavailable, "The bus is gone.")
+
+    private static let value = StorageProbe.value(StorageRecord(payload: .bytes([0]), revision: seen))
+    private static let foreign = StorageProbe.value(StorageRecord(payload: .bytes([0]), revision: seen, isForeign: true))
+    private static let tombstone = StorageProbe.tombstone(StorageTombstone(revision: seen))
+    private static let damage = StorageProbe.corrupt(StorageCorruption(bytes: [9], revision: seen, reason: "torn"))
+    private static let wholeDamage = StorageProbe.corrupt(StorageCorruption(bytes: [9], revision: nil, reason: "torn"))
+
+    /// What each state answers to none, absent, its own revision and another revision: true where the change may happen.
+    private static let table: [(state: StorageProbe, none: Bool, absent: Bool, own: Bool, other: Bool)] = [
+        (.absent, true, true, false, false),
+        (value, true, false, true, false),
+        (foreign, true, false, true, false),
+        (tombstone, true, false, true, false),
+        (damage, false, false, true, false),
+        (wholeDamage, false, false, false, false),
+    ]
+
+    @Test func `a precondition holds for the states of the table, and conflicts with what stands there`() {
+        for row in Self.table {
+            for operation in Self.operations {
+                for (precondition, mayHappen) in [
+                    (StorageMutation.Precondition.none, row.none), (.absent, row.absent), (.revision(Self.seen), row.own),
+                    (.revision(Self.other), row.other),
+                ] {
+                    let refusal = row.state.refusal(of: StorageMutation(Self.address, operation, if: precondition))
+                    #expect(refusal == (mayHappen ? nil : .conflict(row.state)), "\(row.state) with \(precondition)")
+                }
+            }
+        }
+    }
+
+    @Test func `nothing is changed in a store that cannot be seen`() {
+        for precondition in [StorageMutation.Precondition.none, .absent, .revision(Self.seen)] {
+            let mutation = StorageMutation.delete(Self.address, if: precondition)
+            #expect(StorageProbe.locked.refusal(of: mutation) == .locked)
+            #expect(StorageProbe.unavailable(Self.offline).refusal(of: mutation) == .failed(Self.offline))
+        }
+    }
+}
