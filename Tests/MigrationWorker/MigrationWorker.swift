@@ -21,8 +21,7 @@ struct MigrationWorker {
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
             guard let command = words.first else { continue }
-            print(await worker.answer(command, Array(words.dropFirst())))
-            fflush(stdout)
+            say(await worker.answer(command, Array(words.dropFirst())))
         }
     }
 
@@ -58,11 +57,9 @@ struct MigrationWorker {
     }
 
     private func sweep(_ count: Int) async throws -> String {
-        let report = try await router.registerCatalog(ManyKeys(count: count))
-        _ = report
+        try await router.registerCatalog(ManyKeys(count: count))
         let sweep = await router.sweep { progress in
-            print("progress \(progress.moved) of \(progress.total)")
-            fflush(stdout)
+            say("progress \(progress.moved) of \(progress.total)")
         }
         try sweep.requireComplete()
         return "moved \(sweep.rows.filter { $0.state == .moved }.count)"
@@ -80,3 +77,6 @@ struct ManyKeys: StorageKeyCatalog {
 
     var allKeys: [AnyStorageKey] { (0..<count).map { .key(Self.key($0)) } }
 }
+
+/// Writes a line past all buffers: what was said before a kill was said.
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
