@@ -91,6 +91,10 @@ let package = Package(
                 "TestSupport",
             ], swiftSettings: house),
         .testTarget(
+            name: "FaultingBackendTests",
+            dependencies: ["BackendConformance", "BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "TestSupport"],
+            swiftSettings: house),
+        .testTarget(
             name: "DefaultsBackendTests", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend", "TestSupport"],
             swiftSettings: house),
         .testTarget(

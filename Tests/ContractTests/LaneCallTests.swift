@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import Dispatch
 import Synchronization
+import TestSupport
 import Testing
 
 struct LaneCallTests {

@@ -1,8 +1,8 @@
-import BackendRuntime
+package import BackendRuntime
 import Synchronization
 
 /// A clock that a test moves by hand. What is due runs inside ``advance(to:)``.
-final class ManualClock: RuntimeClock {
+package final class ManualClock: RuntimeClock {
     private struct State {
         var now = MonotonicInstant(nanoseconds: 0)
         var actions: [Int: (instant: MonotonicInstant, action: @Sendable () -> Void)] = [:]
@@ -12,13 +12,15 @@ final class ManualClock: RuntimeClock {
 
     private let state = Mutex(State())
 
-    var now: MonotonicInstant { state.withLock { $0.now } }
-    var wallSeconds: Double { Double(now.nanoseconds) / 1e9 }
+    package init() {}
+
+    package var now: MonotonicInstant { state.withLock { $0.now } }
+    package var wallSeconds: Double { Double(now.nanoseconds) / 1e9 }
 
     /// How many actions are waiting for their instant.
-    var pending: Int { state.withLock { $0.actions.count } }
+    package var pending: Int { state.withLock { $0.actions.count } }
 
-    func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+    package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         let (number, isDue, ready) = state.withLock { state in
             state.scheduledEver += 1
             let isDue = instant <= state.now
@@ -32,10 +34,10 @@ final class ManualClock: RuntimeClock {
         return ScheduledAction { [weak self] in self?.state.withLock { $0.actions[number] = nil } }
     }
 
-    func pause(_ duration: Duration) { advance(to: now.advanced(by: duration)) }
+    package func pause(_ duration: Duration) { advance(to: now.advanced(by: duration)) }
 
     /// Moves the clock, running what becomes due in the order of its instants.
-    func advance(to instant: MonotonicInstant) {
+    package func advance(to instant: MonotonicInstant) {
         let due = state.withLock { state in
             state.now = max(state.now, instant)
             let due = state.actions.filter { $0.value.instant <= state.now }.sorted { $0.value.instant < $1.value.instant }
@@ -46,7 +48,7 @@ final class ManualClock: RuntimeClock {
     }
 
     /// Returns once a number of actions were scheduled since the clock was made.
-    func untilScheduled(_ count: Int) async {
+    package func untilScheduled(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
                 if state.scheduledEver >= count { return true }
@@ -59,24 +61,26 @@ final class ManualClock: RuntimeClock {
 }
 
 /// A lane whose work runs when a test says so.
-final class ManualLane: Lane {
+package final class ManualLane: Lane {
     private let work = Mutex<[@Sendable () -> Void]>([])
 
-    var count: Int { work.withLock { $0.count } }
+    package init() {}
 
-    func enqueue(_ piece: @escaping @Sendable () -> Void) { work.withLock { $0.append(piece) } }
+    package var count: Int { work.withLock { $0.count } }
+
+    package func enqueue(_ piece: @escaping @Sendable () -> Void) { work.withLock { $0.append(piece) } }
 
     /// Runs the next piece of work; false when there is none.
     @discardableResult
-    func runNext() -> Bool {
+    package func runNext() -> Bool {
         guard let next = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
         next()
         return true
     }
 
-    func runAll() { while runNext() {} }
+    package func runAll() { while runNext() {} }
 }
 
 extension MonotonicInstant {
-    static func seconds(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: seconds * 1_000_000_000) }
+    package static func seconds(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: seconds * 1_000_000_000) }
 }
