@@ -98,6 +98,10 @@ let package = Package(
             name: "DefaultsProbe", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend"], path: "Tests/DefaultsProbe",
             swiftSettings: house),
         .testTarget(
+            name: "FaultingBackendTests",
+            dependencies: ["BackendConformance", "BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "TestSupport"],
+            swiftSettings: house),
+        .testTarget(
             name: "KeyringBackendTests", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             swiftSettings: house),
         .testTarget(

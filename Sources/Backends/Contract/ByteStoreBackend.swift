@@ -112,10 +112,13 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         "n.\(hexadecimal(address.namespace.name)).\(hexadecimal(address.name))"
     }
 
-    static func address(storedAs name: String) -> StorageAddress? {
-        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    static func address(storedAs stored: String) -> StorageAddress? {
+        let parts = stored.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "n", let namespace = text(parts[1]), let name = text(parts[2]) else { return nil }
-        return StorageAddress(name, in: StorageNamespace(namespace))
+        let address = StorageAddress(name, in: StorageNamespace(namespace))
+        // Other spellings of the digits, and names that no slot has, are files of somebody else.
+        guard storedName(of: address) == stored, (try? address.validate()) != nil else { return nil }
+        return address
     }
 
     private static func hexadecimal(_ text: String) -> String {

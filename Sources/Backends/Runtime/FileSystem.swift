@@ -18,6 +18,9 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(operation) \(path): \(systemErrorText(number))" }
 
+    /// Whether the operation failed because the name is in use.
+    public var isNameTaken: Bool { isNumberOfTakenName(number) }
+
     /// The error of a backend that this one amounts to.
     public func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
         switch FileErrorKind(number) {
@@ -152,6 +155,12 @@ extension FileSystem {
         let temporary = directory + "/" + temporaryName
         do throws(FileError) {
             try create(temporary, bytes)
+        } catch {
+            // A file of that name that is somebody else's stays.
+            if !error.isNameTaken { do throws(FileError) { try remove(temporary) } catch { /* swept by the next writer */ } }
+            throw DurableReplaceError(error: error, mayBeReplaced: false)
+        }
+        do throws(FileError) {
             try synchronizeFile(temporary)
             try rename(temporary, to: path)
         } catch {

@@ -26,6 +26,27 @@ public final class LaneCall<Response: Sendable>: Sendable {
         var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
         var timer: ScheduledAction?
         var whenAbandoned: (@Sendable (AbandonReason) -> Void)?
+        /// Why the caller left before the end.
+        var abandoned: AbandonReason?
+
+        /// Settles the call, once; returns what is to be resumed and stopped outside the lock.
+        mutating func end(_ result: Result<Response, BackendError>) -> Ending {
+            defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
+            phase = .over
+            self.result = result
+            return Ending(result: result, continuation: continuation, timer: timer)
+        }
+    }
+
+    private struct Ending {
+        let result: Result<Response, BackendError>
+        let continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
+        let timer: ScheduledAction?
+
+        func tell() {
+            timer?.cancel()
+            continuation?.resume(returning: result)
+        }
     }
 
     private let state = Mutex(State())
@@ -52,39 +73,37 @@ public final class LaneCall<Response: Sendable>: Sendable {
 
     /// Names what is to be done when the caller leaves while the work is under way; done at once if it has already left.
     public func whenAbandoned(_ action: @escaping @Sendable (AbandonReason) -> Void) {
-        let isOver = state.withLock { state in
-            if state.phase == .over { return true }
-            state.whenAbandoned = action
-            return false
+        let left = state.withLock { state in
+            if state.phase != .over { state.whenAbandoned = action }
+            return state.abandoned
         }
-        if isOver { action(.deadline) }
+        if let left { action(left) }
     }
 
     /// Ends the call with its result, unless its caller has left.
     public func finish(_ result: Result<Response, BackendError>) {
-        let (continuation, timer) = state.withLock { state -> (CheckedContinuation<Result<Response, BackendError>, Never>?, ScheduledAction?) in
-            guard state.phase == .waiting || state.phase == .begun else { return (nil, nil) }
-            state.phase = .over
-            state.result = result
-            state.whenAbandoned = nil
-            defer { (state.continuation, state.timer) = (nil, nil) }
-            return (state.continuation, state.timer)
-        }
-        timer?.cancel()
-        continuation?.resume(returning: result)
+        state.withLock { state in state.phase == .over ? nil : state.end(result) }?.tell()
     }
 
     private func abandon(_ reason: AbandonReason) {
-        let (action, hasBegun) = state.withLock { state in
-            (state.phase == .begun ? state.whenAbandoned : nil, state.phase == .begun)
+        // Whether the work has begun is read in the same step that ends the call: a call that begins later finds it over.
+        let (ending, action) = state.withLock { state -> (Ending?, (@Sendable (AbandonReason) -> Void)?) in
+            guard state.phase != .over else { return (nil, nil) }
+            let action = state.whenAbandoned
+            state.abandoned = reason
+            return (state.end(.failure(error(of: reason, hasBegun: state.phase == .begun))), action)
         }
+        ending?.tell()
+        action?(reason)
+    }
+
+    private func error(of reason: AbandonReason, hasBegun: Bool) -> BackendError {
         let outcome: MutationOutcome = hasBegun && isMutation ? .unknown : .notApplied
         let advice = outcome == .unknown ? "It may still take effect: read before repeating it." : "Nothing was changed; try again."
-        switch reason {
-        case .deadline: finish(.failure(BackendError(.timedOut, "The store did not answer before the deadline. \(advice)", outcome: outcome)))
-        case .cancellation: finish(.failure(BackendError(.cancelled, "The caller was cancelled. \(advice)", outcome: outcome)))
+        return switch reason {
+        case .deadline: BackendError(.timedOut, "The store did not answer before the deadline. \(advice)", outcome: outcome)
+        case .cancellation: BackendError(.cancelled, "The caller was cancelled. \(advice)", outcome: outcome)
         }
-        action?(reason)
     }
 
     /// Waits for the end: the result, the deadline or the cancellation of the calling task, whichever is first.

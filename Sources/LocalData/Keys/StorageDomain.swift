@@ -28,7 +28,7 @@ public struct StorageDomain: Hashable, Sendable, CustomStringConvertible {
     /// Which store of its kind: a suite, a service, a database; nil for the configuration's own.
     public let scope: String?
 
-    init(kind: Kind, scope: String?) {
+    package init(kind: Kind, scope: String?) {
         self.kind = kind
         self.scope = scope
     }

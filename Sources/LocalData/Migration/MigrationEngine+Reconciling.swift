@@ -33,7 +33,10 @@ extension MigrationEngine {
         let origin = try await records.origin(of: standing.metadata, route)
 
         // Copies that the record names are this value, wherever in the chain of older places they are.
-        let copies = try await readableSources(of: key, route).found.filter { origin?.names($0.route.placeName, $0.record) == true }
+        let (found, unreadable) = try await readableSources(of: key, route)
+        let occupied = Set(found.map(\.route.slot) + unreadable.map(\.slot))
+        for place in try allSources(of: key, route) where !occupied.contains(place.route.slot) { ledger.isGone(place.route, of: route) }
+        let copies = found.filter { origin?.names($0.route.placeName, $0.record) == true }
         if !copies.isEmpty {
             visit.residue += await collect(copies, for: route, achieved: try await settledDurability(of: route, origin))
             if visit.residue.count < copies.count { visit.state = .collected }

@@ -57,7 +57,7 @@ final class RouteTable: Sendable {
 
     /// The backend of a domain, made if need be.
     func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
-        let scope = try domain.scope ?? configuration.defaultScope(of: domain.kind)
+        let scope = domain.scope ?? configuration.defaultScope(of: domain.kind)
         let resolved = StorageDomain(kind: domain.kind, scope: scope)
         if let backend = backends.withLock({ $0[resolved] }) { return (resolved, backend) }
         let made: any StorageBackend

@@ -108,7 +108,7 @@ public struct StorageConfiguration: Sendable {
         makers[kind] = make
     }
 
-    func defaultScope(of kind: StorageDomain.Kind) throws -> String {
+    package func defaultScope(of kind: StorageDomain.Kind) -> String {
         switch kind {
         case .userDefaults: userDefaultsName
         case .keychain: applicationID

@@ -1,8 +1,8 @@
 import BackendContract
-import BackendRuntime
+package import BackendRuntime
 import DefaultsBackend
 import KeyringBackend
-import MemoryBackend
+package import MemoryBackend
 import Sealing
 import Synchronization
 
@@ -71,12 +71,8 @@ final class Wiring: Sendable {
     private func makeInMemory(_ kind: StorageDomain.Kind, _ scope: String, _ world: MemoryWorld) throws -> any StorageBackend {
         if kind == .memory { return InMemoryStore(medium: MemoryMedium(), runtime: runtime) }
         if kind == .userDefaults { try PropertyListStore.validateSuiteName(scope) }
-        let protection: ProtectionLevel = kind == .keychain ? .keyring : kind == .encryptedSQLite ? .keyring : .plain
-        return InMemoryStore(
-            medium: world.medium(StorageDomain(kind: kind, scope: scope)), identity: BackendIdentity(kind: "memory-\(kind)", store: scope),
-            capabilities: BackendCapabilities(
-                durability: .durable, atomicBatch: true, crossProcess: true, protection: protection, storesNativeValues: kind == .userDefaults,
-                sharedWithOthers: kind == .userDefaults, usefulConcurrency: 64), runtime: runtime)
+        let domain = StorageDomain(kind: kind, scope: scope)
+        return InMemoryStore.standIn(for: domain, medium: world.medium(domain), runtime: runtime)
     }
 
     /// The ledger's store.
@@ -122,5 +118,17 @@ final class Wiring: Sendable {
             let path = path.hasPrefix("/") ? path : "\(try directories().data)/\(path)"
             return KeyFileSource(path: path, deadline: configuration.deadlines.files, runtime: runtime)
         }
+    }
+}
+
+extension InMemoryStore {
+    /// A store in memory that claims what the real store of a domain would.
+    package static func standIn(for domain: StorageDomain, medium: MemoryMedium, runtime: Runtime) -> InMemoryStore {
+        let isShared = domain.kind == .userDefaults
+        return InMemoryStore(
+            medium: medium, identity: BackendIdentity(kind: "memory-\(domain.kind)", store: domain.scope ?? ""),
+            capabilities: BackendCapabilities(
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: isShared ? .plain : .keyring, storesNativeValues: isShared,
+                sharedWithOthers: isShared, usefulConcurrency: 64), runtime: runtime)
     }
 }

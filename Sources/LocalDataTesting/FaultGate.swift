@@ -1,0 +1,81 @@
+import Synchronization
+
+/// A gate that holds operations back until a test opens it.
+public final class FaultGate: Sendable {
+    private struct State {
+        var isOpen = false
+        var arrivals = 0
+        var held: [Int: CheckedContinuation<Bool, Never>] = [:]
+        var watchers: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var cancelled: Set<Int> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Creates a closed gate.
+    public init() {}
+
+    /// Lets everything through that waits, and whatever comes later.
+    public func open() {
+        let held = state.withLock { state in
+            state.isOpen = true
+            defer { state.held = [:] }
+            return Array(state.held.values)
+        }
+        for continuation in held { continuation.resume(returning: true) }
+    }
+
+    /// Returns once a number of operations have arrived at the gate since it was made.
+    public func untilArrivals(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.arrivals >= count { return true }
+                state.watchers.append((count, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    /// Waits at the gate. False when the calling task was cancelled first.
+    func pass() async -> Bool {
+        let number = arrive()
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let answer = state.withLock { state -> Bool? in
+                    if state.cancelled.remove(number) != nil { return false }
+                    if state.isOpen { return true }
+                    state.held[number] = continuation
+                    return nil
+                }
+                announce()
+                if let answer { continuation.resume(returning: answer) }
+            }
+        } onCancel: {
+            let held = state.withLock { state in
+                let held = state.held.removeValue(forKey: number)
+                // Cancelled before it waits: it is told when it comes to wait.
+                if held == nil { state.cancelled.insert(number) }
+                return held
+            }
+            held?.resume(returning: false)
+        }
+    }
+
+    private func arrive() -> Int {
+        state.withLock { state in
+            state.arrivals += 1
+            return state.arrivals
+        }
+    }
+
+    /// Tells those who wait for arrivals, once the arrival is held.
+    private func announce() {
+        let ready = state.withLock { state in
+            let ready = state.watchers.filter { $0.count <= state.arrivals }
+            state.watchers.removeAll { $0.count <= state.arrivals }
+            return ready
+        }
+        for watcher in ready { watcher.continuation.resume() }
+    }
+}

@@ -1,0 +1,247 @@
+public import BackendContract
+public import BackendRuntime
+import Synchronization
+
+/// A backend around any other, with which things go wrong when a test says so.
+///
+/// ```swift
+/// let faulty = FaultingBackend(InMemoryStore())
+/// faulty.inject(.loseAnswer, at: 2, of: .apply)   // the second change from now on is made, and its answer lost
+/// faulty.lock()                                   // until unlock()
+/// ```
+///
+/// Without faults it behaves as the backend inside it, and keeps every law that one keeps.
+public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend {
+    private struct Injection {
+        let fault: StorageFault
+        let kind: LoggedOperation.Kind?
+        var countdown: Int
+        let repeats: Bool
+    }
+
+    private struct State {
+        var injections: [Injection] = []
+        var log: [LoggedOperation] = []
+        var isLocked = false
+        var isStopped = false
+        var unlockRefusal: BackendError?
+        var unlocks = 0
+    }
+
+    private let state = Mutex(State())
+    private let base: any StorageBackend
+    private let clock: any RuntimeClock
+
+    /// Wraps a backend.
+    /// - Parameters:
+    ///   - base: The backend that does the work.
+    ///   - clock: The clock of ``StorageFault/delay(_:)``.
+    public init(_ base: any StorageBackend, clock: any RuntimeClock = SystemClock()) {
+        self.base = base
+        self.clock = clock
+    }
+
+    /// The store of the backend inside.
+    public var identity: BackendIdentity { base.identity }
+    /// What the backend inside claims.
+    public var capabilities: BackendCapabilities { base.capabilities }
+
+    /// Looks at slots, unless something goes wrong.
+    public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        let incident = try await begin(.read, addresses.map(\.description))
+        switch incident {
+        case .locked: return addresses.map { _ in .locked }
+        case .unavailable: return addresses.map { _ in .unavailable(Self.unreachable) }
+        case .none, .loseAnswer, .tear: break
+        }
+        let probes = try await base.read(addresses, freshness)
+        try loseAnswer(after: incident, outcome: .notApplied)
+        return probes
+    }
+
+    /// Changes slots, unless something goes wrong.
+    public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        let incident = try await begin(.apply, mutations.map(\.outline))
+        var made = mutations
+        switch incident {
+        case .locked: return mutations.map { _ in .locked }
+        case .unavailable: return mutations.map { _ in .failed(Self.unreachable) }
+        case .tear(let count): made = Array(mutations.prefix(count))
+        case .none, .loseAnswer: break
+        }
+        let results = try await base.apply(made)
+        try loseAnswer(after: incident, outcome: .unknown)
+        return results
+    }
+
+    /// Lists slots, unless something goes wrong.
+    public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        let incident = try await begin(.addresses, [namespace.description])
+        try refuse(incident)
+        let addresses = try await base.addresses(in: namespace)
+        try loseAnswer(after: incident, outcome: .notApplied)
+        return addresses
+    }
+
+    /// Makes durable what was seen, unless something goes wrong.
+    public func synchronize() async throws(BackendError) -> StorageDurability {
+        let incident = try await begin(.synchronize, [])
+        try refuse(incident)
+        let durability = try await base.synchronize()
+        try loseAnswer(after: incident, outcome: .unknown)
+        return durability
+    }
+
+    /// The state of the backend inside, unless this one is locked or stopped. Not an operation: it is neither counted nor logged.
+    public func status() async -> BackendStatus {
+        let (isLocked, isStopped) = state.withLock { ($0.isLocked, $0.isStopped) }
+        if isStopped { return .unavailable(Self.stopped(.notApplied)) }
+        return isLocked ? .locked : await base.status()
+    }
+
+    /// Closes the backend inside, unless the process was "killed" before.
+    public func close() async { if !isStopped { await base.close() } }
+
+    /// Opens what ``lock()`` locked, and what the backend inside may have locked.
+    /// - Throws: What ``refuseUnlock(with:)`` named, or what the backend inside throws.
+    public func unlock() async throws(BackendError) {
+        let refusal = state.withLock { state in
+            state.unlocks += 1
+            return state.isStopped ? Self.stopped(.notApplied) : state.unlockRefusal
+        }
+        if let refusal { throw refusal }
+        if let base = base as? any LockableBackend { try await base.unlock() }
+        state.withLock { $0.isLocked = false }
+    }
+
+    /// Ends what ``lock()`` began, as a person does who unlocks the store from another program.
+    public func open() { state.withLock { $0.isLocked = false } }
+
+    /// The changes that the backend inside notices; ends at once where it notices none.
+    public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+        (base as? any ObservableBackend)?.foreignChanges() ?? AsyncStream { $0.finish() }
+    }
+
+    /// Sets the damaged store of the backend inside aside.
+    /// - Throws: What the backend inside throws; `unsupported` where it cannot do this at all.
+    public func setAsideDamagedStore() async throws(BackendError) -> String {
+        if isStopped { throw Self.stopped(.notApplied) }
+        guard let base = base as? any RecoverableBackend else {
+            throw BackendError(.unsupported, "The backend \(identity) cannot set a damaged store aside.")
+        }
+        return try await base.setAsideDamagedStore()
+    }
+}
+
+// MARK: What a test says
+
+extension FaultingBackend {
+    /// Lets something go wrong with one operation to come. Several faults of one operation happen in the order of their injection.
+    /// - Parameters:
+    ///   - fault: What goes wrong.
+    ///   - number: With which operation from now on, 1 being the next one.
+    ///   - kind: Which operations are counted; nil counts all.
+    ///   - repeats: Whether it goes wrong with every counted operation from that one on.
+    public func inject(_ fault: StorageFault, at number: Int = 1, of kind: LoggedOperation.Kind? = nil, repeats: Bool = false) {
+        state.withLock { $0.injections.append(Injection(fault: fault, kind: kind, countdown: number, repeats: repeats)) }
+    }
+
+    /// Forgets every fault that has not happened yet. What is locked or stopped stays so.
+    public func removeFaults() { state.withLock { $0.injections = [] } }
+
+    /// Locks the store until ``unlock()``.
+    public func lock() { state.withLock { $0.isLocked = true } }
+
+    /// Lets ``unlock()`` fail from now on, as a person does who declines; nil lets it succeed again.
+    public func refuseUnlock(with error: BackendError?) { state.withLock { $0.unlockRefusal = error } }
+
+    /// Whether nothing reaches the store any more.
+    public var isStopped: Bool { state.withLock { $0.isStopped } }
+
+    /// How often somebody asked to unlock the store.
+    public var unlockCount: Int { state.withLock { $0.unlocks } }
+
+    /// The operations so far, in the order of their arrival.
+    public var log: [LoggedOperation] { state.withLock { $0.log } }
+}
+
+// MARK: What goes wrong
+
+extension FaultingBackend {
+    /// What is left of the faults of an operation once it has waited and may go on.
+    private enum Incident {
+        case none, locked, unavailable, loseAnswer
+        case tear(after: Int)
+    }
+
+    private static let unreachable = BackendError(.unavailable, "The store cannot be reached: a test took it away.")
+
+    private static func stopped(_ outcome: MutationOutcome) -> BackendError {
+        BackendError(.unavailable, "The process has stopped here: a test ended it.", outcome: outcome)
+    }
+
+    /// Counts and logs an operation, lets it wait, and finds out what goes wrong with it.
+    private func begin(_ kind: LoggedOperation.Kind, _ slots: [String]) async throws(BackendError) -> Incident {
+        let faults = state.withLock { state in
+            var faults: [StorageFault] = []
+            for index in state.injections.indices where state.injections[index].kind == nil || state.injections[index].kind == kind {
+                state.injections[index].countdown -= 1
+                let injection = state.injections[index]
+                if injection.countdown == 0 || injection.countdown < 0 && injection.repeats { faults.append(injection.fault) }
+            }
+            state.injections.removeAll { $0.countdown <= 0 && !$0.repeats }
+            state.log.append(LoggedOperation(number: state.log.count + 1, kind: kind, slots: slots, faults: faults.map(\.name)))
+            return faults
+        }
+        let unknown: MutationOutcome = kind == .apply || kind == .synchronize ? .unknown : .notApplied
+        var incident = Incident.none
+        var stopsAfterwards = false
+        for fault in faults {
+            switch fault {
+            case .hold(let gate): try await wait(at: gate)
+            case .delay(let duration): try await wait(duration)
+            case .fail(let error): throw error
+            case .locked: incident = .locked
+            case .unavailable: incident = .unavailable
+            case .loseAnswer: incident = .loseAnswer
+            case .tear(let count): incident = .tear(after: count)
+            case .stop: state.withLock { $0.isStopped = true }
+            case .stopAfterwards: stopsAfterwards = true
+            }
+        }
+        // Looked at after the waiting: the store may have been locked, or the process stopped, in the meantime.
+        let (isLocked, wasStopped) = state.withLock { state in
+            defer { if stopsAfterwards { state.isStopped = true } }
+            return (state.isLocked, state.isStopped)
+        }
+        if wasStopped { throw Self.stopped(unknown) }
+        if stopsAfterwards { return .loseAnswer }
+        return isLocked ? .locked : incident
+    }
+
+    private func refuse(_ incident: Incident) throws(BackendError) {
+        switch incident {
+        case .locked: throw BackendError(.locked, "The store is locked. Unlock it and try again.")
+        case .unavailable: throw Self.unreachable
+        case .none, .loseAnswer, .tear: return
+        }
+    }
+
+    private func loseAnswer(after incident: Incident, outcome: MutationOutcome) throws(BackendError) {
+        switch incident {
+        case .loseAnswer, .tear: throw BackendError(.failed, "The store's answer was lost: look before repeating it.", outcome: outcome)
+        case .none, .locked, .unavailable: return
+        }
+    }
+
+    private func wait(at gate: FaultGate) async throws(BackendError) {
+        guard await gate.pass() else { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed; try again.") }
+    }
+
+    private func wait(_ duration: Duration) async throws(BackendError) {
+        let gate = FaultGate()
+        let timer = clock.schedule(at: clock.now.advanced(by: duration)) { gate.open() }
+        defer { timer.cancel() }
+        try await wait(at: gate)
+    }
+}

@@ -1,0 +1,120 @@
+import BackendContract
+import Synchronization
+import Testing
+
+/// A byte store over a dictionary, which a test can fill and make fail.
+private final class DictionaryStore: ByteStore {
+    let files = Mutex<[String: [UInt8]]>([:])
+    let failure = Mutex<BackendError?>(nil)
+    let identity = BackendIdentity(kind: "dictionary", store: "test")
+    let capabilities: BackendCapabilities
+
+    init(capabilities: BackendCapabilities) { self.capabilities = capabilities }
+
+    private func failIfAsked() throws(BackendError) { if let failure = failure.withLock({ $0 }) { throw failure } }
+
+    func read(_ name: String) async throws(BackendError) -> [UInt8]? {
+        try failIfAsked()
+        return files.withLock { $0[name] }
+    }
+
+    func write(_ bytes: [UInt8], _ name: String) async throws(BackendError) {
+        try failIfAsked()
+        files.withLock { $0[name] = bytes }
+    }
+
+    func delete(_ name: String) async throws(BackendError) {
+        try failIfAsked()
+        files.withLock { $0[name] = nil }
+    }
+
+    func list() async throws(BackendError) -> [String] {
+        try failIfAsked()
+        return files.withLock { Array($0.keys) }
+    }
+}
+
+struct ByteStoreBackendTests {
+    private let store = DictionaryStore(
+        capabilities: BackendCapabilities(
+            durability: .durable, atomicBatch: true, crossProcess: true, protection: .sealed, maximumValueSize: 10))
+    private var backend: ByteStoreBackend<DictionaryStore> { ByteStoreBackend(store) }
+    private let address = StorageAddress("a key")
+
+    @Test func `it claims what the adapter can keep, and no more`() {
+        #expect(
+            backend.capabilities
+                == BackendCapabilities(durability: .durable, protection: .sealed, maximumValueSize: 10, storesNativeValues: true))
+        #expect(backend.identity == store.identity)
+    }
+
+    @Test func `a slot is stored under its namespace and name in hexadecimal`() async throws {
+        _ = try await backend.apply(.put(.bytes([1]), at: StorageAddress("e\u{301}/", in: StorageNamespace("ns"))))
+        _ = try await backend.apply(.put(.bytes([1]), at: StorageAddress("x")))
+        #expect(store.files.withLock { Set($0.keys) } == ["n.6e73.65cc812f", "n..78"])
+    }
+
+    @Test func `names that it did not write are not listed as slots`() async throws {
+        _ = try await backend.apply(.put(.bytes([1]), at: StorageAddress("\u{AB}")))
+        store.files.withLock { files in
+            for name in [
+                "", "n", "n.", "n..", "n..6", "n..6G", "n..C2AB", "n..\u{FF16}\u{FF11}", "n..ff", "m..61", "n.61", "n..61.62", "N..61",
+                "n..61 ", "n..0a",
+            ] { files[name] = [0] }
+        }
+        #expect(try await backend.addresses(in: .values) == [StorageAddress("\u{AB}")])
+    }
+
+    @Test func `a store that fails is neither empty nor absent`() async throws {
+        _ = try await backend.apply(.put(.bytes([1]), at: address))
+        for (error, probe, result) in [
+            (BackendError(.locked, "Locked."), StorageProbe.locked, MutationResult.locked),
+            (
+                BackendError(.unavailable, "Gone."), .unavailable(BackendError(.unavailable, "Gone.")),
+                .failed(BackendError(.unavailable, "Gone."))
+            ),
+        ] {
+            store.failure.withLock { $0 = error }
+            #expect(try await backend.read(address) == probe)
+            #expect(try await backend.apply(.put(.bytes([2]), at: address)) == result)
+            #expect(try await backend.apply(.delete(address)) == result)
+            await #expect(throws: error) { try await backend.addresses(in: .values) }
+        }
+        store.failure.withLock { $0 = nil }
+        #expect(try await backend.read(address).record?.payload == .bytes([1]))
+    }
+
+    @Test func `bytes of a later format are not touched`() async throws {
+        let later: [UInt8] = Array("LDR".utf8) + [2, 0, 0, 0, 0, 0]
+        store.files.withLock { $0["n..78"] = later }
+        guard case .unavailable(let error) = try await backend.read(StorageAddress("x")) else {
+            Issue.record("not unavailable")
+            return
+        }
+        #expect(error.code == .unsupported)
+        for mutation in [StorageMutation.put(.bytes([1]), at: StorageAddress("x")), .delete(StorageAddress("x"))] {
+            #expect(try await backend.apply(mutation) == .failed(error))
+        }
+        #expect(store.files.withLock { $0["n..78"] } == later)
+    }
+
+    @Test func `a value that is too large is refused before anything is written`() async throws {
+        guard case .failed(let error) = try await backend.apply(.put(.bytes([UInt8](repeating: 0, count: 11)), at: address)) else {
+            Issue.record("not refused")
+            return
+        }
+        #expect(error.code == .tooLarge && error.outcome == .notApplied)
+        #expect(store.files.withLock { $0.isEmpty })
+    }
+
+    @Test func `a value is refused exactly when it is nested deeper than a reader follows`() async throws {
+        for levels in 60...70 {
+            let value = (1..<levels).reduce(NativeValue.array([])) { inner, _ in .array([inner]) }
+            let roomy = ByteStoreBackend(DictionaryStore(capabilities: BackendCapabilities()))
+            let result = try await roomy.apply(.put(.native(value), at: address))
+            #expect(result.isApplied == (levels <= 64), "\(levels) levels")
+            let probe = try await roomy.read(address)
+            #expect(probe.record?.payload == (result.isApplied ? .native(value) : nil), "\(levels) levels")
+        }
+    }
+}

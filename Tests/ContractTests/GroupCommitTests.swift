@@ -1,0 +1,132 @@
+import BackendContract
+import BackendRuntime
+import Dispatch
+import Synchronization
+import TestSupport
+import Testing
+
+struct GroupCommitTests {
+    private let clock = ManualClock()
+    private let lane = ManualLane()
+    private let groups = Shared<[[Int]]>([])
+
+    /// Answers each request with its tenfold and notes the groups; 13 fails.
+    private func makeQueue(maximumGroup: Int = 4_096) -> GroupCommit<Int, Int> {
+        GroupCommit(lane: lane, clock: clock, maximumGroup: maximumGroup) { [groups] requests, _ in
+            groups.value.withLock { $0.append(requests) }
+            return requests.map { $0 == 13 ? .failure(BackendError(.conflicting, "Thirteen.")) : .success($0 * 10) }
+        }
+    }
+
+    /// Hands requests in one after the other, each once the one before waits.
+    private func submit(
+        _ requests: [(Int, MonotonicInstant)], to queue: GroupCommit<Int, Int>
+    ) async -> [Task<Result<Int, BackendError>, Never>] {
+        var tasks: [Task<Result<Int, BackendError>, Never>] = []
+        for (index, (request, deadline)) in requests.enumerated() {
+            tasks.append(
+                Task { @concurrent in
+                    do throws(BackendError) { return .success(try await queue.submit(request, deadline: deadline, isMutation: true)) } catch
+                    {
+                        return .failure(error)
+                    }
+                })
+            await clock.untilScheduled(index + 1)
+        }
+        return tasks
+    }
+
+    @Test func `a lone request does not wait for company`() async {
+        let tasks = await submit([(1, .seconds(10))], to: makeQueue())
+        #expect(lane.count == 1)
+        lane.runNext()
+        #expect(await tasks[0].value == .success(10))
+        #expect(groups.value.withLock { $0 } == [[1]])
+        #expect(lane.count == 0)
+    }
+
+    @Test func `requests that wait together are carried out together, each with its own result`() async {
+        let tasks = await submit([1, 13, 2, 3].map { ($0, .seconds(10)) }, to: makeQueue())
+        #expect(lane.count == 1)
+        lane.runNext()
+        #expect(await tasks[0].value == .success(10))
+        #expect(await tasks[1].value == .failure(BackendError(.conflicting, "Thirteen.")))
+        #expect(await tasks[2].value == .success(20))
+        #expect(await tasks[3].value == .success(30))
+        #expect(groups.value.withLock { $0 } == [[1, 13, 2, 3]])
+        #expect(lane.count == 0)
+    }
+
+    @Test func `a group has a largest size, and the rest follows`() async {
+        let tasks = await submit([1, 2, 3, 4, 5].map { ($0, .seconds(10)) }, to: makeQueue(maximumGroup: 2))
+        lane.runAll()
+        #expect(groups.value.withLock { $0 } == [[1, 2], [3, 4], [5]])
+        for (index, task) in tasks.enumerated() { #expect(await task.value == .success((index + 1) * 10)) }
+    }
+
+    @Test func `what arrives while a group is under way forms the next one`() async {
+        let (begun, gate, groups, clock) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), groups, clock)
+        let queue = GroupCommit<Int, Int>(lane: DispatchLane(label: "test"), clock: clock) { requests, _ in
+            groups.value.withLock { $0.append(requests) }
+            if requests == [1] {
+                begun.signal()
+                gate.wait()
+            }
+            return requests.map { .success($0) }
+        }
+        let first = await submit([(1, .seconds(10))], to: queue)
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                begun.wait()
+                continuation.resume()
+            }
+        }
+        let second = Task { @concurrent in try await queue.submit(2, deadline: .seconds(10), isMutation: true) }
+        await clock.untilScheduled(2)
+        let third = Task { @concurrent in try await queue.submit(3, deadline: .seconds(10), isMutation: true) }
+        await clock.untilScheduled(3)
+        gate.signal()
+        #expect(await first[0].value == .success(1))
+        #expect(await second.result.failure == nil)
+        #expect(await third.result.failure == nil)
+        #expect(groups.value.withLock { $0 } == [[1], [2, 3]])
+    }
+
+    @Test func `a request whose deadline passes in the line is left out of its group`() async {
+        let tasks = await submit([(1, .seconds(10)), (2, .seconds(5)), (3, .seconds(20))], to: makeQueue())
+        clock.advance(to: .seconds(5))
+        #expect(await tasks[1].value.failure?.code == .timedOut)
+        #expect(await tasks[1].value.failure?.outcome == .notApplied)
+        tasks[2].cancel()
+        #expect(await tasks[2].value.failure?.code == .cancelled)
+        lane.runAll()
+        #expect(groups.value.withLock { $0 } == [[1]])
+        #expect(await tasks[0].value == .success(10))
+    }
+
+    @Test func `a group that everybody has left is not carried out`() async {
+        let queue = makeQueue()
+        let tasks = await submit([(1, .seconds(5)), (2, .seconds(5))], to: queue)
+        clock.advance(to: .seconds(5))
+        lane.runAll()
+        for task in tasks { #expect(await task.value.failure?.outcome == .notApplied) }
+        #expect(groups.value.withLock { $0.isEmpty })
+    }
+
+    @Test func `a group is told the earliest deadline of those in it`() async {
+        let told = Shared<MonotonicInstant?>(nil)
+        let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { requests, deadline in
+            told.value.withLock { $0 = deadline }
+            return requests.map { .success($0) }
+        }
+        _ = await submit([(1, .seconds(3)), (2, .seconds(9)), (3, .seconds(7))], to: queue)
+        clock.advance(to: .seconds(3))
+        lane.runAll()
+        #expect(told.value.withLock { $0 } == .seconds(7))
+    }
+}
+
+extension BackendError.Code {
+    /// A code that no backend uses.
+    fileprivate static let conflicting = BackendError.Code("conflicting")
+}

@@ -1,0 +1,233 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import Synchronization
+import Testing
+
+/// The real file system, in a folder of the test's own.
+final class PosixFileSystemTests {
+    private let files = PosixFileSystem()
+    private let root: String
+
+    init() throws {
+        root = FileManager.default.temporaryDirectory.appending(path: "LocalDataFiles-\(UUID().uuidString)").path
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: root) }
+
+    private func path(_ name: String) -> String { root + "/" + name }
+
+    @Test func `a file that is not there is nil, also where its folder is a file`() throws {
+        try files.create(path("file"), [1])
+        for missing in ["none", "none/below", "file/below"] {
+            #expect(try files.status(path(missing)) == nil)
+            #expect(try files.read(path(missing)) == nil)
+            #expect(try files.list(path(missing)) == nil)
+            try files.remove(path("none"))
+        }
+    }
+
+    @Test func `a new file holds its bytes, is private, and never replaces another`() throws {
+        let content = (0..<200_000).map { UInt8(truncatingIfNeeded: $0) }
+        try files.create(path("new"), content)
+        let read = try #require(try files.read(path("new")))
+        #expect(read.bytes == content)
+        #expect(read.status == (try files.status(path("new"))))
+        #expect(read.status.permissions == 0o600 && read.status.size == 200_000 && read.status.isRegular && !read.status.isDirectory)
+        let error = try #require(throws: FileError.self) { try files.create(path("new"), []) }
+        #expect(error.number == EEXIST)
+        #expect(try files.read(path("new"))?.bytes == content)
+    }
+
+    @Test func `a durable replacement leaves the new bytes, private, and nothing else`() throws {
+        try files.create(path("file"), [1])
+        chmod(path("file"), 0o644)
+        try files.replaceDurably(path("file"), with: [2, 3], temporaryName: "temporary")
+        #expect(try files.read(path("file"))?.bytes == [2, 3])
+        #expect(try files.status(path("file"))?.permissions == 0o600)
+        #expect(try files.list(root) == ["file"])
+        try files.replaceDurably(path("first"), with: [], temporaryName: "temporary")
+        #expect(try files.read(path("first"))?.bytes == [])
+    }
+
+    @Test func `a replacement that fails leaves the old bytes and says so`() throws {
+        try files.create(path("file"), [1])
+        let long = try #require(throws: DurableReplaceError.self) {
+            try files.replaceDurably(path("file"), with: [2], temporaryName: String(repeating: "x", count: 300))
+        }
+        #expect(long.error.number == ENAMETOOLONG && !long.mayBeReplaced)
+        #expect(try files.read(path("file"))?.bytes == [1])
+        try files.createDirectory(path("folder/inside"))
+        let folder = try #require(throws: DurableReplaceError.self) {
+            try files.replaceDurably(path("folder"), with: [2], temporaryName: "temporary")
+        }
+        #expect(folder.error.operation == "rename" && !folder.mayBeReplaced)
+        #expect(try Set(files.list(root) ?? []) == ["file", "folder"], "the temporary file is gone")
+    }
+
+    @Test func `a link is followed when its path was resolved, and replaced when it was not`() throws {
+        try files.createDirectory(path("real"))
+        try files.create(path("real/file"), [1])
+        #expect(symlink(path("real/file"), path("link")) == 0)
+        #expect(files.resolve(path("link")) == files.resolve(path("real/file")))
+        try files.replaceDurably(files.resolve(path("link")), with: [2], temporaryName: "temporary")
+        #expect(try files.read(path("real/file"))?.bytes == [2])
+        #expect(try files.read(path("link"))?.bytes == [2])
+        try files.replaceDurably(path("link"), with: [3], temporaryName: "temporary")
+        #expect(try files.read(path("real/file"))?.bytes == [2])
+        #expect(try files.read(path("link"))?.bytes == [3])
+    }
+
+    @Test func `a path is resolved as far as it exists`() throws {
+        try files.createDirectory(path("real"))
+        #expect(symlink(path("real"), path("link")) == 0)
+        let real = files.resolve(path("real"))
+        #expect(files.resolve(path("link/none/below")) == real + "/none/below")
+        #expect(files.resolve(path("link/../real/none")) == real + "/none")
+        #expect(files.resolve("/") == "/")
+        #expect(files.resolve("/none-\(UUID().uuidString)").hasPrefix("/none-"))
+    }
+
+    @Test func `a link in the place of a new file or a lock is not followed`() throws {
+        #expect(symlink(path("target"), path("link")) == 0)
+        #expect(throws: FileError.self) { try files.create(path("link"), [1]) }
+        #expect(throws: FileError.self) { _ = try files.lock(path("link")) { false } }
+        #expect(try files.status(path("target")) == nil)
+    }
+
+    @Test func `a pipe or a folder in the place of a file is an error, and hangs nobody`() throws {
+        #expect(mkfifo(path("pipe"), 0o600) == 0)
+        #expect(throws: FileError.self) { try files.read(path("pipe")) }
+        #expect(try files.status(path("pipe"))?.isRegular == false)
+        #expect(throws: FileError.self) { try files.read(root) }
+    }
+
+    @Test func `every change of a file changes its status`() throws {
+        try files.create(path("file"), [1])
+        var seen = [try #require(try files.status(path("file")))]
+        func expectChange(_ what: Comment) throws {
+            let status = try #require(try files.status(path("file")))
+            #expect(!seen.contains(status), what)
+            seen.append(status)
+        }
+        try files.replaceDurably(path("file"), with: [2], temporaryName: "temporary")
+        try expectChange("another file of the same size")
+        chmod(path("file"), 0o640)
+        try expectChange("other permissions")
+        let handle = try #require(FileHandle(forWritingAtPath: path("file")))
+        try handle.seekToEnd()
+        try handle.write(contentsOf: Data([3]))
+        try handle.close()
+        try expectChange("more bytes")
+    }
+
+    @Test func `a file that is held keeps its number to itself`() throws {
+        try files.create(path("file"), [1])
+        let held = try #require(try files.read(path("file")))
+        for round in 0..<50 {
+            try files.replaceDurably(path("file"), with: [1], temporaryName: "temporary")
+            #expect(try files.status(path("file"))?.inode != held.status.inode, "round \(round)")
+        }
+        withExtendedLifetime(held.hold) {}
+    }
+
+    @Test func `folders are private, made with those above them, and left alone when they exist`() throws {
+        try files.createDirectory(path("a/b/c"))
+        for name in ["a", "a/b", "a/b/c"] {
+            let status = try #require(try files.status(path(name)))
+            #expect(status.isDirectory && status.permissions == 0o700)
+        }
+        chmod(path("a"), 0o755)
+        try files.createDirectory(path("a"))
+        try files.createDirectory(path("a/b/c"))
+        #expect(try files.status(path("a"))?.permissions == 0o755)
+        try files.create(path("file"), [])
+        for blocked in ["file", "file/below"] { #expect(throws: FileError.self) { try files.createDirectory(path(blocked)) } }
+    }
+
+    @Test func `names are given, moved and removed`() throws {
+        try files.create(path("one"), [1])
+        try files.link(path("one"), to: path("two"))
+        #expect(try files.status(path("one"))?.inode == files.status(path("two"))?.inode)
+        let taken = try #require(throws: FileError.self) { try files.link(path("one"), to: path("two")) }
+        #expect(taken.number == EEXIST)
+        try files.rename(path("one"), to: path("three"))
+        #expect(try Set(files.list(root) ?? []) == ["two", "three"])
+        try files.remove(path("two"))
+        try files.remove(path("two"))
+        #expect(try files.list(root) == ["three"])
+        try files.synchronizeFile(path("three"))
+        try files.synchronizeDirectory(root)
+        #expect(throws: FileError.self) { try files.synchronizeFile(path("none")) }
+    }
+
+    @Test func `a lock keeps others out until it is released, and its file stays`() throws {
+        let lock = try files.lock(path("lock")) { false }
+        #expect(try files.status(path("lock"))?.permissions == 0o600)
+        #expect(try isLockedForOthers(path("lock")))
+        let attempts = Atomic(0)
+        let error = try #require(throws: FileError.self) {
+            _ = try files.lock(path("lock")) { attempts.add(1, ordering: .relaxed).newValue == 3 }
+        }
+        #expect(error.number == ETIMEDOUT && error.backendError().code == .timedOut)
+        #expect(attempts.load(ordering: .relaxed) == 3)
+        lock.release()
+        lock.release()
+        #expect(try !isLockedForOthers(path("lock")))
+        let inode = try files.status(path("lock"))?.inode
+        let second = try files.lock(path("lock")) { true }
+        #expect(try isLockedForOthers(path("lock")))
+        second.release()
+        #expect(try files.status(path("lock"))?.inode == inode)
+    }
+
+    @Test func `a lock that nobody holds on to is released`() throws {
+        do { _ = try files.lock(path("lock")) { false } }
+        try files.lock(path("lock")) { true }.release()
+    }
+
+    @Test func `changes of the names in a folder are noticed`() async throws {
+        var changes = files.changes(in: root).makeAsyncIterator()
+        try files.create(path("first"), [1])
+        #expect(await changes.next() == "first")
+        try files.replaceDurably(path("second"), with: [2], temporaryName: "temporary")
+        var seen: Set<String> = []
+        while !seen.contains("second"), let name = await changes.next() { seen.insert(name) }
+        #expect(seen.contains("second"))
+        try files.remove(path("second"))
+        try files.create(path("last"), [])
+        seen = []
+        while !seen.contains("last"), let name = await changes.next() { seen.insert(name) }
+        #expect(seen.contains("second"), "a removal is a change")
+    }
+
+    @Test func `a folder that cannot be watched ends the changes at once`() async {
+        for await name in files.changes(in: path("none")) { Issue.record("\(name) in a folder that does not exist") }
+    }
+
+    @Test func `errors say what they amount to`() {
+        for (number, code) in [
+            (EACCES, "accessDenied"), (EROFS, "accessDenied"), (ENOSPC, "noSpace"), (EDQUOT, "noSpace"), (EIO, "failed"),
+        ] {
+            let error = FileError(number: number, operation: "write", path: "/x").backendError(outcome: .unknown)
+            #expect(error.code.name == code && error.outcome == .unknown)
+            #expect(error.reason.contains("/x"))
+        }
+    }
+
+    /// Asks another process, util-linux's flock, whether it can take the lock.
+    private func isLockedForOthers(_ path: String) throws -> Bool {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/flock")
+        process.arguments = ["--nonblock", path, "true"]
+        do { try process.run() } catch { throw MissingProgram(advice: "apt-get install -y util-linux") }
+        process.waitUntilExit()
+        return process.terminationStatus != 0
+    }
+}
+
+/// A program that a test needs is not installed.
+private struct MissingProgram: Error {
+    let advice: String
+}

@@ -1,0 +1,259 @@
+import BackendConformance
+import BackendContract
+import BackendRuntime
+import LocalDataTesting
+import MemoryBackend
+import TestSupport
+import Testing
+
+struct FaultingBackendTests {
+    private let clock = ManualClock()
+    private let medium: MemoryMedium
+    private let inner: InMemoryStore
+    private let faulty: FaultingBackend
+    private let first = StorageAddress("first")
+    private let second = StorageAddress("second")
+
+    init() {
+        medium = MemoryMedium()
+        inner = InMemoryStore(medium: medium)
+        faulty = FaultingBackend(inner, clock: clock)
+    }
+
+    private func put(_ text: String, at address: StorageAddress) -> StorageMutation { .put(.bytes(Array(text.utf8)), at: address) }
+
+    /// Which of the two slots hold a value, seen past the faulty backend.
+    private var present: Set<StorageAddress> {
+        get async throws { Set(try await inner.addresses(in: .values)) }
+    }
+
+    @Test(arguments: BackendLaw.all.filter { $0.applies(to: bench) })
+    func `without faults it keeps every law that the backend inside keeps`(_ law: BackendLaw) async throws {
+        try await law.verify(on: Self.bench)
+    }
+
+    private static let bench: LawBench = {
+        let claims = BackendCapabilities(
+            durability: .durable, atomicBatch: true, crossProcess: true, storesNativeValues: true, sharedWithOthers: true)
+        // The mediums of the laws' stores, found again by the identity that the faulty backend forwards.
+        let media = Media()
+        return LawBench(
+            name: "faulty memory", capabilities: claims,
+            makeStore: { FaultingBackend(media.keep(InMemoryStore(capabilities: claims))) },
+            reopen: { FaultingBackend(InMemoryStore(medium: try media.medium(of: $0), capabilities: claims)) },
+            writeForeign: { try media.medium(of: $0).writeForeign(.native(.string($2)), at: $1) },
+            changeBehindMetadata: { try media.medium(of: $0).writeForeign(.native(.string($2)), at: $1) },
+            corrupt: { try media.medium(of: $0).corrupt($1, bytes: [1]) })
+    }()
+
+    @Test(arguments: 1...4)
+    func `the operation that is named fails, and nothing of it reaches the store`(_ number: Int) async throws {
+        let full = BackendError(.noSpace, "Full.")
+        faulty.inject(.fail(full), at: number)
+        for current in 1...4 {
+            let address = StorageAddress("\(current)")
+            if current == number {
+                await #expect(throws: full) { try await faulty.apply(put("x", at: address)) }
+            } else {
+                #expect(try await faulty.apply(put("x", at: address)).isApplied)
+            }
+            #expect(try await present.contains(address) == (current != number))
+        }
+    }
+
+    @Test func `operations are counted by their kind where one is named`() async throws {
+        let error = BackendError(.failed, "Broken.")
+        faulty.inject(.fail(error), at: 2, of: .read)
+        _ = try await faulty.apply(put("x", at: first))
+        _ = try await faulty.read(first)
+        _ = try await faulty.apply(put("x", at: first))
+        await #expect(throws: error) { try await faulty.read(first) }
+        _ = try await faulty.read(first)
+        faulty.inject(.fail(error), of: .addresses)
+        faulty.inject(.fail(error), of: .synchronize)
+        await #expect(throws: error) { try await faulty.addresses(in: .values) }
+        await #expect(throws: error) { try await faulty.synchronize() }
+        #expect(try await faulty.addresses(in: .values) == [first])
+    }
+
+    @Test func `a repeated fault happens until it is removed`() async throws {
+        faulty.inject(.unavailable, at: 2, of: .read, repeats: true)
+        #expect(try await faulty.read(first) == .absent)
+        for _ in 0..<3 {
+            guard case .unavailable(let error) = try await faulty.read(first) else {
+                Issue.record("not unavailable")
+                return
+            }
+            #expect(error.code == .unavailable)
+        }
+        faulty.removeFaults()
+        #expect(try await faulty.read(first) == .absent)
+    }
+
+    @Test func `a locked store answers for every slot, changes nothing, and opens only when asked`() async throws {
+        _ = try await faulty.apply(put("x", at: first))
+        faulty.lock()
+        #expect(try await faulty.read([first, second], .fresh) == [.locked, .locked])
+        #expect(try await faulty.apply([put("y", at: first), .delete(second)]) == [.locked, .locked])
+        #expect(await faulty.status() == .locked)
+        #expect(try await #require(throws: BackendError.self) { try await faulty.addresses(in: .values) }.code == .locked)
+        #expect(try await #require(throws: BackendError.self) { try await faulty.synchronize() }.code == .locked)
+        let declined = BackendError(.promptDismissed, "No.")
+        faulty.refuseUnlock(with: declined)
+        await #expect(throws: declined) { try await faulty.unlock() }
+        #expect(await faulty.status() == .locked)
+        faulty.refuseUnlock(with: nil)
+        try await faulty.unlock()
+        #expect(faulty.unlockCount == 2)
+        #expect(await faulty.status() == .ready)
+        #expect(try await faulty.read(first).record?.payload == .bytes(Array("x".utf8)))
+    }
+
+    @Test func `a single operation meets a locked or unreachable store`() async throws {
+        faulty.inject(.locked)
+        #expect(try await faulty.apply(put("x", at: first)) == .locked)
+        faulty.inject(.unavailable)
+        guard case .failed(let error) = try await faulty.apply(put("x", at: first)) else {
+            Issue.record("not failed")
+            return
+        }
+        #expect(error.code == .unavailable && error.outcome == .notApplied)
+        #expect(try await present.isEmpty)
+    }
+
+    @Test func `an operation at a gate waits until the gate is opened, and others pass it`() async throws {
+        let gate = FaultGate()
+        faulty.inject(.hold(gate), of: .apply)
+        let (faulty, mutation) = (faulty, put("x", at: first))
+        let held = Task { @concurrent in try await faulty.apply(mutation) }
+        await gate.untilArrivals()
+        #expect(try await present.isEmpty)
+        #expect(try await faulty.apply(put("y", at: second)).isApplied)
+        #expect(try await present == [second])
+        gate.open()
+        #expect(try await held.value.isApplied)
+        #expect(try await present == [first, second])
+    }
+
+    @Test func `a caller that is cancelled at a gate leaves at once, and nothing is changed`() async throws {
+        let gate = FaultGate()
+        faulty.inject(.hold(gate), repeats: true)
+        let (faulty, mutation) = (faulty, put("x", at: first))
+        let held = Task { @concurrent in try await faulty.apply(mutation) }
+        await gate.untilArrivals()
+        held.cancel()
+        let error = try await #require(throws: BackendError.self) { try await held.value }
+        #expect(error.code == .cancelled && error.outcome == .notApplied)
+        let early = Task { @concurrent in
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await faulty.apply(mutation)
+        }
+        #expect(try await #require(throws: BackendError.self) { try await early.value }.code == .cancelled)
+        gate.open()
+        #expect(try await present.isEmpty)
+    }
+
+    @Test func `a delayed operation is carried out when its time has come`() async throws {
+        faulty.inject(.delay(.seconds(5)))
+        let (faulty, mutation) = (faulty, put("x", at: first))
+        let delayed = Task { @concurrent in try await faulty.apply(mutation) }
+        await clock.untilScheduled(1)
+        clock.advance(to: .seconds(4))
+        #expect(try await present.isEmpty)
+        clock.advance(to: .seconds(5))
+        #expect(try await delayed.value.isApplied)
+        #expect(try await present == [first])
+        #expect(clock.pending == 0)
+    }
+
+    @Test func `a lost answer leaves the change made and its outcome unknown`() async throws {
+        faulty.inject(.loseAnswer)
+        let error = try await #require(throws: BackendError.self) { try await faulty.apply([put("x", at: first), put("x", at: second)]) }
+        #expect(error.outcome == .unknown)
+        #expect(try await present == [first, second])
+    }
+
+    @Test(arguments: 0...2)
+    func `a torn change is made in part, its outcome unknown`(_ count: Int) async throws {
+        faulty.inject(.tear(after: count), of: .apply)
+        let error = try await #require(throws: BackendError.self) { try await faulty.apply([put("x", at: first), put("x", at: second)]) }
+        #expect(error.outcome == .unknown)
+        #expect(try await present == Set([first, second].prefix(count)))
+    }
+
+    @Test func `after a stop nothing reaches the store, and another backend goes on with it`() async throws {
+        _ = try await faulty.apply(put("x", at: first))
+        faulty.inject(.stop, of: .apply)
+        for mutation in [put("x", at: second), .delete(first)] {
+            let error = try await #require(throws: BackendError.self) { try await faulty.apply(mutation) }
+            #expect(error.code == .unavailable && error.outcome == .unknown)
+        }
+        await #expect(throws: BackendError.self) { try await faulty.read(first) }
+        await #expect(throws: BackendError.self) { try await faulty.addresses(in: .values) }
+        await #expect(throws: BackendError.self) { try await faulty.synchronize() }
+        await #expect(throws: BackendError.self) { try await faulty.unlock() }
+        if case .unavailable = await faulty.status() {} else { Issue.record("a stopped backend is not ready") }
+        #expect(faulty.isStopped)
+        #expect(try await FaultingBackend(inner).read(first).record != nil)
+        #expect(try await present == [first])
+    }
+
+    @Test func `an operation may be the last that reaches the store`() async throws {
+        faulty.inject(.stopAfterwards)
+        let error = try await #require(throws: BackendError.self) { try await faulty.apply(put("x", at: first)) }
+        #expect(error.outcome == .unknown)
+        await #expect(throws: BackendError.self) { try await faulty.apply(.delete(first)) }
+        #expect(try await present == [first])
+    }
+
+    @Test func `an operation that waits when the process stops never reaches the store`() async throws {
+        let gate = FaultGate()
+        faulty.inject(.hold(gate))
+        faulty.inject(.stop, at: 2)
+        let (faulty, mutation) = (faulty, put("x", at: first))
+        let held = Task { @concurrent in try await faulty.apply(mutation) }
+        await gate.untilArrivals()
+        await #expect(throws: BackendError.self) { try await faulty.read(second) }
+        gate.open()
+        await #expect(throws: BackendError.self) { try await held.value }
+        #expect(try await present.isEmpty)
+    }
+
+    @Test func `the log names operations, slots and faults, and no value`() async throws {
+        faulty.inject(.loseAnswer, at: 2)
+        _ = try await faulty.apply([
+            put("secret", at: first), .delete(second), .tombstone(at: StorageAddress("third", in: StorageNamespace("other"))),
+        ])
+        _ = try? await faulty.read([first, second], .fresh)
+        _ = try await faulty.addresses(in: .values)
+        _ = try await faulty.synchronize()
+        #expect(
+            faulty.log.map(\.description) == [
+                "1 apply put first, delete second, tombstone other/third", "2 read first, second (loseAnswer)", "3 addresses values",
+                "4 synchronize",
+            ])
+        #expect(!"\(faulty.log)".contains("secret"))
+    }
+
+    @Test func `changes of others are forwarded, and end at once where the backend inside notices none`() async {
+        var changes = faulty.foreignChanges().makeAsyncIterator()
+        medium.writeForeign(.bytes([1]), at: first)
+        #expect(await changes.next() == [first])
+        let blind = FaultingBackend(FaultingBackend(BlindStore()))
+        for await _ in blind.foreignChanges() { Issue.record("a change that nobody noticed") }
+        let error = await #expect(throws: BackendError.self) { try await faulty.setAsideDamagedStore() }
+        #expect(error?.code == .unsupported)
+    }
+}
+
+/// A store that notices nothing.
+private struct BlindStore: StorageBackend {
+    let identity = BackendIdentity(kind: "blind", store: "test")
+    let capabilities = BackendCapabilities()
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        addresses.map { _ in .absent }
+    }
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] { mutations.map { _ in .notAttempted } }
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] { [] }
+    func synchronize() async throws(BackendError) -> StorageDurability { .process }
+}
