@@ -48,6 +48,21 @@ import Testing
         #expect(number > 4)
     }
 
+    @Test func `a process killed while it writes leaves what it acknowledged, or the one write in flight, whole`() async throws {
+        let path = scratch.path("killed")
+        for round in 1...12 {
+            let lines = try await ProbeProcess.runAndKill(["serve", path, "n"], afterLines: round)
+            let acknowledged = try #require(lines.last.flatMap { Int64($0) })
+            let found = try await scratch.store(suite: "killed").read([StorageAddress("n"), StorageAddress("n'")], .fresh)
+            guard case .integer(let number)? = found[0].native else {
+                Issue.record("round \(round): \(found[0])")
+                return
+            }
+            #expect((acknowledged...(acknowledged + 1)).contains(number), "round \(round)")
+            #expect(found[1].native == .integer(-number), "round \(round): half a batch")
+        }
+    }
+
     @Test(arguments: [(ENOSPC, BackendError.Code.noSpace), (EROFS, .accessDenied), (EIO, .failed)])
     func `a write that fails says why, and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
         let files = WatchedFiles()
