@@ -127,7 +127,7 @@ extension PropertyListFile {
     /// Looks at what was written, for the new file's number and times. Whatever else is found is left for the next look.
     private func adoptReplaced(_ bytes: [UInt8], _ document: PropertyListDocument) {
         do throws(FileError) {
-            guard let contents = try files.read(path), contents.bytes == bytes else { return drop() }
+            guard let contents = try files.read(path), ByteOrder.areEqual(contents.bytes, bytes) else { return drop() }
             adopt(
                 PropertyListSnapshot(
                     status: contents.status, bytes: bytes, content: .document(document), hold: contents.hold, readAt: clock.now,

@@ -50,7 +50,7 @@ final class PropertyListFile: Sendable {
             defer { (state.snapshot, state.baseline) = (snapshot, snapshot) }
             return (state.baseline, isOurs ? [] : Array(state.listeners.values))
         }
-        guard let older, !listeners.isEmpty, older.bytes != snapshot.bytes else { return }
+        guard let older, !listeners.isEmpty, !ByteOrder.areEqual(older.bytes, snapshot.bytes) else { return }
         let changed = snapshot.differences(from: older)
         if let changed, changed.isEmpty { return }
         for listener in listeners { listener.yield(changed) }
@@ -84,7 +84,7 @@ final class PropertyListFile: Sendable {
             }
             // The same state before and after: nobody wrote while it was read.
             let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
-            if isStable, let known, known.status != nil, known.bytes == contents.bytes {
+            if isStable, let known, known.status != nil, ByteOrder.areEqual(known.bytes, contents.bytes) {
                 let confirmed = known.confirmed(contents, at: clock.now)
                 adopt(confirmed, isOurs: false)
                 return confirmed
