@@ -17,6 +17,7 @@ final class WatchedFiles: FileSystem {
     private struct State {
         var operations: [String] = []
         var fault: (number: Int, Fault)?
+        var failing: String?
         var isStopped = false
     }
 
@@ -36,10 +37,14 @@ final class WatchedFiles: FileSystem {
         }
     }
 
+    /// Makes every operation of a name fail with EIO.
+    func fail(_ operation: String) { state.withLock { $0.failing = operation } }
+
     private func change<Result>(_ operation: String, _ path: String, _ body: () throws(FileError) -> Result) throws(FileError) -> Result {
         let failure: Int32? = state.withLock { state in
             if state.isStopped { return EIO }
             state.operations.append(operation)
+            if state.failing == operation { return EIO }
             guard let (number, fault) = state.fault, number == state.operations.count else { return nil }
             if case .fails(let error) = fault { return error }
             state.isStopped = true

@@ -29,10 +29,22 @@ extension PropertyListFile {
                 if results.contains(where: { $0.contains(where: \.isApplied) }) { try makeDurable(snapshot) }
                 return results
             }
-            if try replace(snapshot, with: document) { return results }
+            do throws(BackendError) {
+                if try replace(snapshot, with: document) { return results }
+            } catch {
+                return results.map { Self.results($0, endingIn: error) }
+            }
         }
         let reason = "Another program keeps rewriting the property list \(path). Nothing was changed; try again once it is done."
         throw BackendError(.unavailable, reason)
+    }
+
+    /// What becomes of a call whose group could not be written. One that was refused changed nothing for certain; yet what refused it may be
+    /// another call of the group, which failed too.
+    private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
+        var error = error
+        if !results.contains(where: \.isApplied) { error.outcome = .notApplied }
+        return results.map { _ in .failed(error) }
     }
 
     private func writableDocument(_ snapshot: PropertyListSnapshot) throws(BackendError) -> PropertyListDocument {
