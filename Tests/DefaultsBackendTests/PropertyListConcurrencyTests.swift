@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import Synchronization
 import Testing
 
 @Suite struct PropertyListConcurrencyTests {
@@ -50,6 +51,36 @@ import Testing
         try scratch.writeForeign(["a": "2"])
         clock.advance(.milliseconds(60))
         #expect(try await blind.read(StorageAddress("a")).text == "2")
+    }
+
+    @Test func `a write never undoes a change that it could not tell by the file's time`() async throws {
+        try scratch.writeForeign(["a": "1"])
+        let store = scratch.store(.live(files: FrozenTimes(path: scratch.path()), clock: MovableClock()))
+        #expect(try await store.read(StorageAddress("a")).text == "1")
+        try scratch.writeForeign(["a": "2"])
+        _ = try await store.apply(.put(.text("x"), at: StorageAddress("b")))
+        #expect(try scratch.foundationEntries()["a"] as? String == "2")
+    }
+
+    @Test func `a write by another program between our re-reading and our replacing is kept`() async throws {
+        try scratch.writeForeign(["a": "1"])
+        let scratch = scratch
+        let writes = Mutex(0)
+        let folder = scratch.root + "/config"
+        let files = WatchedFiles { operation, path in
+            guard operation == "createDirectory", path == folder else { return }
+            let write = writes.withLock { count in
+                count += 1
+                return count
+            }
+            if write <= 2 { try? scratch.writeForeign(["a": "2", "theirs": write]) }
+        }
+        #expect(try await scratch.store(.live(files: files)).apply(.put(.text("x"), at: StorageAddress("b"))).isApplied)
+        let entries = try scratch.foundationEntries()
+        #expect(entries["a"] as? String == "2")
+        #expect(entries["theirs"] as? Int == 2)
+        #expect(entries["b"] as? String == "x")
+        #expect(files.count("rename") == 1)
     }
 
     @Test func `puts that wait together share few rewrites, and later ones see earlier ones`() async throws {

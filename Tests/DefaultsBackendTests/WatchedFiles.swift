@@ -23,6 +23,10 @@ final class WatchedFiles: FileSystem {
 
     private let real = PosixFileSystem()
     private let state = Mutex(State())
+    private let before: @Sendable (_ operation: String, _ path: String) -> Void
+
+    /// - Parameter before: What somebody else does just before an operation.
+    init(before: @escaping @Sendable (_ operation: String, _ path: String) -> Void = { _, _ in }) { self.before = before }
 
     /// The operations that change something, in order.
     var operations: [String] { state.withLock { $0.operations } }
@@ -41,6 +45,7 @@ final class WatchedFiles: FileSystem {
     func fail(_ operation: String) { state.withLock { $0.failing = operation } }
 
     private func change<Result>(_ operation: String, _ path: String, _ body: () throws(FileError) -> Result) throws(FileError) -> Result {
+        before(operation, path)
         let failure: Int32? = state.withLock { state in
             if state.isStopped { return EIO }
             state.operations.append(operation)
