@@ -36,11 +36,14 @@ public struct BackendCapabilities: Hashable, Sendable {
     public var storesNativeValues: Bool
     /// Whether another program can change slots without our metadata.
     public var sharedWithOthers: Bool
+    /// How many calls may usefully wait at once: 1 for a store that answers one after the other, hundreds for one that carries out together what waits
+    /// together. A sweep keeps at most this many keys of the store under way.
+    public var usefulConcurrency: Int
 
     /// Creates a set of promises; what is not given is not promised.
     public init(
         durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false, protection: ProtectionLevel = .plain,
-        maximumValueSize: Int? = nil, storesNativeValues: Bool = false, sharedWithOthers: Bool = false
+        maximumValueSize: Int? = nil, storesNativeValues: Bool = false, sharedWithOthers: Bool = false, usefulConcurrency: Int = 1
     ) {
         self.durability = durability
         self.atomicBatch = atomicBatch
@@ -49,6 +52,7 @@ public struct BackendCapabilities: Hashable, Sendable {
         self.maximumValueSize = maximumValueSize
         self.storesNativeValues = storesNativeValues
         self.sharedWithOthers = sharedWithOthers
+        self.usefulConcurrency = usefulConcurrency
     }
 }
 

@@ -56,13 +56,15 @@ public struct StorageMutation: Hashable, Sendable {
 }
 
 /// How long an applied change is certain to last.
-public enum StorageDurability: Hashable, Sendable {
+public enum StorageDurability: Int, Hashable, Sendable, Comparable {
     /// As long as the process: the store is volatile and says so in its capabilities.
     case process
     /// It survives the process and the next orderly start of the machine; a power cut before that may undo it.
     case untilPowerLoss
     /// It survives a power cut.
     case durable
+
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// What became of one mutation.

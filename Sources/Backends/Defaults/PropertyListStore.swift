@@ -41,7 +41,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
         identity = BackendIdentity(kind: "property-list", store: runtime.files.resolve(path))
         capabilities = BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, protection: protection, maximumValueSize: Self.maximumValueSize,
-            storesNativeValues: true, sharedWithOthers: true)
+            storesNativeValues: true, sharedWithOthers: true, usefulConcurrency: 1_024)
         let file = PropertyListFile(path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, runtime: runtime)
         let lane = runtime.makeLane("defaults.\(Self.suiteName(ofPath: path))")
         self.file = file

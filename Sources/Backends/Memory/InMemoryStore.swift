@@ -21,7 +21,8 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
     /// What a store in memory promises by itself: it lasts as long as the process, changes batches in one step and takes native values;
     /// since nothing reaches a disk, it protects as well as a keyring.
     public static let ownCapabilities = BackendCapabilities(
-        durability: .process, atomicBatch: true, crossProcess: false, protection: .keyring, storesNativeValues: true)
+        durability: .process, atomicBatch: true, crossProcess: false, protection: .keyring, storesNativeValues: true,
+        usefulConcurrency: 64)
 
     /// Creates a store over a medium.
     /// - Parameters:

@@ -1,7 +1,9 @@
 /// Where work goes that must not end with its caller: a shared migration, a forwarding of changes.
 public protocol TaskSpawner: Sendable {
     /// Starts an operation that nobody waits for and that no caller's cancellation reaches. Task-local values are inherited.
-    func spawn(_ operation: @escaping @Sendable () async -> Void)
+    /// - Returns: The means to cancel the operation.
+    @discardableResult
+    func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction
 }
 
 /// Starts operations on Swift's cooperative pool.
@@ -9,7 +11,9 @@ public struct PoolSpawner: TaskSpawner {
     /// Creates the spawner.
     public init() {}
 
-    public func spawn(_ operation: @escaping @Sendable () async -> Void) {
-        Task { @concurrent in await operation() }
+    @discardableResult
+    public func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction {
+        let task = Task { @concurrent in await operation() }
+        return ScheduledAction { task.cancel() }
     }
 }

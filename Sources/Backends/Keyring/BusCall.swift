@@ -1,0 +1,47 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+    import CLibSecret
+
+    /// What every request of one caller shares: its deadline, and the means to stop waiting when the caller leaves.
+    final class BusCall: Sendable {
+        private let clock: any RuntimeClock
+        let deadline: MonotonicInstant
+        let stop = StopSignal()
+
+        init(clock: any RuntimeClock, deadline: MonotonicInstant) {
+            self.clock = clock
+            self.deadline = deadline
+        }
+
+        /// A call on a lane, stopped when its caller leaves.
+        convenience init<Response>(_ call: LaneCall<Response>, clock: any RuntimeClock) {
+            self.init(clock: clock, deadline: call.deadline)
+            call.whenAbandoned { [stop] _ in stop.raise() }
+        }
+
+        /// Whether the deadline passed or the caller left.
+        var isOver: Bool { stop.isRaised || clock.now >= deadline }
+
+        /// The time left, in whole milliseconds, plus a number of seconds.
+        /// - Throws: ``KeyringFault`` when none is left.
+        func milliseconds(plusSeconds extra: Int64 = 0) throws(KeyringFault) -> Int32 {
+            if stop.isRaised { throw KeyringFault(.cancelled, "cancelled") }
+            let left = clock.now.duration(to: deadline).wholeNanoseconds / 1_000_000
+            guard left > 0 else { throw KeyringFault(.timedOut, "deadline") }
+            return Int32(clamping: left.addingReportingOverflow(extra * 1_000).partialValue)
+        }
+    }
+
+    /// Ends waiting requests from another thread.
+    final class StopSignal: @unchecked Sendable {
+        /// Never replaced, and `g_cancellable_cancel` may be called from any thread (GIO's documentation), so sharing it is safe.
+        let pointer = g_cancellable_new()
+
+        deinit { g_object_unref(pointer) }
+
+        func raise() { g_cancellable_cancel(pointer) }
+
+        var isRaised: Bool { g_cancellable_is_cancelled(pointer) != 0 }
+    }
+#endif

@@ -1,0 +1,132 @@
+import BackendContract
+
+/// Which attributes the items of one service have in one style: what is written, what is searched for, and which items are the slot's own.
+///
+/// An item belongs to a slot only if it has the slot's attributes *and no others* but those that the style ignores: gnome-keyring finds
+/// every item that has at least the attributes searched for, and one that has more is somebody else's.
+struct ItemLayout: Sendable {
+    let service: String
+    let style: KeyringStyle
+
+    /// The attribute that carries the name of the slot.
+    let nameAttribute: String
+    /// The attributes that all items of the store share and are found by; the namespace comes on top.
+    private let shared: [String: String]
+    /// Attributes that are written too, and that decide nothing when an item is looked for.
+    private let extra: [String: String]
+    /// Attributes that an item of the slot may have besides.
+    private let ignored: Set<String>
+
+    init(service: String, style: KeyringStyle) {
+        self.service = service
+        self.style = style
+        switch style.layout {
+        case .localData:
+            nameAttribute = "account"
+            shared = ["application": "LocalData", "service": service]
+            extra = ["xdg:schema": Self.schema]
+            ignored = ["xdg:schema"]
+        case .secretTool(let attributes, let serviceAttribute, let name):
+            nameAttribute = name
+            var all = attributes
+            if let serviceAttribute { all[serviceAttribute] = service }
+            shared = all
+            extra = [:]
+            ignored = ["xdg:schema"]
+        case .pythonKeyring:
+            nameAttribute = "username"
+            shared = ["service": service]
+            extra = ["application": "Python keyring library"]
+            ignored = ["xdg:schema", "application"]
+        case .goKeyring:
+            nameAttribute = "username"
+            shared = ["service": service]
+            extra = [:]
+            ignored = ["xdg:schema", "application"]
+        case .keyringRS(let target):
+            nameAttribute = "username"
+            var all = ["service": service]
+            all["target"] = target
+            shared = all
+            extra = [:]
+            ignored = ["xdg:schema", "application"]
+        }
+    }
+
+    /// The name of the schema that house items carry.
+    static let schema = "org.localdata.Record"
+
+    /// A text that is the same for two layouts exactly when they lead to the same items.
+    var identity: String {
+        let parts = shared.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { "\(Self.escape($0.key))=\(Self.escape($0.value))" }
+        return (parts + [Self.escape(nameAttribute)]).joined(separator: ";")
+    }
+
+    private static func escape(_ text: String) -> String {
+        String(text.unicodeScalars.flatMap { "\\;=".unicodeScalars.contains($0) ? ["\\", $0] : [$0] }.map(Character.init))
+    }
+
+    /// Refuses the names that cannot be attributes of an item of this style.
+    /// - Throws: ``BackendError`` with `invalidName` or `unsupported`.
+    func validate(_ address: StorageAddress) throws(BackendError) {
+        try address.validate()
+        try validateStore()
+        if style.isInterop, address.namespace != .values {
+            throw BackendError(.unsupported, "A keyring style of another program has no namespaces. Use the style .localData for this store.")
+        }
+    }
+
+    /// Refuses a service, or attributes of the style, that the keyring cannot hold.
+    func validateStore() throws(BackendError) {
+        for text in [nameAttribute] + shared.flatMap({ [$0.key, $0.value] }) {
+            do throws(BackendError) {
+                try StorageAddress(text).validate()
+            } catch {
+                throw BackendError(.invalidName, "The keyring's service and attributes must be usable names. \(error.reason)")
+            }
+        }
+        if shared[nameAttribute] != nil {
+            throw BackendError(.invalidName, "The attribute \(nameAttribute) cannot hold both the name of a slot and a fixed text.")
+        }
+    }
+
+    /// The attributes to search for all items of a namespace.
+    func search(_ namespace: StorageNamespace) -> [String: String] {
+        guard !style.isInterop else { return shared }
+        return shared.merging(["namespace": Self.attribute(of: namespace)]) { $1 }
+    }
+
+    /// The attributes to search for one slot.
+    func search(_ address: StorageAddress) -> [String: String] {
+        search(address.namespace).merging([nameAttribute: address.name]) { $1 }
+    }
+
+    /// The attributes that a new item of a slot is written with.
+    func written(_ address: StorageAddress) -> [String: String] { search(address).merging(extra) { $1 } }
+
+    /// The slot that an item belongs to, or nil when it is not one of this namespace's.
+    func address(of attributes: [String: String], in namespace: StorageNamespace) -> StorageAddress? {
+        guard let name = attributes[nameAttribute] else { return nil }
+        let expected = search(namespace)
+        for (key, value) in expected {
+            guard let found = attributes[key], found.utf8.elementsEqual(value.utf8) else { return nil }
+        }
+        let others = attributes.keys.filter { expected[$0] == nil && $0 != nameAttribute && !ignored.contains($0) }
+        return others.isEmpty ? StorageAddress(name, in: namespace) : nil
+    }
+
+    /// The label that people see in their keyring program.
+    func label(_ address: StorageAddress) -> String {
+        switch style.layout {
+        case .localData: "LocalData: \(service)/\(address)"
+        case .secretTool: "\(service)/\(address)"
+        case .pythonKeyring, .goKeyring: "Password for '\(address)' on '\(service)'"
+        case .keyringRS: "\(address)@\(service)"
+        }
+    }
+
+    /// The attribute of a namespace: no two namespaces share one, and none is empty.
+    private static func attribute(of namespace: StorageNamespace) -> String {
+        namespace == .values ? "values" : "n:\(namespace.name)"
+    }
+}

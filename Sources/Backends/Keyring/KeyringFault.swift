@@ -1,0 +1,101 @@
+#if Keyring && os(Linux)
+    import BackendContract
+
+    /// A conversation with the keyring that failed: by what, and what that says about the link.
+    struct KeyringFault: Error {
+        enum Kind {
+            /// The item, its collection or the whole store is locked.
+            case locked
+            /// The object is not there (any more).
+            case vanished
+            /// There is no bus to talk to.
+            case noBus
+            /// Nobody on the bus offers the Secret Service.
+            case noService
+            /// The daemon does not know our session: it is another one than before.
+            case noSession
+            /// The connection is closed.
+            case disconnected
+            /// The daemon left without a reply.
+            case noReply
+            /// The deadline passed.
+            case timedOut
+            /// The caller left.
+            case cancelled
+            /// The person closed the prompt.
+            case dismissed
+            /// There is nobody to show a prompt.
+            case noPrompter
+            /// The bus or the daemon refused access.
+            case denied
+            /// Anything else.
+            case refused
+        }
+
+        let kind: Kind
+        /// The name of the error, or a text of the library; no part of any value.
+        let detail: String
+        /// Whether the request had been handed to the bus.
+        var wasSent = false
+
+        init(_ kind: Kind, _ detail: String) {
+            self.kind = kind
+            self.detail = detail
+        }
+
+        /// Whether the link is of no use any more, so that a read may be tried once more over a new one.
+        var isStale: Bool {
+            switch kind {
+            case .noService, .noSession, .disconnected, .noReply: true
+            default: false
+            }
+        }
+
+        /// Whether a request that met this fault was certainly not carried out.
+        var isCertainlyNotDone: Bool {
+            guard wasSent else { return true }
+            return switch kind {
+            case .locked, .vanished, .noBus, .noService, .noSession, .denied: true
+            default: false
+            }
+        }
+
+        /// The error of a backend that this amounts to.
+        func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
+            switch kind {
+            case .locked:
+                BackendError(.locked, "The keyring is locked. Unlock it (unlock, or your keyring program) and try again.", outcome: outcome)
+            case .noBus:
+                BackendError(.unavailable, detail, outcome: outcome)
+            case .noService:
+                BackendError(
+                    .unavailable,
+                    "No program on the session bus keeps secrets (\(detail)). Install and start gnome-keyring, KWallet or KeePassXC, then try again.",
+                    outcome: outcome)
+            case .vanished:
+                BackendError(.unavailable, "The keyring changed while it was looked at (\(detail)). Try again.", outcome: outcome)
+            case .noSession, .disconnected, .noReply:
+                BackendError(.unavailable, "The keyring's program went away (\(detail)). \(advice(outcome))", outcome: outcome)
+            case .timedOut:
+                BackendError(.timedOut, "The keyring did not answer before the deadline. \(advice(outcome))", outcome: outcome)
+            case .cancelled:
+                BackendError(.cancelled, "The caller left before the keyring answered. \(advice(outcome))", outcome: outcome)
+            case .dismissed:
+                BackendError(.promptDismissed, "The keyring is still locked: the prompt was closed. Unlock it again when you are ready.", outcome: outcome)
+            case .noPrompter:
+                BackendError(
+                    .locked,
+                    "The keyring is locked and no program of this session can ask for its password. Install gcr, or unlock the keyring "
+                        + "with gnome-keyring-daemon --unlock, which reads the password from its standard input.", outcome: outcome)
+            case .denied:
+                BackendError(.accessDenied, "Access to the keyring was refused (\(detail)). Check the session bus and its owner.", outcome: outcome)
+            case .refused:
+                BackendError(.failed, "The keyring refused the request (\(detail)). \(advice(outcome))", outcome: outcome)
+            }
+        }
+
+        private func advice(_ outcome: MutationOutcome) -> String {
+            outcome == .unknown ? "The change may have taken effect: read before repeating it." : "Nothing was changed; try again."
+        }
+    }
+#endif

@@ -1,0 +1,76 @@
+import BackendContract
+
+/// What stands in an item's secret: `LD1:` and record format 1 in base64, on one line; or the bare text of another program.
+///
+/// One line, because gnome-keyring's password-less format makes a whole collection unreadable over one newline; text, because KWallet keeps
+/// nothing else.
+enum KeyringPayload {
+    private static let prefix = Array("LD1:".utf8)
+
+    /// The line that stands for a record.
+    static func line(_ record: StorageRecord) -> [UInt8] { prefix + Base64.encode(RecordCodec.encode(record)) }
+
+    /// The line that stands for a tombstone.
+    static func line(_ tombstone: StorageTombstone) -> [UInt8] { prefix + Base64.encode(RecordCodec.encode(tombstone)) }
+
+    /// What a secret holds.
+    /// - Parameters:
+    ///   - secret: The bytes of the secret.
+    ///   - isInterop: Whether the store's style keeps bare text only.
+    ///   - revision: The revision of a state that carries none itself.
+    static func probe(_ secret: [UInt8], isInterop: Bool, revision: StorageRevision) -> StorageProbe {
+        guard !isInterop, secret.starts(with: prefix) else { return .value(foreign(secret, revision)) }
+        guard let bytes = Base64.decode(secret[prefix.count...]) else {
+            return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the item's line is not base64"))
+        }
+        switch RecordCodec.decode(bytes) {
+        case .record(let record): return .value(record)
+        case .tombstone(let tombstone): return .tombstone(tombstone)
+        case .damaged(let how):
+            return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the record is damaged: it \(how)"))
+        case .foreign:
+            return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the item's line does not hold a record"))
+        case .unknownFormat(let version):
+            return .unavailable(
+                BackendError(.unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
+        }
+    }
+
+    private static func foreign(_ secret: [UInt8], _ revision: StorageRevision) -> StorageRecord {
+        let text = String(validating: secret, as: UTF8.self)
+        return StorageRecord(payload: .native(text.map(NativeValue.string) ?? .data(secret)), revision: revision, isForeign: true)
+    }
+
+    /// The bare text that a payload is in an interop style.
+    /// - Throws: ``BackendError`` with `unsupported` when the payload is not text.
+    static func text(_ payload: StoragePayload) throws(BackendError) -> [UInt8] {
+        switch payload {
+        case .native(.string(let text)): return Array(text.utf8)
+        case .bytes(let bytes), .native(.data(let bytes)):
+            if String(validating: bytes, as: UTF8.self) != nil { return bytes }
+            throw BackendError(.unsupported, "Other programs read only text (UTF-8) from the keyring. Use a serializer that writes text, or .localData.")
+        case .native(.integer(let number)): return Array(String(number).utf8)
+        case .native(.unsigned(let number)): return Array(String(number).utf8)
+        case .native(.boolean(let flag)): return Array(String(flag).utf8)
+        case .native(.real(let number)): return Array(String(number).utf8)
+        case .native:
+            throw BackendError(.unsupported, "Other programs read only text from the keyring. Use a serializer that writes text, or .localData.")
+        }
+    }
+
+    /// A revision for a state that carries none: derived in memory, different in every process, and never stored.
+    ///
+    /// Two keyed hashes of the path, the time of the last change and the content: neither tells anything about the content.
+    static func revision(path: String, modified: UInt64, secret: [UInt8]) -> StorageRevision {
+        var bytes: [UInt8] = []
+        for round in 0..<2 as Range<UInt8> {
+            var hasher = Hasher()
+            hasher.combine(round)
+            hasher.combine(path)
+            hasher.combine(modified)
+            hasher.combine(secret)
+            withUnsafeBytes(of: hasher.finalize()) { bytes.append(contentsOf: $0) }
+        }
+        return StorageRevision([0xF0] + bytes)
+    }
+}

@@ -1,0 +1,56 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+
+    /// The folder that gnome-keyring keeps its collections in, as far as it is known, and the last step to durability.
+    ///
+    /// The daemon flushes a collection's file and renames it before it replies, but does not flush the folder. Whether the folder that was
+    /// named is really the daemon's own is judged from the collection's file: it must be there, and a change must have replaced it.
+    struct KeyringsDirectory: Sendable {
+        let path: String?
+        let files: any FileSystem
+
+        /// The state of a collection's file; nil where there is none.
+        func file(of collection: String?) -> FileStatus? {
+            guard let path, let name = collection.flatMap(Self.fileName(ofObject:)) else { return nil }
+            return (try? files.status(path + "/" + name)) ?? nil
+        }
+
+        /// Makes a change durable, if the collection's file shows it.
+        /// - Parameter before: The state of the file before the change.
+        func flush(changed collection: String?, since before: FileStatus?) -> StorageDurability {
+            guard let now = file(of: collection), now != before else { return .untilPowerLoss }
+            return flush(collection)
+        }
+
+        /// Makes what the collection's file shows durable.
+        func flush(_ collection: String?) -> StorageDurability {
+            guard let path, file(of: collection) != nil else { return .untilPowerLoss }
+            do throws(FileError) {
+                try files.synchronizeDirectory(path)
+                return .durable
+            } catch {
+                return .untilPowerLoss
+            }
+        }
+
+        /// The file of an item's or a collection's object path: `…/collection/Default_5fkeyring/7` is kept in `Default_keyring.keyring`.
+        static func fileName(ofObject path: String) -> String? {
+            let parts = path.split(separator: "/")
+            guard let folder = parts.firstIndex(of: "collection"), folder + 1 < parts.endIndex else { return nil }
+            var name: [UInt8] = []
+            var rest = parts[folder + 1].utf8[...]
+            while let byte = rest.popFirst() {
+                // libsecret's and gnome-keyring's escaping of object paths: _ and two hexadecimal digits.
+                if byte == UInt8(ascii: "_"), let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                    name.append(escaped)
+                    rest = rest.dropFirst(2)
+                } else {
+                    name.append(byte)
+                }
+            }
+            guard !name.contains(UInt8(ascii: "/")), let text = String(validating: name, as: UTF8.self) else { return nil }
+            return text + ".keyring"
+        }
+    }
+#endif

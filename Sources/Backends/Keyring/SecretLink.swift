@@ -1,0 +1,184 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+    import CLibSecret
+    import Synchronization
+
+    /// A connection of our own to one session bus, and libsecret's session with the daemon on it.
+    ///
+    /// Not the connection that `g_bus_get` shares with the whole process: that one cannot be replaced when the bus dies or a reply is too
+    /// large for it, and it would end the process with the bus. Every request here has a time limit of its own, and none opens a prompt.
+    ///
+    /// `@unchecked Sendable`: the connection may be used from any thread (GDBusConnection's documentation) and is never replaced; libsecret's
+    /// service object is only used on the one lane that the link belongs to, and let go of after the last use.
+    final class SecretLink: @unchecked Sendable {
+        let address: String
+        private let connection: OpaquePointer
+        private let session = Mutex<SessionBox?>(nil)
+
+        private struct SessionBox: @unchecked Sendable {
+            // Proof: see the class.
+            let service: UnsafeMutablePointer<SecretService>
+        }
+
+        /// Connects to a bus.
+        /// - Throws: ``KeyringFault`` with `noBus`, `timedOut` or `cancelled`.
+        init(address: String, _ call: BusCall) throws(KeyringFault) {
+            _ = try call.milliseconds()
+            var error: UnsafeMutablePointer<GError>?
+            let flags = GDBusConnectionFlags(
+                G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
+            guard let connection = g_dbus_connection_new_for_address_sync(address, flags, nil, call.stop.pointer, &error) else {
+                let fault = Self.fault(error)
+                if fault.kind == .cancelled || fault.kind == .timedOut { throw fault }
+                throw KeyringFault(
+                    .noBus, "The session bus could not be reached (\(fault.detail)). Check DBUS_SESSION_BUS_ADDRESS and that the bus runs.")
+            }
+            self.address = address
+            self.connection = connection
+        }
+
+        deinit {
+            session.withLock { session in if let service = session?.service { g_object_unref(service) } }
+            // Without waiting: a stopped bus must not hold the lane.
+            g_dbus_connection_close(connection, nil, nil, nil)
+            g_object_unref(UnsafeMutableRawPointer(connection))
+        }
+
+        var isClosed: Bool { g_dbus_connection_is_closed(connection) != 0 }
+
+        /// Sends a request and waits for its reply.
+        /// - Parameters:
+        ///   - arguments: A floating tuple, which the request takes over.
+        ///   - finishingWithin: For a request that changes something: the seconds it is waited for beyond the deadline, whether or not the
+        ///     caller has left. The store's lock is held meanwhile, so that no later change can overtake this one.
+        /// - Throws: ``KeyringFault``.
+        func request(
+            _ path: String, _ interface: String, _ method: String, _ arguments: OpaquePointer?, to destination: String = SecretLink.daemon,
+            reply: String, finishingWithin: Int64? = nil, _ call: BusCall
+        ) throws(KeyringFault) -> Variant {
+            let limit: Int32
+            do throws(KeyringFault) {
+                limit = try call.milliseconds(plusSeconds: finishingWithin ?? 0)
+                if isClosed { throw KeyringFault(.noSession, "the connection was closed before") }
+            } catch {
+                if let arguments { g_variant_unref(g_variant_ref_sink(arguments)) }
+                throw error
+            }
+            let type = g_variant_type_new(reply)
+            defer { g_variant_type_free(type) }
+            var error: UnsafeMutablePointer<GError>?
+            let answer = g_dbus_connection_call_sync(
+                connection, destination, path, interface, method, arguments, type, G_DBUS_CALL_FLAGS_NONE, limit,
+                finishingWithin == nil ? call.stop.pointer : nil, &error)
+            guard let answer else {
+                var fault = Self.fault(error)
+                fault.wasSent = true
+                throw fault
+            }
+            return Variant(owning: answer)
+        }
+
+        private static let serviceType = localdata_secret_service_type()
+        static let daemon = "org.freedesktop.secrets"
+
+        // MARK: libsecret's session
+
+        /// A secret as the daemon is given it: coded for our session. Floating.
+        func encode(_ secret: [UInt8], _ call: BusCall) throws(KeyringFault) -> OpaquePointer {
+            let service = try openSession(call)
+            let value = secret.withUnsafeBufferPointer { bytes in
+                bytes.withMemoryRebound(to: gchar.self) { secret_value_new($0.baseAddress, gssize($0.count), "text/plain") }
+            }
+            defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
+            guard let coded = secret_service_encode_dbus_secret(service, value) else {
+                throw KeyringFault(.noSession, "the secret could not be coded")
+            }
+            return coded
+        }
+
+        /// A secret as the daemon gave it.
+        func decode(_ coded: Variant, _ call: BusCall) throws(KeyringFault) -> [UInt8] {
+            let service = try openSession(call)
+            guard coded.signature == "(oayays)", let value = secret_service_decode_dbus_secret(service, coded.pointer) else {
+                throw KeyringFault(.noSession, "the secret could not be decoded")
+            }
+            defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
+            var count: gsize = 0
+            guard let bytes = secret_value_get(value, &count) else { return [] }
+            return bytes.withMemoryRebound(to: UInt8.self, capacity: Int(count)) { Array(UnsafeBufferPointer(start: $0, count: Int(count))) }
+        }
+
+        /// The object path of our session.
+        func sessionPath(_ call: BusCall) throws(KeyringFault) -> String {
+            guard let path = secret_service_get_session_dbus_path(try openSession(call)) else {
+                throw KeyringFault(.noSession, "the session has no path")
+            }
+            return String(cString: path)
+        }
+
+        private func openSession(_ call: BusCall) throws(KeyringFault) -> UnsafeMutablePointer<SecretService> {
+            if let opened = session.withLock({ $0 }) { return opened.service }
+            var error: UnsafeMutablePointer<GError>?
+            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else { throw Self.fault(error) }
+            guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
+                g_object_unref(service)
+                throw Self.fault(error)
+            }
+            session.withLock { $0 = SessionBox(service: service) }
+            return service
+        }
+
+        // MARK: Prompting
+
+        /// Unlocks a collection through libsecret, which shows the daemon's prompt and waits for its end.
+        func unlock(_ collection: String, _ call: BusCall) throws(KeyringFault) {
+            _ = try call.milliseconds()
+            var error: UnsafeMutablePointer<GError>?
+            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else { throw Self.fault(error) }
+            defer { g_object_unref(service) }
+            let count = collection.withCString { path -> Int32 in
+                var paths: [UnsafePointer<gchar>?] = [path, nil]
+                return secret_service_unlock_dbus_paths_sync(service, &paths, call.stop.pointer, nil, &error)
+            }
+            if count < 0 || error != nil { throw Self.fault(error) }
+        }
+
+        // MARK: Faults
+
+        /// What an error of GLib amounts to; the error is freed. No error at all is a fault too: it is how libsecret reports bad arguments.
+        static func fault(_ error: UnsafeMutablePointer<GError>?) -> KeyringFault {
+            guard let error else { return KeyringFault(.refused, "no reason was given") }
+            defer { g_error_free(error) }
+            if let name = g_dbus_error_get_remote_error(error) {
+                defer { g_free(name) }
+                let name = String(cString: name)
+                return KeyringFault(kind(ofRemote: name), name)
+            }
+            let message = error.pointee.message.map { String(cString: $0) } ?? "unknown error"
+            guard error.pointee.domain == g_io_error_quark() else { return KeyringFault(.refused, message) }
+            switch UInt32(bitPattern: error.pointee.code) {
+            case G_IO_ERROR_TIMED_OUT.rawValue: return KeyringFault(.timedOut, "deadline")
+            case G_IO_ERROR_CANCELLED.rawValue: return KeyringFault(.cancelled, "cancelled")
+            case G_IO_ERROR_CLOSED.rawValue, G_IO_ERROR_BROKEN_PIPE.rawValue: return KeyringFault(.disconnected, message)
+            case G_IO_ERROR_PERMISSION_DENIED.rawValue: return KeyringFault(.denied, message)
+            default: return KeyringFault(.refused, message)
+            }
+        }
+
+        private static func kind(ofRemote name: String) -> KeyringFault.Kind {
+            switch name {
+            case "org.freedesktop.Secret.Error.IsLocked": .locked
+            case "org.freedesktop.Secret.Error.NoSession": .noSession
+            case "org.freedesktop.Secret.Error.NoSuchObject", "org.freedesktop.DBus.Error.UnknownMethod",
+                "org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownInterface":
+                .vanished
+            case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner": .noService
+            case "org.freedesktop.DBus.Error.NoReply", "org.freedesktop.DBus.Error.Disconnected": .noReply
+            case "org.freedesktop.DBus.Error.Timeout", "org.freedesktop.DBus.Error.TimedOut": .timedOut
+            case "org.freedesktop.DBus.Error.AccessDenied", "org.freedesktop.DBus.Error.AuthFailed": .denied
+            default: name.hasPrefix("org.freedesktop.DBus.Error.Spawn.") ? .noService : .refused
+            }
+        }
+    }
+#endif

@@ -1,0 +1,149 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+    import CLibSecret
+
+    /// The requests of the Secret Service that a store needs, in Swift's terms. None of them opens a prompt: where the daemon offers one, it
+    /// is dismissed and the answer is `locked`.
+    ///
+    /// The interfaces are those of the Secret Service specification 0.2 (freedesktop.org).
+    struct SecretServiceClient {
+        let link: SecretLink
+        let call: BusCall
+
+        /// What a search found.
+        struct Found {
+            var unlocked: [String]
+            var locked: [String]
+        }
+
+        /// What is known of an item without its secret.
+        struct Item {
+            var path: String
+            var attributes: [String: String]
+            var modified: UInt64
+            var isLocked: Bool
+        }
+
+        /// The state of the default collection.
+        enum DefaultCollection: Equatable {
+            case none
+            case locked(String)
+            case unlocked(String)
+        }
+
+        private static let root = "/org/freedesktop/secrets"
+        private static let service = "org.freedesktop.Secret.Service"
+        private static let collection = "org.freedesktop.Secret.Collection"
+        private static let item = "org.freedesktop.Secret.Item"
+        private static let prompt = "org.freedesktop.Secret.Prompt"
+        private static let properties = "org.freedesktop.DBus.Properties"
+        private static let nothing = "/"
+        /// How long a change that was sent is waited for beyond its caller's deadline, in seconds.
+        private static let finishing: Int64 = 25
+
+        // MARK: Looking
+
+        /// The items that have at least these attributes, in every collection, whatever their schema.
+        func search(_ attributes: [String: String]) throws(KeyringFault) -> Found {
+            let reply = try link.request(
+                Self.root, Self.service, "SearchItems", Outgoing.tuple(Outgoing.dictionary(attributes)), reply: "(aoao)", call)
+            return Found(unlocked: reply[0]?.texts ?? [], locked: reply[1]?.texts ?? [])
+        }
+
+        /// The default collection, and whether it is locked.
+        func defaultCollection() throws(KeyringFault) -> DefaultCollection {
+            let reply = try link.request(
+                Self.root, Self.service, "ReadAlias", Outgoing.tuple(Outgoing.text("default")), reply: "(o)", call)
+            guard let path = reply[0]?.text else { throw KeyringFault(.refused, "no path in the reply") }
+            guard path != Self.nothing else { return .none }
+            let locked = try link.request(
+                path, Self.properties, "Get", Outgoing.tuple(Outgoing.text(Self.collection), Outgoing.text("Locked")), reply: "(v)", call)
+            guard let isLocked = locked[0]?.inner?.flag else { throw KeyringFault(.refused, "no lock state in the reply") }
+            return isLocked ? .locked(path) : .unlocked(path)
+        }
+
+        /// An item's attributes, time of change and lock state.
+        func describe(_ path: String) throws(KeyringFault) -> Item {
+            let reply = try link.request(path, Self.properties, "GetAll", Outgoing.tuple(Outgoing.text(Self.item)), reply: "(a{sv})", call)
+            let properties = reply[0]?.properties ?? [:]
+            guard let attributes = properties["Attributes"]?.dictionary, let isLocked = properties["Locked"]?.flag else {
+                throw KeyringFault(.refused, "an item without attributes or lock state")
+            }
+            return Item(path: path, attributes: attributes, modified: properties["Modified"]?.number ?? 0, isLocked: isLocked)
+        }
+
+        /// The secrets of unlocked items; those that cannot be read are left out.
+        func secrets(_ paths: [String]) throws(KeyringFault) -> [String: [UInt8]] {
+            var secrets: [String: [UInt8]] = [:]
+            // In portions, so that a reply stays far below the 64 MiB that GIO takes for an array.
+            for start in stride(from: 0, to: paths.count, by: 16) {
+                let portion = Array(paths[start..<min(start + 16, paths.count)])
+                let arguments = Outgoing.tuple(Outgoing.paths(portion), Outgoing.path(try link.sessionPath(call)))
+                let reply = try link.request(Self.root, Self.service, "GetSecrets", arguments, reply: "(a{o(oayays)})", call)
+                for entry in reply[0]?.children ?? [] {
+                    guard let path = entry[0]?.text, let coded = entry[1] else { continue }
+                    secrets[path] = try link.decode(coded, call)
+                }
+            }
+            return secrets
+        }
+
+        // MARK: Changing
+
+        /// Makes a new item, never replacing one.
+        func create(_ secret: [UInt8], attributes: [String: String], label: String, in collection: String) throws(KeyringFault) -> String {
+            let properties = Outgoing.properties([
+                ("\(Self.item).Label", Outgoing.text(label)), ("\(Self.item).Attributes", Outgoing.dictionary(attributes)),
+            ])
+            let arguments = Outgoing.tuple(properties, try link.encode(secret, call), Outgoing.flag(false))
+            let reply = try link.request(
+                collection, Self.collection, "CreateItem", arguments, reply: "(oo)", finishingWithin: Self.finishing, call)
+            try refusePrompt(reply[1]?.text)
+            guard let path = reply[0]?.text, path != Self.nothing else { throw KeyringFault(.refused, "no item in the reply") }
+            return path
+        }
+
+        /// Replaces the secret of exactly this item.
+        func replace(_ path: String, with secret: [UInt8]) throws(KeyringFault) {
+            let arguments = Outgoing.tuple(try link.encode(secret, call))
+            _ = try link.request(path, Self.item, "SetSecret", arguments, reply: "()", finishingWithin: Self.finishing, call)
+        }
+
+        /// Removes exactly this item.
+        func delete(_ path: String) throws(KeyringFault) {
+            let reply = try link.request(path, Self.item, "Delete", nil, reply: "(o)", finishingWithin: Self.finishing, call)
+            try refusePrompt(reply[0]?.text)
+        }
+
+        private func refusePrompt(_ path: String?) throws(KeyringFault) {
+            guard let path, path != Self.nothing else { return }
+            _ = try? link.request(path, Self.prompt, "Dismiss", nil, reply: "()", call)
+            throw KeyringFault(.locked, "a prompt would be needed")
+        }
+
+        // MARK: Unlocking
+
+        /// Unlocks a collection, opening a prompt if the daemon asks for one, and waits until it is answered or the caller leaves.
+        func unlock(_ collection: String) throws(KeyringFault) {
+            try link.unlock(collection, call)
+        }
+
+        /// Whether gnome-keyring keeps the secrets and nobody can show its prompts.
+        func lacksPrompter() throws(KeyringFault) -> Bool {
+            guard try hasOwner("org.gnome.keyring"), try !hasOwner(Self.prompter) else { return false }
+            let reply = try link.request(
+                "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListActivatableNames", nil, to: "org.freedesktop.DBus", reply: "(as)", call)
+            return reply[0]?.texts.contains(Self.prompter) != true
+        }
+
+        private static let prompter = "org.gnome.keyring.SystemPrompter"
+
+        private func hasOwner(_ name: String) throws(KeyringFault) -> Bool {
+            let reply = try link.request(
+                "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", Outgoing.tuple(Outgoing.text(name)),
+                to: "org.freedesktop.DBus", reply: "(b)", call)
+            return reply[0]?.flag ?? false
+        }
+    }
+#endif

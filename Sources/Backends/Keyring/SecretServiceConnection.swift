@@ -1,0 +1,64 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    public import BackendRuntime
+    import Synchronization
+
+    /// The connection to the keyring that all stores of a process share: one lane, one link, opened when it is first needed and anew after
+    /// the daemon or the bus died.
+    public final class SecretServiceConnection: Sendable {
+        /// The connection of the whole process.
+        public static let shared = SecretServiceConnection(runtime: .live)
+
+        let lane: any Lane
+        /// Prompts wait for people: they have a lane of their own, so that reading goes on meanwhile.
+        let promptLane: any Lane
+        private let current = Mutex<SecretLink?>(nil)
+
+        /// Creates a connection; nothing is opened.
+        /// - Parameter runtime: Makes the lanes.
+        public init(runtime: Runtime) {
+            lane = runtime.makeLane("keyring")
+            promptLane = runtime.makeLane("keyring-prompt")
+        }
+
+        /// Carries out a conversation that changes nothing; once more over a new link when the first one turns out to be dead.
+        func reading<Answer>(
+            _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
+        ) throws(KeyringFault) -> Answer {
+            do throws(KeyringFault) {
+                return try conversing(call, body)
+            } catch {
+                guard error.isStale, !call.isOver else { throw error }
+                return try conversing(call, body)
+            }
+        }
+
+        /// Carries out a conversation once. A fault that says the link is dead makes the next conversation open a new one.
+        func conversing<Answer>(
+            _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
+        ) throws(KeyringFault) -> Answer {
+            let link = try link(call)
+            do throws(KeyringFault) {
+                return try body(SecretServiceClient(link: link, call: call))
+            } catch {
+                if error.isStale { forget(link) }
+                throw error
+            }
+        }
+
+        /// Lets go of the link; the next conversation opens a new one.
+        func disconnect() { current.withLock { $0 = nil } }
+
+        private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
+            let address = try BusAddress.current()
+            if let link = current.withLock({ $0 }), link.address == address, !link.isClosed { return link }
+            let link = try SecretLink(address: address, call)
+            current.withLock { $0 = link }
+            return link
+        }
+
+        private func forget(_ link: SecretLink) {
+            current.withLock { if $0 === link { $0 = nil } }
+        }
+    }
+#endif

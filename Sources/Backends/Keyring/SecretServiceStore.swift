@@ -1,0 +1,176 @@
+#if Keyring && os(Linux)
+    public import BackendContract
+    public import BackendRuntime
+
+    /// The keyring: items of the Secret Service (gnome-keyring, KWallet, KeePassXC) in the session's default collection.
+    ///
+    /// Reading and writing never open a prompt; only ``unlock()`` may. Every call counts queueing and execution against its deadline and the
+    /// caller leaves on time, whatever the daemon or the bus do. A slot that several items answer to is neither read nor written (`ambiguous`).
+    ///
+    /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected, not excluded.
+    public final class SecretServiceStore: LockableBackend {
+        public let identity: BackendIdentity
+        public let capabilities: BackendCapabilities
+
+        let layout: ItemLayout
+        let connection: SecretServiceConnection
+        let runtime: Runtime
+        let lockFile: String
+        let directory: KeyringsDirectory
+        private let deadline: Duration
+        private let promptDeadline: Duration
+
+        /// The largest payload, in bytes: what fits into the daemon's messages and memory many times over.
+        public static let maximumValueSize = 1 << 20
+
+        /// Creates a store; nothing is opened, and nothing can fail.
+        /// - Parameters:
+        ///   - service: The service that the items belong to.
+        ///   - style: How items are laid out.
+        ///   - lockFile: The path of the file that processes lock while they write; made when needed, never removed. The same for all
+        ///     processes that share the service.
+        ///   - deadline: How long a call may take, waiting in line included.
+        ///   - promptDeadline: How long ``unlock()`` may wait for a person.
+        ///   - keyringsDirectory: The folder in which the daemon keeps its files (`$XDG_DATA_HOME/keyrings`), flushed after a change; nil or
+        ///     not the daemon's: changes last until a power cut only, and say so.
+        ///   - runtime: Time, randomness and files.
+        ///   - connection: The connection and lane that the process's stores share.
+        public init(
+            service: String, style: KeyringStyle = .localData, lockFile: String, deadline: Duration = .seconds(10),
+            promptDeadline: Duration = .seconds(120), keyringsDirectory: String? = nil, runtime: Runtime = .live,
+            connection: SecretServiceConnection = .shared
+        ) {
+            self.lockFile = lockFile
+            self.deadline = deadline
+            self.promptDeadline = promptDeadline
+            self.runtime = runtime
+            self.connection = connection
+            layout = ItemLayout(service: service, style: style)
+            directory = KeyringsDirectory(path: keyringsDirectory, files: runtime.files)
+            identity = BackendIdentity(kind: "secret-service", store: layout.identity)
+            capabilities = BackendCapabilities(
+                durability: keyringsDirectory == nil ? .untilPowerLoss : .durable, atomicBatch: false, crossProcess: true, protection: .keyring,
+                maximumValueSize: Self.maximumValueSize, storesNativeValues: style.isInterop, sharedWithOthers: true,
+                usefulConcurrency: 2)
+        }
+
+        // MARK: Reading
+
+        public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+            try await onLane { [self] call throws(BackendError) in
+                var probes: [StorageProbe?] = addresses.map { address in
+                    do throws(BackendError) {
+                        try layout.validate(address)
+                        return nil
+                    } catch {
+                        return .unavailable(error)
+                    }
+                }
+                let open = addresses.indices.filter { probes[$0] == nil }
+                for (index, view) in zip(open, try look(at: open.map { addresses[$0] }, call)) { probes[index] = view.probe }
+                return probes.compactMap { $0 }
+            }
+        }
+
+        public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            try await onLane { [self] call throws(BackendError) in
+                try layout.validate(StorageAddress("any", in: namespace))
+                return try conversing(call) { client throws(KeyringFault) in
+                    try SlotLooker(client: client, layout: layout).addresses(in: namespace)
+                }
+            }
+        }
+
+        public func status() async -> BackendStatus {
+            do throws(BackendError) {
+                return try await onLane { [self] call throws(BackendError) in
+                    try layout.validateStore()
+                    return switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
+                    case .none: .absent
+                    case .locked: .locked
+                    case .unlocked: .ready
+                    }
+                }
+            } catch {
+                return .unavailable(error)
+            }
+        }
+
+        public func synchronize() async throws(BackendError) -> StorageDurability {
+            try await onLane { [self] call throws(BackendError) in
+                switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
+                case .locked(let path), .unlocked(let path): directory.flush(path)
+                case .none: .untilPowerLoss
+                }
+            }
+        }
+
+        /// Looks at slots with valid addresses; what is wrong with the store as a whole becomes every slot's probe.
+        func look(at addresses: [StorageAddress], _ call: BusCall) throws(BackendError) -> [SlotView] {
+            do throws(KeyringFault) {
+                return try connection.reading(call) { client throws(KeyringFault) in
+                    try SlotLooker(client: client, layout: layout).look(at: addresses)
+                }
+            } catch {
+                switch error.kind {
+                case .timedOut, .cancelled: throw error.backendError()
+                case .locked: return addresses.map { _ in SlotView(probe: .locked) }
+                default: return addresses.map { _ in SlotView(probe: .unavailable(error.backendError())) }
+                }
+            }
+        }
+
+        // MARK: Writing
+
+        public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+            try await onLane(isMutation: true) { [self] call throws(BackendError) in
+                try SlotWriter(store: self, call: call).apply(mutations)
+            }
+        }
+
+        // MARK: Unlocking
+
+        public func unlock() async throws(BackendError) {
+            try await onLane(connection.promptLane, within: promptDeadline) { call throws(BackendError) in
+                do throws(KeyringFault) {
+                    // A link of its own: the prompt may stay open for minutes.
+                    let client = SecretServiceClient(link: try SecretLink(address: try BusAddress.current(), call), call: call)
+                    switch try client.defaultCollection() {
+                    case .unlocked: return
+                    case .none: throw KeyringFault(.noBus, SlotLooker.noCollection)
+                    case .locked(let path): try client.unlock(path)
+                    }
+                    guard case .locked = try client.defaultCollection() else { return }
+                    if try client.lacksPrompter() { throw KeyringFault(.noPrompter, "org.gnome.keyring.SystemPrompter") }
+                    throw KeyringFault(.dismissed, "the prompt was closed")
+                } catch {
+                    throw error.backendError()
+                }
+            }
+        }
+
+        // MARK: The lane
+
+        func conversing<Answer>(
+            _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
+        ) throws(BackendError) -> Answer {
+            do throws(KeyringFault) {
+                return try connection.reading(call, body)
+            } catch {
+                throw error.backendError()
+            }
+        }
+
+        private func onLane<Answer: Sendable>(
+            _ lane: (any Lane)? = nil, within limit: Duration? = nil, isMutation: Bool = false,
+            _ work: @escaping @Sendable (BusCall) throws(BackendError) -> Answer
+        ) async throws(BackendError) -> Answer {
+            let clock = runtime.clock
+            let deadline = clock.now.advanced(by: limit ?? deadline)
+            return try await (lane ?? connection.lane).run(clock: clock, deadline: deadline, isMutation: isMutation) {
+                call throws(BackendError) in
+                try work(BusCall(call, clock: clock))
+            }
+        }
+    }
+#endif

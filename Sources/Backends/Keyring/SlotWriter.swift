@@ -1,0 +1,146 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+
+    /// Changes slots one after the other under the store's lock, which is held from the look at a slot to the daemon's reply.
+    ///
+    /// An item that exists is changed by its own path, and a new one is made without replacing: the daemon's matching of attributes, which
+    /// takes an item with more attributes for the same, never decides what is overwritten.
+    struct SlotWriter {
+        let store: SecretServiceStore
+        let call: BusCall
+
+        private var layout: ItemLayout { store.layout }
+
+        func apply(_ mutations: [StorageMutation]) throws(BackendError) -> [MutationResult] {
+            var results: [MutationResult?] = mutations.map { mutation in refusalBeforeLooking(mutation).map(MutationResult.failed) }
+            let open = mutations.indices.filter { results[$0] == nil }
+            guard !open.isEmpty else { return results.compactMap { $0 } }
+            let lock = try takeLock()
+            defer { lock.release() }
+            let views = try store.look(at: open.map { mutations[$0].address }, call)
+            for (index, view) in zip(open, views) { results[index] = apply(mutations[index], on: view) }
+            return results.compactMap { $0 }
+        }
+
+        private func takeLock() throws(BackendError) -> any FileLock {
+            do throws(FileError) {
+                try store.runtime.files.createDirectory(parentDirectory(of: store.lockFile))
+                return try store.runtime.files.lock(store.lockFile) { [call] in call.isOver }
+            } catch {
+                throw error.backendError()
+            }
+        }
+
+        /// What can be refused without the keyring.
+        private func refusalBeforeLooking(_ mutation: StorageMutation) -> BackendError? {
+            do throws(BackendError) {
+                try layout.validate(mutation.address)
+                switch mutation.operation {
+                case .put(let payload, let metadata):
+                    try refuse(size: payload.byteCount)
+                    if layout.style.isInterop {
+                        try refuse(size: try KeyringPayload.text(payload).count)
+                    } else if case .native = payload {
+                        throw BackendError(.unsupported, "This store keeps bytes, not native values. Encode the value first.")
+                    }
+                    try refuse(size: RecordCodec.encodeMetadata(metadata).count)
+                case .tombstone(let metadata):
+                    if layout.style.isInterop {
+                        throw BackendError(.unsupported, "A keyring style of another program has no tombstones. Use .localData, or delete the item.")
+                    }
+                    try refuse(size: RecordCodec.encodeMetadata(metadata).count)
+                case .delete: break
+                }
+                return nil
+            } catch {
+                return error
+            }
+        }
+
+        private func refuse(size: Int) throws(BackendError) {
+            guard size > SecretServiceStore.maximumValueSize else { return }
+            throw BackendError(
+                .tooLarge, "The value has \(size) bytes; the keyring takes at most \(SecretServiceStore.maximumValueSize). Keep it in another store.")
+        }
+
+        private func apply(_ mutation: StorageMutation, on first: SlotView) -> MutationResult {
+            var view = first
+            var isFirst = true
+            while true {
+                if let refusal = view.probe.refusal(of: mutation) { return refusal }
+                do throws(KeyringFault) {
+                    return try store.connection.conversing(call) { client throws(KeyringFault) in try carryOut(mutation, on: view, client) }
+                } catch {
+                    if error.kind == .locked { return .locked }
+                    guard error.isCertainlyNotDone else { return .failed(error.backendError(outcome: .unknown)) }
+                    guard isFirst, error.isStale || error.kind == .vanished, !call.isOver else { return .failed(error.backendError()) }
+                    isFirst = false
+                    do throws(BackendError) {
+                        guard let again = try store.look(at: [mutation.address], call).first else { return .failed(error.backendError()) }
+                        view = again
+                    } catch {
+                        return .failed(error)
+                    }
+                }
+            }
+        }
+
+        private func carryOut(_ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient) throws(KeyringFault) -> MutationResult {
+            let collection = view.item ?? view.collection
+            let before = store.directory.file(of: collection)
+            var generator = store.runtime.generator
+            let revision = StorageRevision.random(using: &generator)
+            let secret: [UInt8]
+            switch mutation.operation {
+            case .delete:
+                guard let item = view.item else { return .applied(nil, store.directory.flush(collection)) }
+                try client.delete(item)
+                if let failure = lookAfterDelete(item, mutation.address, client) { return .failed(failure) }
+                return .applied(nil, store.directory.flush(changed: collection, since: before))
+            case .put(let payload, _) where layout.style.isInterop:
+                do throws(BackendError) { secret = try KeyringPayload.text(payload) } catch { return .failed(error) }
+            case .put(let payload, let metadata):
+                secret = KeyringPayload.line(StorageRecord(payload: payload, metadata: metadata, revision: revision))
+            case .tombstone(let metadata):
+                secret = KeyringPayload.line(StorageTombstone(metadata: metadata, revision: revision))
+            }
+            let item = try put(secret, on: view, mutation.address, client)
+            let durability = store.directory.flush(changed: collection, since: before)
+            return layout.style.isInterop ? stateAfterPut(item, secret, durability, client) : .applied(revision, durability)
+        }
+
+        private func put(
+            _ secret: [UInt8], on view: SlotView, _ address: StorageAddress, _ client: SecretServiceClient
+        ) throws(KeyringFault) -> String {
+            if let item = view.item {
+                try client.replace(item, with: secret)
+                return item
+            }
+            guard let collection = view.collection else { throw KeyringFault(.refused, "no collection to write to") }
+            return try client.create(secret, attributes: layout.written(address), label: layout.label(address), in: collection)
+        }
+
+        /// The new revision of a slot that carries none itself: it depends on the time that the daemon wrote down.
+        private func stateAfterPut(
+            _ item: String, _ secret: [UInt8], _ durability: StorageDurability, _ client: SecretServiceClient
+        ) -> MutationResult {
+            do throws(KeyringFault) {
+                let modified = try client.describe(item).modified
+                return .applied(KeyringPayload.revision(path: item, modified: modified, secret: secret), durability)
+            } catch {
+                return .failed(error.backendError(outcome: .applied))
+            }
+        }
+
+        private func lookAfterDelete(_ item: String, _ address: StorageAddress, _ client: SecretServiceClient) -> BackendError? {
+            do throws(KeyringFault) {
+                let found = try client.search(layout.search(address))
+                guard found.unlocked.contains(item) || found.locked.contains(item) else { return nil }
+                return BackendError(.failed, "The keyring said that an item was deleted, and still shows it. Look at it again.", outcome: .unknown)
+            } catch {
+                return error.backendError(outcome: .applied)
+            }
+        }
+    }
+#endif

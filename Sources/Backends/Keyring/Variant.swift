@@ -1,0 +1,80 @@
+#if Keyring && os(Linux)
+    import CLibSecret
+
+    /// A D-Bus value that was received.
+    final class Variant {
+        let pointer: OpaquePointer
+
+        /// Takes over a reference.
+        init(owning pointer: OpaquePointer) { self.pointer = pointer }
+
+        deinit { g_variant_unref(pointer) }
+
+        var count: Int { Int(g_variant_n_children(pointer)) }
+
+        /// A part of a container.
+        subscript(index: Int) -> Variant? {
+            guard g_variant_is_container(pointer) != 0, index < count else { return nil }
+            return g_variant_get_child_value(pointer, gsize(index)).map(Variant.init(owning:))
+        }
+
+        var children: [Variant] { (0..<count).compactMap { self[$0] } }
+
+        /// The content of a `v`.
+        var inner: Variant? { signature == "v" ? g_variant_get_variant(pointer).map(Variant.init(owning:)) : nil }
+
+        var signature: String { g_variant_get_type_string(pointer).map { String(cString: $0) } ?? "" }
+
+        /// A text, an object path or a signature.
+        var text: String? {
+            guard ["s", "o", "g"].contains(signature) else { return nil }
+            return g_variant_get_string(pointer, nil).map { String(cString: $0) }
+        }
+
+        var flag: Bool? { signature == "b" ? g_variant_get_boolean(pointer) != 0 : nil }
+
+        var number: UInt64? { signature == "t" ? UInt64(g_variant_get_uint64(pointer)) : nil }
+
+        /// The texts of an `as` or `ao`.
+        var texts: [String] { children.compactMap(\.text) }
+
+        /// The entries of an `a{ss}`.
+        var dictionary: [String: String] {
+            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.text.map { (key, $0) } } }) { first, _ in first }
+        }
+
+        /// The entries of an `a{sv}`.
+        var properties: [String: Variant] {
+            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.inner.map { (key, $0) } } }) { first, _ in first }
+        }
+    }
+
+    /// D-Bus values to be sent, as GLib's floating references: each goes into exactly one container or one request, which takes it over.
+    enum Outgoing {
+        static func text(_ text: String) -> OpaquePointer? { g_variant_new_string(text) }
+        static func path(_ path: String) -> OpaquePointer? { g_variant_new_object_path(path) }
+        static func flag(_ flag: Bool) -> OpaquePointer? { g_variant_new_boolean(flag ? 1 : 0) }
+        static func boxed(_ value: OpaquePointer?) -> OpaquePointer? { g_variant_new_variant(value) }
+
+        static func tuple(_ values: OpaquePointer?...) -> OpaquePointer? { container("r", values) }
+
+        static func paths(_ paths: [String]) -> OpaquePointer? { container("ao", paths.map(path)) }
+
+        static func dictionary(_ entries: [String: String]) -> OpaquePointer? {
+            container("a{ss}", entries.map { g_variant_new_dict_entry(text($0.key), text($0.value)) })
+        }
+
+        static func properties(_ entries: [(String, OpaquePointer?)]) -> OpaquePointer? {
+            container("a{sv}", entries.map { g_variant_new_dict_entry(text($0.0), boxed($0.1)) })
+        }
+
+        private static func container(_ type: String, _ values: [OpaquePointer?]) -> OpaquePointer? {
+            let type = g_variant_type_new(type)
+            defer { g_variant_type_free(type) }
+            let builder = g_variant_builder_new(type)
+            defer { g_variant_builder_unref(builder) }
+            for value in values { g_variant_builder_add_value(builder, value) }
+            return g_variant_builder_end(builder)
+        }
+    }
+#endif

@@ -1,0 +1,49 @@
+public import BackendContract
+
+/// A key in a slot of another store: the keyring on a desktop, memory in a test.
+public struct BackendKeySource: KeySource {
+    private let backend: any StorageBackend
+    private let address: StorageAddress
+
+    public let identifier: String
+    public var protection: ProtectionLevel { backend.capabilities.protection }
+
+    /// Names the slot; nothing is opened yet.
+    public init(_ backend: any StorageBackend, address: StorageAddress) {
+        self.backend = backend
+        self.address = address
+        identifier = "\(backend.identity) item \(address.name)"
+    }
+
+    public func load() async throws(BackendError) -> SealingKey? {
+        switch try await backend.read(address, .validated) {
+        case .absent: return nil
+        case .value(let record): return try key(in: record)
+        case .locked: throw BackendError(.locked, "The store that holds the key is locked. Unlock it and try again.")
+        case .unavailable(let error): throw error
+        case .tombstone:
+            throw BackendError(.encryptionKeyMissing, "The key was removed from \(identifier). Restore it; nothing was changed.")
+        case .corrupt:
+            throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is damaged. Restore the key; nothing was changed.")
+        }
+    }
+
+    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+        switch try await backend.apply(.put(.bytes(Array(key.text.utf8)), StorageMetadata(serializer: "key"), at: address, if: .absent)) {
+        case .applied: return key
+        case .conflict(.value(let record)): return try self.key(in: record)
+        case .locked: throw BackendError(.locked, "The store that is to hold the key is locked. Unlock it and try again.")
+        case .failed(let error): throw error
+        case .conflict, .notAttempted:
+            throw BackendError(.encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
+        }
+    }
+
+    private func key(in record: StorageRecord) throws(BackendError) -> SealingKey {
+        switch record.payload {
+        case .bytes(let bytes): try SealingKey(text: String(decoding: bytes, as: UTF8.self))
+        case .native(.string(let text)): try SealingKey(text: text)
+        case .native: throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is not a key. Restore it; nothing was changed.")
+        }
+    }
+}

@@ -1,0 +1,73 @@
+public import BackendContract
+public import Crypto
+internal import Foundation
+
+/// A 256-bit key and its name. The name is random, so that it tells nothing of the key, and travels with everything the key seals.
+public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
+    /// The key's name: 8 random bytes.
+    public let id: [UInt8]
+    /// The key.
+    public let key: SymmetricKey
+
+    /// The number of bytes in an id.
+    public static let idLength = 8
+    /// The number of bytes in a key.
+    public static let keyLength = 32
+
+    /// Creates a key from its parts.
+    public init(id: [UInt8], key: SymmetricKey) {
+        self.id = id
+        self.key = key
+    }
+
+    /// Creates a new key from random bytes.
+    /// - Parameter randomBytes: Gives a number of unpredictable bytes.
+    public static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
+        SealingKey(id: randomBytes(idLength), key: SymmetricKey(data: randomBytes(keyLength)))
+    }
+
+    /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
+    public var text: String {
+        "LocalData-key-1 \(hexadecimalText(of: id)) \(key.withUnsafeBytes { Data($0) }.base64EncodedString())"
+    }
+
+    /// Reads ``text``, with or without a newline at its end.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage.
+    public init(text: String) throws(BackendError) {
+        let parts = text.split(whereSeparator: \.isWhitespace)
+        guard parts.count == 3, parts[0] == "LocalData-key-1", let id = bytes(ofHexadecimal: String(parts[1])), id.count == Self.idLength,
+            let key = Data(base64Encoded: String(parts[2])), key.count == Self.keyLength
+        else {
+            throw BackendError(
+                .encryptionKeyMismatch, "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
+        }
+        self.init(id: id, key: SymmetricKey(data: key))
+    }
+
+    public var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
+    public var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
+}
+
+extension BackendError.Code {
+    /// What is stored was sealed with a key that is not there.
+    public static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
+    /// The key that is there is not the one that sealed what is stored.
+    public static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
+}
+
+/// Bytes as lower-case hexadecimal text.
+package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
+    var text = ""
+    for byte in bytes {
+        if byte < 16 { text += "0" }
+        text += String(byte, radix: 16)
+    }
+    return text
+}
+
+/// The bytes of hexadecimal text, or nil if it is none.
+package func bytes(ofHexadecimal text: String) -> [UInt8]? {
+    let digits = text.compactMap(\.hexDigitValue)
+    guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+}

@@ -1,0 +1,171 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import Sealing
+
+/// Turns values into records and back: coding, sealing, and the metadata that tells how.
+struct RecordCoder: Sendable {
+    let keys: SealingKeys
+    let sources: @Sendable (KeySourceReference) throws -> any KeySource
+    let runtime: Runtime
+
+    /// The payload and metadata of a value.
+    func encode<Value>(_ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?) async throws -> (
+        StoragePayload, StorageMetadata
+    ) {
+        let plain = try bytes(of: value, key)
+        var metadata = StorageMetadata(serializer: key.serializer.name, typeTag: String(describing: Value.self), modifiedAt: runtime.clock.wallSeconds)
+        guard route.security.keySource != nil else {
+            metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
+            if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.scalar(ofJSON: plain) {
+                return (.native(native), metadata)
+            }
+            return (.bytes(plain), metadata)
+        }
+        let sealed = try await seal(plain, purpose: "payload", route, serializer: key.serializer.name)
+        metadata.sealing = Envelope.keyID(of: sealed).map { "1:\(hexadecimalText(of: $0))" }
+        metadata.origin = try await sealedOrigin(origin, route)
+        return (.bytes(sealed), metadata)
+    }
+
+    /// The metadata of a removal.
+    func tombstone(_ origin: RecordOrigin, _ route: Route) async throws -> StorageMetadata {
+        var metadata = StorageMetadata(modifiedAt: runtime.clock.wallSeconds)
+        guard route.security.keySource != nil else {
+            metadata.origin = try Self.bytes(of: origin, route)
+            return metadata
+        }
+        metadata.origin = try await sealedOrigin(origin, route)
+        return metadata
+    }
+
+    /// The serializer's bytes of a value.
+    func bytes<Value>(of value: Value, _ key: StorageKey<Value>) throws -> [UInt8] {
+        do { return Array(try key.serializer.encode(value)) } catch {
+            throw StorageError(
+                StorageError.encodingFailed, key: key.name, "The serializer \(key.serializer.name) cannot encode the value. Nothing was changed.",
+                underlying: CodingFailure(error))
+        }
+    }
+
+    /// The value of a record.
+    /// - Throws: ``StorageError``: `undecodable` when the bytes are not such a value, or are protected otherwise than the key says; `corrupted`,
+    ///   `encryptionKeyMissing` or `encryptionKeyMismatch` when a seal does not open; what fetching the key throws.
+    func decode<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Value {
+        let isSealed = record.metadata.sealing != nil
+        guard route.security.keySource != nil else {
+            if isSealed { throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.") }
+            return try decodePlain(record, key)
+        }
+        guard isSealed, case .bytes(let sealed) = record.payload else {
+            throw undecodable(key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:).")
+        }
+        let plain = try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? "")
+        return try decodeBytes(plain, serializer: record.metadata.serializer, key)
+    }
+
+    /// Where a record came from; nil where that is unknown.
+    func origin(of metadata: StorageMetadata, _ route: Route) async throws -> RecordOrigin? {
+        guard let bytes = metadata.origin else { return nil }
+        guard route.security.keySource != nil else { return try? JSONDecoder().decode(RecordOrigin.self, from: Data(bytes)) }
+        guard Envelope.keyID(of: bytes) != nil else { return nil }
+        let plain = try await open(bytes, purpose: "origin", route, serializer: "")
+        return try? JSONDecoder().decode(RecordOrigin.self, from: Data(plain))
+    }
+
+    private func decodePlain<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Value {
+        switch record.payload {
+        case .bytes(let bytes): return try decodeBytes(bytes, serializer: record.metadata.serializer, key)
+        case .native(let native):
+            if let value = NativeCoding.direct(native, as: Value.self), record.isForeign || key.serializer.name == "json" { return value }
+            if record.isForeign { return try decodeForeign(native, key) }
+            guard let json = NativeCoding.json(of: native) else { return try decodeForeign(native, key) }
+            return try decodeBytes(Array(json), serializer: "json", key)
+        }
+    }
+
+    private func decodeForeign<Value>(_ native: NativeValue, _ key: StorageKey<Value>) throws -> Value {
+        if case .data(let bytes) = native, key.serializer.name != "json", key.serializer.name != "plist" {
+            return try decodeBytes(bytes, serializer: nil, key)
+        }
+        do { return try NativeCoding.decodeForeign(native, as: Value.self) } catch {
+            // Programs before this one may have stored a coder's output: as data, or as text.
+            switch native {
+            case .data(let bytes): return try decodeBytes(bytes, serializer: nil, key)
+            case .string(let text) where key.serializer.name == "json":
+                if let value = try? decodeBytes(Array(text.utf8), serializer: nil, key) { return value }
+            default: break
+            }
+            throw undecodable(key, "Another program wrote it in another shape.", error)
+        }
+    }
+
+    private func decodeBytes<Value>(_ bytes: [UInt8], serializer name: String?, _ key: StorageKey<Value>) throws -> Value {
+        // A value is read with the serializer that wrote it, when that is one of the built-in ones.
+        let serializer: Serializer<Value> =
+            switch name {
+            case "json" where key.serializer.name == "plist": .json
+            case "plist" where key.serializer.name == "json": .plist
+            default: key.serializer
+            }
+        do { return try serializer.decode(Data(bytes)) } catch { throw undecodable(key, "It has another shape.", error) }
+    }
+
+    private func undecodable<Value>(_ key: StorageKey<Value>, _ why: String, _ error: (any Error)? = nil) -> StorageError {
+        StorageError(
+            StorageError.undecodable, key: key.name,
+            "What is stored is not a \(Value.self) as the key describes it. \(why) The bytes are left as they are.",
+            underlying: error.map(CodingFailure.init))
+    }
+}
+
+extension RecordCoder {
+    private static func bytes(of origin: RecordOrigin, _ route: Route) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do { return Array(try encoder.encode(origin)) } catch {
+            throw StorageError(StorageError.encodingFailed, key: route.keyName, "The value's origin could not be encoded.")
+        }
+    }
+
+    private func sealedOrigin(_ origin: RecordOrigin?, _ route: Route) async throws -> [UInt8]? {
+        guard let origin else { return nil }
+        return try await seal(try Self.bytes(of: origin, route), purpose: "origin", route, serializer: "")
+    }
+
+    private func seal(_ content: [UInt8], purpose: String, _ route: Route, serializer: String) async throws -> [UInt8] {
+        let source = try keySource(route)
+        return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+            let key = try await keys.forSealing(from: source) { () throws(BackendError) in try await holdsSealedData(route.backend) }
+            return try Envelope.seal(
+                content, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]), runtime.randomBytes)
+        }
+    }
+
+    private func open(_ sealed: [UInt8], purpose: String, _ route: Route, serializer: String) async throws -> [UInt8] {
+        let source = try keySource(route)
+        return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+            let key = try await keys.existing(from: source)
+            return try Envelope.open(sealed, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]))
+        }
+    }
+
+    private func keySource(_ route: Route) throws -> any KeySource {
+        guard let reference = route.security.keySource else {
+            throw StorageError(StorageError.unsupported, key: route.keyName, "The key has no source of sealing keys.")
+        }
+        return try sources(reference)
+    }
+
+    private func holdsSealedData(_ backend: any StorageBackend) async throws(BackendError) -> Bool {
+        let addresses = try await backend.addresses(in: .values)
+        for probe in try await backend.read(addresses, .validated) {
+            switch probe {
+            case .value(let record) where record.metadata.sealing != nil: return true
+            case .tombstone(let tombstone) where tombstone.metadata.origin.flatMap(Envelope.keyID(of:)) != nil: return true
+            default: continue
+            }
+        }
+        return false
+    }
+}

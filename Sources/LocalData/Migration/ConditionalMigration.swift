@@ -1,0 +1,52 @@
+internal import Foundation
+
+/// Runs another migration only under a condition.
+public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
+    /// The migration that runs when the condition holds.
+    public let base: Base
+    private let condition: @Sendable (StorageRouter, MigrationContext) async throws -> Bool
+
+    /// Creates the migration.
+    /// - Parameters:
+    ///   - base: What runs when the condition holds.
+    ///   - condition: Asked each time before `base` is considered.
+    public init(_ base: Base, when condition: @escaping @Sendable (StorageRouter, MigrationContext) async throws -> Bool) {
+        self.base = base
+        self.condition = condition
+    }
+
+    /// Creates a migration that runs only for data of an application older than a version.
+    ///
+    /// The version is the one that completed the last sweep; data of unknown age counts as older.
+    /// - Parameter version: Numbers separated by dots, compared number by number.
+    public init(_ base: Base, below version: String) {
+        self.init(base) { _, context in
+            guard let previous = context.previousVersion else { return true }
+            return previous.compare(version, options: .numeric) == .orderedAscending
+        }
+    }
+
+    public var id: String { base.id }
+    public var destinationKey: StorageKey<Base.Value> { base.destinationKey }
+    public var sources: [AnyStorageKey] { base.sources }
+
+    public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
+        guard try await condition(router, context) else { return false }
+        return try await base.shouldMigrate(using: router, context: context)
+    }
+
+    public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+        try await base.migrate(using: router, context: context)
+    }
+}
+
+extension ConditionalMigration: PlannedMigration {
+    var step: MigrationStep<Base.Value>? {
+        guard var step = (base as? any PlannedMigration<Base.Value>)?.step else { return nil }
+        step.condition = { [condition, inner = step.condition] router, context in
+            guard try await condition(router, context) else { return false }
+            return try await inner(router, context)
+        }
+        return step
+    }
+}

@@ -1,0 +1,94 @@
+import BackendContract
+import BackendRuntime
+
+extension MigrationEngine {
+    /// Removes older copies of a value that stands in its place. It never fails: what cannot be removed is residue, recorded and removed by a later sweep.
+    /// - Parameter achieved: How durable the value in its place is known to be.
+    /// - Returns: What remains, in words.
+    func collect(_ copies: [SourceRecord], for destination: Route, achieved: StorageDurability) async -> [String] {
+        var residue: [String] = []
+        for copy in copies {
+            if let reason = await collect(copy, for: destination, achieved: achieved) {
+                ledger.remains(copy.route, of: destination, reason)
+                residue.append("\(copy.route.domain)/\(copy.route.keyName): \(reason)")
+            } else {
+                ledger.isGone(copy.route, of: destination)
+            }
+        }
+        return residue
+    }
+
+    private func collect(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
+        // No copy goes before the value that replaces it is as durable as the copy was - or as the destination can make it, where that was allowed.
+        guard achieved >= min(copy.route.capabilities.durability, destination.capabilities.durability) else {
+            return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
+        }
+        do {
+            if let needed = try await neededBy(copy.route.slot, except: destination.slot) { return "\(needed) still takes its value from it" }
+            switch try await copy.route.apply(.delete, if: .revision(copy.record.revision)) {
+            case .applied:
+                hub.publish(nil, at: copy.route.slot)
+                return nil
+            case .conflict(.absent): return nil
+            case .conflict: return "it was changed meanwhile"
+            case .locked: return "it is locked"
+            case .failed(let error): return error.reason
+            case .notAttempted: return "it was not attempted"
+            }
+        } catch {
+            return (error as? StorageError)?.message ?? "the caller was cancelled"
+        }
+    }
+
+    /// The name of another registered key that still needs a slot as its source; nil when none does.
+    private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
+        for other in registry.entries(naming: source, except: destination) {
+            switch try await other.route.read() {
+            case .value, .tombstone: continue
+            default: return other.key.name
+            }
+        }
+        return nil
+    }
+
+    /// Makes sure that a destination which was found, not written, is there to stay.
+    func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
+        let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
+        if achieved == .untilPowerLoss, let written = origin?.boot, let now = runtime.host.bootID, written != now { return .durable }
+        return achieved
+    }
+
+    /// Every older place a key's value may have been in, through the migrations of its sources too: the oldest last. A place that leads back is named once.
+    func allSources<Value>(of key: StorageKey<Value>, _ route: Route) throws -> [(key: AnyStorageKey, route: Route)] {
+        var seen: Set<PhysicalSlot> = [route.slot]
+        var found: [(key: AnyStorageKey, route: Route)] = []
+        var open = key.migrations.flatMap(\.sources)
+        while !open.isEmpty {
+            let source = open.removeFirst()
+            let sourceRoute = try routes.route(for: source)
+            guard seen.insert(sourceRoute.slot).inserted else { continue }
+            found.append((source, sourceRoute))
+            open += source.base.migrations.flatMap(\.sources)
+        }
+        return found
+    }
+
+    /// The records that older places hold now; places that cannot be looked at are listed apart.
+    func readableSources<Value>(of key: StorageKey<Value>, _ route: Route) async throws -> (found: [SourceRecord], unreadable: [Route]) {
+        var found: [SourceRecord] = []
+        var unreadable: [Route] = []
+        for (source, sourceRoute) in try allSources(of: key, route) {
+            let probe: StorageProbe
+            do { probe = try await sourceRoute.read() } catch is CancellationError { throw CancellationError() } catch {
+                unreadable.append(sourceRoute)
+                continue
+            }
+            switch probe {
+            case .value(let record): found.append(SourceRecord(key: source, route: sourceRoute, record: record))
+            case .absent, .tombstone: continue
+            case .locked, .unavailable, .corrupt: unreadable.append(sourceRoute)
+            }
+        }
+        return (found, unreadable)
+    }
+}

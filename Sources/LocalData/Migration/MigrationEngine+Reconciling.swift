@@ -1,0 +1,195 @@
+import BackendContract
+
+extension MigrationEngine {
+    /// What stands at a destination that is settled.
+    enum Standing<Value: Sendable>: Sendable {
+        case held(StorageRecord, Value)
+        case removed(StorageTombstone)
+
+        var metadata: StorageMetadata {
+            switch self {
+            case .held(let record, _): record.metadata
+            case .removed(let tombstone): tombstone.metadata
+            }
+        }
+
+        var revision: StorageRevision {
+            switch self {
+            case .held(let record, _): record.revision
+            case .removed(let tombstone): tombstone.revision
+            }
+        }
+    }
+
+    /// Compares what older places still hold with a destination that has a value or a tombstone: copies of it are removed, anything else is a conflict.
+    /// Nil means: the destination changed meanwhile, look at it again.
+    func reconcile<Value>(
+        _ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ standing: Standing<Value>
+    ) async throws -> Visit? {
+        let resting: MigrationReport.State
+        if case .held = standing { resting = .unchanged } else { resting = .removed }
+        var visit = Visit(state: resting)
+        guard key.hasMigration else { return visit }
+        let origin = try await records.origin(of: standing.metadata, route)
+
+        // Copies that the record names are this value, wherever in the chain of older places they are.
+        let copies = try await readableSources(of: key, route).found.filter { origin?.names($0.route.placeName, $0.record) == true }
+        if !copies.isEmpty {
+            visit.residue += await collect(copies, for: route, achieved: try await settledDurability(of: route, origin))
+            if visit.residue.count < copies.count { visit.state = .collected }
+            visit.from = copies.map { "\($0.route.domain)/\($0.route.keyName)" }.joined(separator: " + ")
+            visit.protectionBefore = copies.map(\.route.protection).min()
+        }
+        let known = Set(copies.map(\.route.slot))
+        for migration in key.migrations {
+            guard let step = migration.plan as? MigrationStep<Value> else {
+                if let result = try await runCustom(migration, key, context) {
+                    visit.state = .resolved
+                    visit.message = "The migration \(migration.id) ran."
+                    visit.from = result.source
+                    return visit
+                }
+                continue
+            }
+            guard try await wrappingUserErrors(key, { try await step.condition(context.router, context) }) else { continue }
+            switch try await reconcile(step, key, route, standing, origin, except: known) {
+            case .nothing: continue
+            case .lookAgain: return nil
+            case .done(let state, let from, let protection, let residue):
+                visit.state = state
+                visit.from = from
+                visit.protectionBefore = protection
+                visit.residue += residue
+                // The destination may have been replaced: what further steps find is left to the next sweep.
+                if state == .resolved { return visit }
+            }
+        }
+        return visit
+    }
+
+    private enum Comparison {
+        case nothing
+        case lookAgain
+        case done(MigrationReport.State, from: String, ProtectionLevel?, residue: [String])
+    }
+
+    private func reconcile<Value>(
+        _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route, _ standing: Standing<Value>, _ origin: RecordOrigin?,
+        except known: Set<PhysicalSlot>
+    ) async throws -> Comparison {
+        var found: [SourceRecord] = []
+        var values: [(any Sendable)?] = []
+        for source in step.sources {
+            let sourceRoute = try routes.route(for: source)
+            guard sourceRoute.slot != route.slot, !known.contains(sourceRoute.slot) else {
+                values.append(nil)
+                continue
+            }
+            let (record, value) = try await readOther(source.base, sourceRoute, step.options)
+            values.append(value)
+            if let record { found.append(SourceRecord(key: source, route: sourceRoute, record: record)) }
+        }
+        if found.isEmpty { return .nothing }
+        let from = found.map { "\($0.route.domain)/\($0.route.keyName)" }.joined(separator: " + ")
+        let protection = found.map(\.route.protection).min()
+        let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
+        if case .held(_, let value) = standing, let candidate, try records.bytes(of: value, key) == records.bytes(of: candidate, key) {
+            let residue = await collect(found, for: route, achieved: try await settledDurability(of: route, origin))
+            return .done(residue.isEmpty ? .collected : .unchanged, from: from, protection, residue: residue)
+        }
+        guard let residue = try await resolve(candidate, found, step, key, route, standing, origin) else { return .lookAgain }
+        return .done(.resolved, from: from, protection, residue: residue)
+    }
+
+    /// Reads a source that is compared with a settled destination: one that does not decode still counts, as bytes.
+    private func readOther<Key: TypedKey>(_ source: Key, _ route: Route, _ options: MigrationOptions) async throws -> (StorageRecord?, (any Sendable)?) {
+        let key = source.typed
+        if key.hasMigration, !lanes.isHeldByCurrentChain(route.slot) {
+            do {
+                try await lanes.withLane(route.slot, keyName: key.name) { _ = try await settle(key, route, try await context(.read)) }
+            } catch let error as StorageError where Self.meansUndecodable(error) || error.code == StorageError.migrationFailed {
+                // It stands there and cannot be read: compared as bytes below.
+            }
+        }
+        switch try await route.read() {
+        case .value(let record):
+            do { return (record, try await records.decode(record, key, route)) } catch let error as StorageError where Self.meansUndecodable(error) {
+                return (record, nil)
+            }
+        case .absent, .tombstone: return (nil, nil)
+        case .locked: throw StorageError.locked(key.name, route.domain)
+        case .unavailable(let error):
+            if options.whenSourceUnavailable == .skip { return (nil, nil) }
+            throw StorageError.from(error, key: key.name)
+        case .corrupt(let corruption): throw route.corrupted(corruption)
+        }
+    }
+
+    /// Applies the key's conflict policy. Nothing that anybody might miss goes before it is in quarantine. Nil means: the destination changed meanwhile.
+    private func resolve<Value>(
+        _ candidate: Value?, _ found: [SourceRecord], _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route,
+        _ standing: Standing<Value>, _ origin: RecordOrigin?
+    ) async throws -> [String]? {
+        let sourceRoutes = found.map(\.route)
+        func quarantineSources() async throws {
+            for source in found { try await quarantine.keep(source.record, of: source.route, beside: [route], reason: "conflict with \(key.name)") }
+        }
+        func quarantineDestination() async throws {
+            if case .held(let record, _) = standing { try await quarantine.keep(record, of: route, beside: sourceRoutes, reason: "replaced in a conflict") }
+        }
+        func needCandidate() throws -> Value {
+            guard let candidate else {
+                throw StorageError(
+                    StorageError.migrationFailed, key: key.name,
+                    "An older place holds something else than \(route.domain), and it cannot be read. Both are left as they are.")
+            }
+            return candidate
+        }
+        func replace(with value: Value) async throws -> [String]? {
+            try checkProtection(step, key, route)
+            var newOrigin = try await self.origin(of: found, migration: step.id, route)
+            newOrigin.merge(origin)
+            guard let written = try await write(value, key, route, newOrigin, if: .revision(standing.revision)) else { return nil }
+            return await collect(found, for: route, achieved: written.durability)
+        }
+
+        let residue: [String]?
+        switch key.conflictPolicy {
+        case .destinationWins:
+            try await quarantineSources()
+            residue = await collect(found, for: route, achieved: try await settledDurability(of: route, origin))
+        case .sourceWins:
+            let value = try needCandidate()
+            try await quarantineDestination()
+            residue = try await replace(with: value)
+        case .merge(let merge):
+            let value = try needCandidate()
+            let mine: Value? = if case .held(_, let value) = standing { value } else { nil }
+            let merged = try await wrappingUserErrors(key) { try merge(mine, value) }
+            try await quarantineSources()
+            try await quarantineDestination()
+            if let merged {
+                residue = try await replace(with: merged)
+            } else {
+                residue = try await bury(key, route, standing, found, origin)
+            }
+        }
+        if residue != nil { ledger.worked(step.id) }
+        return residue
+    }
+
+    /// Ends a conflict with a removal.
+    private func bury<Value>(
+        _ key: StorageKey<Value>, _ route: Route, _ standing: Standing<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
+    ) async throws -> [String]? {
+        var newOrigin = try await self.origin(of: found, migration: nil, route)
+        newOrigin.merge(origin)
+        switch try await route.apply(.tombstone(try await records.tombstone(newOrigin, route)), if: .revision(standing.revision)) {
+        case .applied(_, let durability):
+            hub.publish(nil, at: route.slot)
+            return await collect(found, for: route, achieved: durability)
+        case .conflict: return nil
+        case let result: throw route.error(for: result)
+        }
+    }
+}

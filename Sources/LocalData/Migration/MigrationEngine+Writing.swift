@@ -1,0 +1,169 @@
+import BackendContract
+import BackendRuntime
+
+extension MigrationEngine {
+    /// Stores a value. With a migration, the record keeps what it knows of its past and names the older copies that it replaces.
+    func set<Value>(_ value: Value, _ key: StorageKey<Value>) async throws {
+        let route = try routes.route(for: key)
+        try await lanes.withLane(route.slot, keyName: key.name) {
+            guard key.hasMigration else {
+                let (payload, metadata) = try await records.encode(value, key, route, origin: nil)
+                try await commit(.put(payload, metadata), route)
+                return
+            }
+            try await retrying(key) {
+                let probe = try await standing(route)
+                let origin = try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found)
+                let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
+                return try await commit(.put(payload, metadata), route, on: probe)
+            }
+        }
+        await ledger.flush()
+    }
+
+    /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
+    func remove<Value>(_ key: StorageKey<Value>) async throws {
+        let route = try routes.route(for: key)
+        try await lanes.withLane(route.slot, keyName: key.name) {
+            guard key.hasMigration else { return try await commit(.delete, route) }
+            try await retrying(key) { try await bury(key, route, on: try await standing(route)) }
+        }
+        await ledger.flush()
+    }
+
+    /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
+    func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
+        let route = try routes.route(for: key)
+        let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
+            if key.hasMigration { _ = try await settle(key, route, try await context(.read)) }
+            return try await retrying(key) { () -> R? in
+                let probe = try await standing(route)
+                var value: Value?
+                if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
+                if let record = probe.record { value = try await records.decode(record, key, route) }
+                let hadValue = value != nil
+                let answer = try body(&value)
+                guard let value else {
+                    if !hadValue { return answer }
+                    if key.hasMigration { return try await bury(key, route, on: probe) == nil ? nil : answer }
+                    return try await commit(.delete, route, on: probe) == nil ? nil : answer
+                }
+                let origin =
+                    key.hasMigration ? try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found) : nil
+                let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
+                return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : answer
+            }
+        }
+        await ledger.flush()
+        return result
+    }
+
+    /// What stands in a slot; fails when that cannot be known.
+    func standing(_ route: Route) async throws -> StorageProbe {
+        switch try await route.read() {
+        case .locked: throw StorageError.locked(route.keyName, route.domain)
+        case .unavailable(let error): throw StorageError.from(error, key: route.keyName)
+        case let probe: return probe
+        }
+    }
+
+    /// Begins a read-change-write anew as long as it returns nil, which stands for "changed meanwhile".
+    func retrying<Value, R>(_ key: StorageKey<Value>, _ body: () async throws -> R?) async throws -> R {
+        for _ in 0..<Self.attempts {
+            try Task.checkCancellation()
+            if let result = try await body() { return result }
+        }
+        throw StorageError(
+            StorageError.conflict, key: key.name, "The value is being changed by others again and again. Try again when they are done.")
+    }
+
+    /// What a new record says of its past: what the old one said, and the copies that are there now.
+    func carriedOrigin<Value>(
+        _ key: StorageKey<Value>, _ route: Route, _ probe: StorageProbe, copies: [SourceRecord]
+    ) async throws -> RecordOrigin {
+        let metadata: StorageMetadata? =
+            switch probe {
+            case .value(let record): record.metadata
+            case .tombstone(let tombstone): tombstone.metadata
+            default: nil
+            }
+        var origin = RecordOrigin(boot: runtime.host.bootID)
+        for copy in copies { origin.add(copy, destination: route) }
+        if let metadata {
+            do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError where Self.meansUndecodable(error) {
+                // The old record's seal does not open: its copies are unknown, and will be conflicts instead of copies.
+            }
+        }
+        return origin
+    }
+
+    /// Makes a change without a condition. Damaged bytes in its way are quarantined first: they are nobody's to destroy.
+    private func commit(_ operation: StorageMutation.Operation, _ route: Route) async throws {
+        var precondition = StorageMutation.Precondition.none
+        for _ in 0..<Self.attempts {
+            let result = try await route.apply(operation, if: precondition)
+            if case .conflict(.corrupt(let corruption)) = result, let revision = corruption.revision {
+                try await keepDamaged(corruption, revision, route)
+                precondition = .revision(revision)
+                continue
+            }
+            if case .conflict = result, precondition != .none {
+                precondition = .none
+                continue
+            }
+            return try publish(result, operation, route)
+        }
+        throw route.error(for: .notAttempted)
+    }
+
+    /// Makes a change if the slot still is as it was seen. Nil when it is not.
+    private func commit(_ operation: StorageMutation.Operation, _ route: Route, on probe: StorageProbe) async throws -> Void? {
+        if case .corrupt(let corruption) = probe {
+            guard let revision = corruption.revision else { throw route.corrupted(corruption) }
+            try await keepDamaged(corruption, revision, route)
+        }
+        let result = try await route.apply(operation, if: probe.revision.map { .revision($0) } ?? .absent)
+        if case .conflict = result { return nil }
+        return try publish(result, operation, route)
+    }
+
+    private func keepDamaged(_ corruption: StorageCorruption, _ revision: StorageRevision, _ route: Route) async throws {
+        let damaged = StorageRecord(payload: .bytes(corruption.bytes), revision: revision)
+        try await quarantine.keep(damaged, of: route, beside: [], reason: "replaced: it was damaged")
+    }
+
+    private func publish(_ result: MutationResult, _ operation: StorageMutation.Operation, _ route: Route) throws {
+        guard case .applied(let revision, _) = result else { throw route.error(for: result) }
+        if case .put(let payload, let metadata) = operation, let revision {
+            hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: route.slot)
+        } else {
+            hub.publish(nil, at: route.slot)
+        }
+    }
+
+    /// Writes the tombstone and clears the older copies, the oldest first. Nil when the slot was changed meanwhile.
+    func bury<Value>(_ key: StorageKey<Value>, _ route: Route, on probe: StorageProbe) async throws -> Void? {
+        let (copies, unreadable) = try await readableSources(of: key, route)
+        let origin = try await carriedOrigin(key, route, probe, copies: copies)
+        guard try await commit(.tombstone(try await records.tombstone(origin, route)), route, on: probe) != nil else { return nil }
+        try await clear(copies, unreadable, key, route)
+        return ()
+    }
+
+    /// Removes the older copies of a removed value.
+    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when one of them stays.
+    func clear<Value>(_ copies: [SourceRecord], _ unreadable: [Route], _ key: StorageKey<Value>, _ route: Route) async throws {
+        var residue = unreadable.map { "\($0.domain)/\($0.keyName): it cannot be read now" }
+        for place in unreadable { ledger.remains(place, of: route, "it could not be read when the value was removed") }
+        if !copies.isEmpty {
+            residue += await collect(copies.reversed(), for: route, achieved: try await settledDurability(of: route, nil))
+        }
+        guard residue.isEmpty else {
+            await ledger.flush()
+            throw StorageError(
+                StorageError.residueRemains, key: key.name,
+                "The value is removed and will not come back, but older copies remain: \(residue.joined(separator: "; ")). Remove it again, or sweep, when they can be reached.",
+                outcome: .applied)
+        }
+    }
+}

@@ -1,0 +1,178 @@
+import BackendContract
+import BackendRuntime
+import Synchronization
+
+/// The protocol by which values move: what is read when, in which order things become durable, and when an older copy may go.
+///
+/// The destination decides. Every function here may be interrupted by a crash at any point and run again by this or another process; correctness rests
+/// on preconditions and revisions, never on what was read before an `await`. `Docs/Design.md` has the state table and the order.
+final class MigrationEngine: Sendable {
+    let routes: RouteTable
+    let records: RecordCoder
+    let lanes = KeyLanes()
+    let flights: Flights
+    let ledger: MigrationLedger
+    let quarantine: Quarantine
+    let registry = KeyRegistry()
+    let hub: ChangeHub
+    let runtime: Runtime
+
+    init(routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime) {
+        self.routes = routes
+        self.records = records
+        self.ledger = ledger
+        self.quarantine = quarantine
+        self.runtime = runtime
+        flights = Flights(tasks: runtime.tasks)
+        hub = ChangeHub(tasks: runtime.tasks)
+    }
+
+    /// How often a step is begun anew because somebody else changed the slot in between.
+    static let attempts = 64
+
+    /// What stands at the destination when a value is looked for elsewhere.
+    enum Occupant: Sendable {
+        /// Nothing.
+        case none
+        /// A record that does not decode as the key's type.
+        case undecodable(StorageRecord, any Error)
+        /// Bytes that are not a record.
+        case corrupt(StorageCorruption)
+    }
+
+    /// What one visit of a key did.
+    struct Visit: Sendable {
+        var state: MigrationReport.State
+        var from: String?
+        var protectionBefore: ProtectionLevel?
+        var bytes = 0
+        var residue: [String] = []
+        var message: String?
+    }
+
+    // MARK: Reading
+
+    /// The value of a key and the record it stands in: from its place, or from where it used to be.
+    func current<Value>(_ key: StorageKey<Value>) async throws -> (StorageRecord?, Value?) {
+        let route = try routes.route(for: key)
+        if let found = try await lookInPlace(key, route, afterMigration: false) { return found.pair }
+        if lanes.isHeldByCurrentChain(route.slot) {
+            return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
+        }
+        return try await migrateAndLook(key, route)
+    }
+
+    /// A value that was found in its place, or the proof that there is none.
+    struct Found<Value: Sendable>: Sendable {
+        var pair: (StorageRecord?, Value?)
+    }
+
+    /// Looks at the destination. Nil means: look elsewhere.
+    private func lookInPlace<Value>(_ key: StorageKey<Value>, _ route: Route, afterMigration: Bool) async throws -> Found<Value>? {
+        switch try await route.read() {
+        case .value(let record):
+            do { return Found(pair: (record, try await records.decode(record, key, route))) } catch let error as StorageError {
+                guard key.hasMigration, !afterMigration, Self.meansUndecodable(error) else { throw error }
+                return nil
+            }
+        case .tombstone: return Found(pair: (nil, nil))
+        case .absent: return key.hasMigration && !afterMigration ? nil : Found(pair: (nil, nil))
+        case .corrupt(let corruption):
+            guard key.hasMigration, !afterMigration else { throw route.corrupted(corruption) }
+            return nil
+        case .locked: throw StorageError.locked(key.name, route.domain)
+        case .unavailable(let error): throw StorageError.from(error, key: key.name)
+        }
+    }
+
+    /// Runs the key's migrations, once for everyone who asks at the same time, and looks again: what another process has done since then counts.
+    private func migrateAndLook<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> (StorageRecord?, Value?) {
+        try await flights.join(route.slot) {
+            try await self.lanes.withLane(route.slot, keyName: key.name) {
+                _ = try await self.settle(key, route, try await self.context(.read))
+            }
+            await self.ledger.flush()
+        }
+        return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
+    }
+
+    static func meansUndecodable(_ error: StorageError) -> Bool {
+        [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(error.code)
+    }
+
+    func context(_ reason: MigrationContext.Reason) async throws -> MigrationContext {
+        try routes.context(reason, previousVersion: await ledger.applicationVersion())
+    }
+
+    // MARK: The state table
+
+    /// Brings a key's value to its place, and in a sweep or when forced also clears what older places still hold. Called while the key's lane is held.
+    func settle<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext) async throws -> Visit {
+        for _ in 0..<Self.attempts {
+            try Task.checkCancellation()
+            switch try await route.read() {
+            case .locked: throw StorageError.locked(key.name, route.domain)
+            case .unavailable(let error): throw StorageError.from(error, key: key.name)
+            case .tombstone(let tombstone):
+                if context.reason == .read { return Visit(state: .removed) }
+                if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
+            case .value(let record):
+                let value: Value
+                do { value = try await records.decode(record, key, route) } catch let error as StorageError where Self.meansUndecodable(error) {
+                    if let visit = try await fill(key, route, context, .undecodable(record, error)) { return visit }
+                    continue
+                }
+                if context.reason == .read { return Visit(state: .unchanged) }
+                if let visit = try await reconcile(key, route, context, .held(record, value)) { return visit }
+            case .absent:
+                if let visit = try await fill(key, route, context, .none) { return visit }
+            case .corrupt(let corruption):
+                if let visit = try await fill(key, route, context, .corrupt(corruption)) { return visit }
+            }
+        }
+        throw StorageError(
+            StorageError.conflict, key: key.name, "The value is being changed by others again and again. Try again when they are done.")
+    }
+
+    /// Looks for the value where it used to be. Nil means: the destination changed meanwhile, look at it again.
+    private func fill<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ occupant: Occupant) async throws -> Visit? {
+        var foundEmpty: [AnyStorageMigration] = []
+        for migration in key.migrations {
+            switch try await attempt(migration, key, route, context, occupant) {
+            case .finished(let visit): return visit
+            case .lookAgain: return nil
+            case .foundNothing: foundEmpty.append(migration)
+            case .waits: continue
+            }
+        }
+        // Nothing anywhere, it seems. Values travel from the last source to the first and on to the destination: looked at in this direction, one
+        // that was on its way during the first look is met by the second.
+        for source in foundEmpty.flatMap(\.sources).reversed() {
+            let sourceRoute = try routes.route(for: source)
+            guard sourceRoute.slot != route.slot else { continue }
+            switch try await sourceRoute.read() {
+            case .value: return nil
+            case .absent, .tombstone, .corrupt, .unavailable: continue
+            case .locked: throw StorageError.locked(source.name, sourceRoute.domain)
+            }
+        }
+        switch (occupant, try await route.read()) {
+        case (.none, .absent): return Visit(state: .absent)
+        case (.undecodable(let record, let error), .value(let now)) where now.revision == record.revision: throw error
+        case (.corrupt(let corruption), .corrupt(let now)) where now == corruption: throw route.corrupted(corruption)
+        default: return nil
+        }
+    }
+
+    /// What came of one migration.
+    enum Attempt {
+        /// The key is settled.
+        case finished(Visit)
+        /// The destination was changed meanwhile.
+        case lookAgain
+        /// Every source is empty.
+        case foundNothing
+        /// Its condition does not hold, or it does not make a value yet.
+        case waits
+    }
+}

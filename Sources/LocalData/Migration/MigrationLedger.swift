@@ -1,0 +1,173 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import Synchronization
+
+/// What is remembered about migrations between runs: the version that completed a sweep, when each migration last did something, older copies that
+/// remain, and which sealing key each source gave.
+///
+/// The ledger is no part of correctness: what it says is for people and for conditions. Only the pins of sealing keys must be written; the rest is
+/// written as well as can be.
+final class MigrationLedger: Sendable {
+    private let makeBackend: @Sendable () throws -> any StorageBackend
+    private let runtime: Runtime
+
+    private struct State {
+        var backend: (any StorageBackend)?
+        /// What is to be written, by slot: only the latest of each counts.
+        var pending: [StorageAddress: StorageMutation] = [:]
+        /// What the ledger held when it was last looked at.
+        var known: Known?
+    }
+
+    private struct Known {
+        var version: String?
+        var residues: Set<StorageAddress>
+    }
+
+    private let state = Mutex(State())
+
+    init(runtime: Runtime, makeBackend: @escaping @Sendable () throws -> any StorageBackend) {
+        self.runtime = runtime
+        self.makeBackend = makeBackend
+    }
+
+    private func backend() throws(BackendError) -> any StorageBackend {
+        if let backend = state.withLock(\.backend) { return backend }
+        let made: any StorageBackend
+        do { made = try makeBackend() } catch {
+            throw BackendError(.unavailable, "The migration ledger cannot be opened: \(error)")
+        }
+        return state.withLock { state in
+            if let backend = state.backend { return backend }
+            state.backend = made
+            return made
+        }
+    }
+
+    private func text(_ name: String) async throws(BackendError) -> String? {
+        switch try await backend().read(StorageAddress(Self.shortened(name)), .validated) {
+        case .value(let record):
+            if case .native(.string(let text)) = record.payload { return text }
+            return nil
+        case .absent, .tombstone: return nil
+        case .locked: throw BackendError(.locked, "The migration ledger is locked.")
+        case .unavailable(let error): throw error
+        case .corrupt:
+            throw BackendError(.corrupted, "The migration ledger is damaged and was left as it is. Move it away to begin a new one; no value depends on it.")
+        }
+    }
+
+    /// The version that completed the last sweep, as it was when this run began.
+    func applicationVersion() async -> String? {
+        if let known = state.withLock(\.known) { return known.version }
+        await look()
+        return state.withLock(\.known)?.version
+    }
+
+    /// Looks at what earlier runs, and other processes, recorded.
+    func look() async {
+        var known = Known(version: nil, residues: [])
+        do throws(BackendError) {
+            known.version = try await text("application.version")
+            known.residues = Set(try await backend().addresses(in: .values).filter { $0.name.hasPrefix("residue:") })
+        } catch { /* informational: see the type's description */ }
+        state.withLock { state in
+            state.known = Known(version: state.known.map(\.version) ?? known.version, residues: known.residues)
+        }
+    }
+
+    /// Records that a version completed a sweep.
+    func completed(version: String) { note(.put(.native(.string(version)), at: StorageAddress("application.version"))) }
+
+    /// Records that a migration did something now.
+    func worked(_ migration: String) {
+        note(.put(.native(.string(String(runtime.clock.wallSeconds))), at: StorageAddress(Self.shortened("migration:\(migration)"))))
+    }
+
+    /// Records an older copy that could not be removed yet.
+    func remains(_ copy: Route, of destination: Route, _ reason: String) {
+        note(.put(.native(.string(reason)), at: Self.residueAddress(copy, destination)))
+    }
+
+    /// Forgets an older copy, now that it is gone.
+    func isGone(_ copy: Route, of destination: Route) {
+        let address = Self.residueAddress(copy, destination)
+        let wasRecorded = state.withLock { $0.pending[address] != nil || $0.known?.residues.contains(address) ?? true }
+        if wasRecorded { note(.delete(address)) }
+    }
+
+    /// The older copies that remain, as `<destination>|<copy>`, with the reasons.
+    func residues() async -> [String: String] {
+        await flush()
+        do throws(BackendError) {
+            let backend = try backend()
+            let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("residue:") }
+            var residues: [String: String] = [:]
+            for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
+                if case .native(.string(let reason)) = probe.record?.payload { residues[String(address.name.dropFirst(8))] = reason }
+            }
+            return residues
+        } catch {
+            return [:]
+        }
+    }
+
+    /// When a migration last did something, in seconds since 1970; nil if it never did.
+    func lastWork(_ migration: String) async -> Double? {
+        await flush()
+        do throws(BackendError) { return try await text("migration:\(migration)").flatMap(Double.init) } catch { return nil }
+    }
+
+    /// The key that a source gave before.
+    func pin(_ source: String) async throws(BackendError) -> String? { try await text("pin:\(source)") }
+
+    /// Records the key that a source gave, durably.
+    func setPin(_ id: String, _ source: String) async throws(BackendError) {
+        switch try await backend().apply(.put(.native(.string(id)), at: StorageAddress(Self.shortened("pin:\(source)")))) {
+        case .applied: return
+        case .failed(let error): throw error
+        default: throw BackendError(.unavailable, "The migration ledger could not be written; without it no sealing key is used.")
+        }
+    }
+
+    private func note(_ mutation: StorageMutation) {
+        state.withLock { state in
+            state.pending[mutation.address] = mutation
+            if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") { state.known?.residues.insert(mutation.address) }
+        }
+    }
+
+    /// Writes what was noted, in one commit.
+    func flush() async {
+        let pending = state.withLock { state in
+            defer { state.pending = [:] }
+            return Array(state.pending.values)
+        }
+        guard !pending.isEmpty else { return }
+        do throws(BackendError) { _ = try await backend().apply(pending) } catch { /* informational: see the type's description */ }
+    }
+
+    func close() async {
+        await flush()
+        await state.withLock(\.backend)?.close()
+    }
+
+    private static func residueAddress(_ copy: Route, _ destination: Route) -> StorageAddress {
+        StorageAddress(shortened("residue:\(destination.placeName)|\(copy.placeName)"))
+    }
+
+    /// Long names are cut and made unique by a hash, control characters escaped: the ledger must take any key's name.
+    private static func shortened(_ name: String) -> String {
+        let safe = name.precomposedAndPrintable
+        guard safe.utf8.count > 900 else { return safe }
+        return "\(safe.prefix(300))…\(RecordOrigin.fingerprint(of: StorageRecord(payload: .bytes(Array(name.utf8)), revision: StorageRevision([]))))"
+    }
+}
+
+extension String {
+    /// The text in NFC with control characters replaced, as every store takes it.
+    fileprivate var precomposedAndPrintable: String {
+        String(String.UnicodeScalarView(precomposedStringWithCanonicalMapping.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+    }
+}

@@ -1,0 +1,170 @@
+public import BackendContract
+import BackendRuntime
+import Crypto
+public import Foundation
+import Sealing
+import Synchronization
+
+/// A value that was replaced without anybody having seen it, kept until somebody has.
+public struct QuarantinedValue: Sendable, Codable, Identifiable {
+    /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
+    public let id: String
+    /// The name of the key.
+    public let key: String
+    /// Where the value stood.
+    public let place: String
+    /// Why it is here.
+    public let reason: String
+    /// Whether it is sealed here, as it was better protected than a plain file where it stood.
+    public let isSealed: Bool
+    /// When it was put here, in seconds since 1970.
+    public let since: Double
+}
+
+/// Keeps what would otherwise be destroyed unseen: durably, no less protected than it was, under a name that follows from its content.
+final class Quarantine: Sendable {
+    private let makeBackend: @Sendable () throws -> any StorageBackend
+    private let keys: SealingKeys
+    private let sources: @Sendable (KeySourceReference) throws -> any KeySource
+    private let runtime: Runtime
+    private let backend = Mutex<(any StorageBackend)?>(nil)
+
+    init(
+        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource, runtime: Runtime,
+        makeBackend: @escaping @Sendable () throws -> any StorageBackend
+    ) {
+        self.keys = keys
+        self.sources = sources
+        self.runtime = runtime
+        self.makeBackend = makeBackend
+    }
+
+    private func store() throws -> any StorageBackend {
+        if let store = backend.withLock(\.self) { return store }
+        let made = try makeBackend()
+        return backend.withLock { store in
+            if let store { return store }
+            store = made
+            return made
+        }
+    }
+
+    /// Keeps a record, durably when it returns.
+    /// - Parameters:
+    ///   - route: Where it stands.
+    ///   - others: The other places of its key; the strongest protection of all of them is kept.
+    /// - Throws: ``StorageError`` when it cannot be kept as well protected as it was: then it must stay where it is.
+    func keep(_ record: StorageRecord, of route: Route, beside others: [Route], reason: String) async throws {
+        let store = try store()
+        let needed = others.map(\.protection).reduce(route.protection, max)
+        var content = RecordCodec.encode(record)
+        var attributes = ["key": route.keyName, "place": route.placeName, "reason": reason, "since": String(runtime.clock.wallSeconds)]
+        var id = "q" + hexadecimalText(of: SHA256.hash(data: content).prefix(16))
+        if needed > store.capabilities.protection {
+            let source = try source(for: needed, [route] + others)
+            attributes["source"] = source.1
+            // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
+            (id, content) = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+                let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in false }
+                let mac = HMAC<SHA256>.authenticationCode(for: Data("LocalData quarantine 1".utf8) + content, using: key.key)
+                let id = "q" + hexadecimalText(of: mac.prefix(16))
+                return (id, try Envelope.seal(content, with: key, for: Envelope.Context(purpose: "quarantine", [id]), runtime.randomBytes))
+            }
+        }
+        let metadata = StorageMetadata(sealing: attributes["source"] == nil ? nil : "1", attributes: attributes)
+        let address = StorageAddress(id)
+        let result = try await translatingErrors(key: route.keyName) { [content] () throws(BackendError) in
+            try await store.apply(.put(.bytes(content), metadata, at: address, if: .absent))
+        }
+        switch result {
+        case .applied: return
+        case .conflict(.value): return  // The same content, kept before.
+        case .failed(let error): throw StorageError.from(error, key: route.keyName)
+        default:
+            throw StorageError(
+                StorageError.unavailable, key: route.keyName,
+                "A value that would be replaced could not be put into quarantine, so it stays where it is.")
+        }
+    }
+
+    private func source(for needed: ProtectionLevel, _ routes: [Route]) throws -> (any KeySource, String) {
+        let references = routes.compactMap(\.security.keySource) + [.configured, .keyring]
+        for reference in references {
+            let source = try sources(reference)
+            if source.protection >= needed { return (source, Self.text(of: reference)) }
+        }
+        throw StorageError(
+            StorageError.weakerProtection, key: routes.first?.keyName ?? "",
+            "No source of sealing keys protects as well as \(needed), so nothing can be quarantined; the value stays where it is.")
+    }
+
+    /// Everything that is kept.
+    func list() async throws -> [QuarantinedValue] {
+        let store = try store()
+        return try await translatingErrors(key: "quarantine") { () throws(BackendError) in
+            let addresses = try await store.addresses(in: .values).filter { $0.name.hasPrefix("q") }
+            let probes = try await store.read(addresses, .validated)
+            return zip(addresses, probes).compactMap { address, probe in
+                guard let record = probe.record else { return nil }
+                let facts = record.metadata.attributes
+                return QuarantinedValue(
+                    id: address.name, key: facts["key"] ?? "", place: facts["place"] ?? "", reason: facts["reason"] ?? "",
+                    isSealed: record.metadata.sealing != nil, since: facts["since"].flatMap(Double.init) ?? 0)
+            }
+        }
+    }
+
+    /// The payload of an entry, as it stood in its place.
+    func content(of id: String) async throws -> Data {
+        guard case .value(let record) = try await probe(id), case .bytes(var content) = record.payload else {
+            throw StorageError(StorageError.notFound, key: id, "Nothing is quarantined under this name.")
+        }
+        if record.metadata.sealing != nil {
+            let source = try sources(Self.reference(record.metadata.attributes["source"] ?? ""))
+            content = try await translatingErrors(key: id) { [content] () throws(BackendError) in
+                try Envelope.open(content, with: try await keys.existing(from: source), for: Envelope.Context(purpose: "quarantine", [id]))
+            }
+        }
+        guard case .record(let kept) = RecordCodec.decode(content) else {
+            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
+        }
+        switch kept.payload {
+        case .bytes(let bytes): return Data(bytes)
+        case .native(.string(let text)): return Data(text.utf8)
+        case .native(.data(let bytes)): return Data(bytes)
+        case .native(let value): return NativeCoding.json(of: value) ?? Data(value.canonicalBytes)
+        }
+    }
+
+    /// Destroys an entry.
+    func discard(_ id: String) async throws {
+        let store = try store()
+        let result = try await translatingErrors(key: id) { () throws(BackendError) in try await store.apply(.delete(StorageAddress(id))) }
+        guard result.isApplied else { throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.") }
+    }
+
+    private func probe(_ id: String) async throws -> StorageProbe {
+        let store = try store()
+        return try await translatingErrors(key: id) { () throws(BackendError) in try await store.read(StorageAddress(id)) }
+    }
+
+    func close() async { await backend.withLock(\.self)?.close() }
+
+    /// A reference as text that is kept beside an entry, so that another run finds the key again.
+    private static func text(of reference: KeySourceReference) -> String {
+        switch reference.form {
+        case .configured: "configured"
+        case .keyring(let service, let name): "keyring\n\(service ?? "")\n\(name)"
+        case .keyFile(let path): "file\n\(path)"
+        }
+    }
+
+    private static func reference(_ text: String) -> KeySourceReference {
+        let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        switch parts.first {
+        case "keyring" where parts.count == 3: return .keyring(service: parts[1].isEmpty ? nil : parts[1], name: parts[2])
+        case "file" where parts.count == 2: return .keyFile(parts[1])
+        default: return .configured
+        }
+    }
+}

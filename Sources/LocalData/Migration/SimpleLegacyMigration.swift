@@ -1,0 +1,56 @@
+/// Moves a value, as it is, from an older place to its key's place.
+public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration {
+    /// Where the value is to be.
+    public let destinationKey: StorageKey<Value>
+    /// Where it was. Its type of value must be the destination's.
+    public let sourceKey: AnyStorageKey
+    /// The migration's name in the ledger.
+    public let id: String
+    /// What the migration may do beyond the safe default.
+    public let options: MigrationOptions
+
+    /// Creates the migration.
+    /// - Parameters:
+    ///   - destinationKey: Where the value is to be.
+    ///   - sourceKey: Where it was.
+    ///   - id: The migration's name in the ledger; derived from both places when not given.
+    ///   - options: What it may do beyond the safe default.
+    public init(destinationKey: StorageKey<Value>, sourceKey: AnyStorageKey, id: String? = nil, options: MigrationOptions = MigrationOptions()) {
+        self.destinationKey = destinationKey
+        self.sourceKey = sourceKey
+        self.id = id ?? "\(destinationKey.name):SimpleLegacyMigration:\(sourceKey.domain)/\(sourceKey.name)"
+        self.options = options
+    }
+
+    /// Creates the migration from a key whose type is known.
+    public init(
+        destinationKey: StorageKey<Value>, sourceKey: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()
+    ) {
+        self.init(destinationKey: destinationKey, sourceKey: .key(sourceKey), id: id, options: options)
+    }
+
+    public var sources: [AnyStorageKey] { [sourceKey] }
+
+    public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
+        try await stepShouldMigrate(using: router, context: context)
+    }
+
+    public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+        try await stepMigrate(using: router, context: context)
+    }
+}
+
+extension SimpleLegacyMigration: PlannedMigration {
+    var step: MigrationStep<Value>? {
+        let name = destinationKey.name
+        return MigrationStep(id: id, sources: sources, isAggregating: false, options: options) { values in
+            guard let found = values[0] else { return nil }
+            guard let value = found as? Value else {
+                throw StorageError(
+                    StorageError.migrationFailed, key: name,
+                    "The source's values have another type than \(Value.self). Use moved(from:_:) or TransformingMigration to convert them.")
+            }
+            return value
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// Brings a value from where it was to its key's place.
+///
+/// Conform to it for what the ready-made migrations cannot say. Inside ``migrate(using:context:)`` use the router that is given, and
+/// ``MigrationContext/move(from:to:transform:)`` for a step that cannot lose a value.
+public protocol StorageMigration: Sendable {
+    /// The type of the value at the destination.
+    associatedtype Value: Codable & Sendable
+
+    /// The migration's name, persisted in the ledger. Defaults to the destination's name and the type's name.
+    var id: String { get }
+
+    /// Where the value is to be.
+    var destinationKey: StorageKey<Value> { get }
+
+    /// The older places that the migration reads: `remove` clears them too. Defaults to none.
+    var sources: [AnyStorageKey] { get }
+
+    /// Whether the migration is to run, evaluated when the destination is absent, in a sweep, and when forced.
+    func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool
+
+    /// Does the work. It may be called again after a crash.
+    func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult
+}
+
+extension StorageMigration {
+    /// The destination's name and the type's name.
+    public var id: String { "\(destinationKey.name):\(String(describing: Self.self))" }
+    /// None.
+    public var sources: [AnyStorageKey] { [] }
+}

@@ -1,0 +1,48 @@
+/// Moves a value from an older place and shape to its key's place and shape.
+public struct TransformingMigration<Source: Codable & Sendable, Value: Codable & Sendable>: StorageMigration {
+    /// Where the value is to be.
+    public let destinationKey: StorageKey<Value>
+    /// Where it was. It may be the destination's own slot: then a value that does not decode there is transformed in place.
+    public let sourceKey: StorageKey<Source>
+    /// The migration's name in the ledger.
+    public let id: String
+    /// What the migration may do beyond the safe default.
+    public let options: MigrationOptions
+    private let transform: @Sendable (Source) throws -> Value
+
+    /// Creates the migration.
+    /// - Parameters:
+    ///   - destinationKey: Where the value is to be.
+    ///   - sourceKey: Where it was.
+    ///   - id: The migration's name in the ledger; derived from both places when not given.
+    ///   - options: What it may do beyond the safe default.
+    ///   - transform: Makes the new value. What it throws becomes `StorageError.migrationFailed`, and the source stays. It may run again after a crash.
+    public init(
+        destinationKey: StorageKey<Value>, sourceKey: StorageKey<Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
+        transform: @escaping @Sendable (Source) throws -> Value
+    ) {
+        self.destinationKey = destinationKey
+        self.sourceKey = sourceKey
+        self.id = id ?? "\(destinationKey.name):TransformingMigration:\(sourceKey.domain)/\(sourceKey.name)"
+        self.options = options
+        self.transform = transform
+    }
+
+    public var sources: [AnyStorageKey] { [.key(sourceKey)] }
+
+    public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
+        try await stepShouldMigrate(using: router, context: context)
+    }
+
+    public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+        try await stepMigrate(using: router, context: context)
+    }
+}
+
+extension TransformingMigration: PlannedMigration {
+    var step: MigrationStep<Value>? {
+        MigrationStep(id: id, sources: sources, isAggregating: false, options: options) { [transform] values in
+            try (values[0] as? Source).map(transform)
+        }
+    }
+}

@@ -1,0 +1,139 @@
+import BackendContract
+import BackendRuntime
+import Synchronization
+
+/// Hands changes of slots to those who watch them, in the order in which they were committed.
+final class ChangeHub: Sendable {
+    /// What a watcher is told.
+    enum Event: Sendable {
+        /// The slot holds this record now; nil after a removal.
+        case changed(StorageRecord?)
+        /// Somebody else may have changed the slot: look.
+        case look
+    }
+
+    /// One watcher's line of events: bounded, and cut down to the latest when it is full.
+    final class Subscription: Sendable {
+        private struct State {
+            var events: [Event] = []
+            var waiting: CheckedContinuation<Event?, Never>?
+            var isOver = false
+        }
+
+        static let bound = 64
+
+        private let state = Mutex(State())
+        let slot: PhysicalSlot
+
+        init(slot: PhysicalSlot) { self.slot = slot }
+
+        func push(_ event: Event) {
+            let waiting = state.withLock { state -> CheckedContinuation<Event?, Never>? in
+                if let waiting = state.waiting {
+                    state.waiting = nil
+                    return waiting
+                }
+                if state.events.count >= Self.bound { state.events = [] }
+                if case (.look, .look?) = (event, state.events.last) { return nil }
+                state.events.append(event)
+                return nil
+            }
+            waiting?.resume(returning: event)
+        }
+
+        func end() {
+            state.withLock { state in
+                state.isOver = true
+                defer { state.waiting = nil }
+                return state.waiting
+            }?.resume(returning: nil)
+        }
+
+        /// The next event; nil at the end or when the task is cancelled.
+        func next() async -> Event? {
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let early = state.withLock { state -> Event?? in
+                        if !state.events.isEmpty { return .some(state.events.removeFirst()) }
+                        if state.isOver || Task.isCancelled { return .some(nil) }
+                        state.waiting = continuation
+                        return nil
+                    }
+                    if let early { continuation.resume(returning: early) }
+                }
+            } onCancel: {
+                end()
+            }
+        }
+    }
+
+    private struct State {
+        var subscriptions: [PhysicalSlot: [ObjectIdentifier: Subscription]] = [:]
+        var forwarders: [BackendIdentity: ScheduledAction] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let tasks: any TaskSpawner
+
+    init(tasks: any TaskSpawner) { self.tasks = tasks }
+
+    func subscribe(to route: Route) -> Subscription {
+        let subscription = Subscription(slot: route.slot)
+        let needsForwarder = state.withLock { state in
+            state.subscriptions[route.slot, default: [:]][ObjectIdentifier(subscription)] = subscription
+            return state.forwarders[route.slot.store] == nil
+        }
+        if needsForwarder, let backend = route.backend as? any ObservableBackend { forward(backend) }
+        return subscription
+    }
+
+    func unsubscribe(_ subscription: Subscription) {
+        subscription.end()
+        let idle = state.withLock { state -> ScheduledAction? in
+            state.subscriptions[subscription.slot]?[ObjectIdentifier(subscription)] = nil
+            if state.subscriptions[subscription.slot]?.isEmpty == true { state.subscriptions[subscription.slot] = nil }
+            let store = subscription.slot.store
+            guard !state.subscriptions.keys.contains(where: { $0.store == store }) else { return nil }
+            return state.forwarders.removeValue(forKey: store)
+        }
+        idle?.cancel()
+    }
+
+    /// Tells the watchers of a slot what it holds now.
+    func publish(_ record: StorageRecord?, at slot: PhysicalSlot) {
+        for subscription in watchers(of: slot) { subscription.push(.changed(record)) }
+    }
+
+    func close() {
+        let (subscriptions, forwarders) = state.withLock { state in
+            defer { state = State() }
+            return (state.subscriptions.values.flatMap(\.values), Array(state.forwarders.values))
+        }
+        for forwarder in forwarders { forwarder.cancel() }
+        for subscription in subscriptions { subscription.end() }
+    }
+
+    private func watchers(of slot: PhysicalSlot) -> [Subscription] {
+        state.withLock { Array(($0.subscriptions[slot] ?? [:]).values) }
+    }
+
+    private func forward(_ backend: any ObservableBackend) {
+        let changes = backend.foreignChanges()
+        let store = backend.identity
+        let forwarder = tasks.spawn { [weak self] in
+            for await addresses in changes {
+                guard let self else { return }
+                let touched = self.state.withLock { state in
+                    state.subscriptions.filter { slot, _ in slot.store == store && (addresses?.contains(slot.address) ?? true) }.values.flatMap(\.values)
+                }
+                for subscription in touched { subscription.push(.look) }
+            }
+        }
+        let surplus = state.withLock { state -> ScheduledAction? in
+            if state.forwarders[store] != nil { return forwarder }
+            state.forwarders[store] = forwarder
+            return nil
+        }
+        surplus?.cancel()
+    }
+}

@@ -1,0 +1,77 @@
+import BackendContract
+import BackendRuntime
+import Synchronization
+
+/// Work that several callers want done at the same time is done once, and outlives each of them.
+///
+/// A caller that is cancelled leaves; the work goes on to its end.
+final class Flights: Sendable {
+    private final class Flight: Sendable {
+        struct State {
+            var result: Result<Void, any Error>?
+            var waiters: [UInt64: CheckedContinuation<Result<Void, any Error>, Never>] = [:]
+            var nextWaiter: UInt64 = 0
+        }
+
+        let state = Mutex(State())
+
+        func end(_ result: Result<Void, any Error>) {
+            let waiters = state.withLock { state in
+                state.result = result
+                defer { state.waiters = [:] }
+                return state.waiters.values.map(\.self)
+            }
+            for waiter in waiters { waiter.resume(returning: result) }
+        }
+
+        func wait() async throws {
+            let id = state.withLock { state in
+                state.nextWaiter += 1
+                return state.nextWaiter
+            }
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let early = state.withLock { state -> Result<Void, any Error>? in
+                        if let result = state.result { return result }
+                        if Task.isCancelled { return .failure(CancellationError()) }
+                        state.waiters[id] = continuation
+                        return nil
+                    }
+                    if let early { continuation.resume(returning: early) }
+                }
+            } onCancel: {
+                state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(CancellationError()))
+            }
+            try result.get()
+        }
+    }
+
+    private let flights = Mutex<[PhysicalSlot: Flight]>([:])
+    private let tasks: any TaskSpawner
+
+    init(tasks: any TaskSpawner) { self.tasks = tasks }
+
+    /// Joins the work that is under way for a slot, or starts it, and waits for its end.
+    func join(_ slot: PhysicalSlot, _ work: @escaping @Sendable () async throws -> Void) async throws {
+        try Task.checkCancellation()
+        let (flight, isNew) = flights.withLock { flights in
+            if let flight = flights[slot] { return (flight, false) }
+            let flight = Flight()
+            flights[slot] = flight
+            return (flight, true)
+        }
+        if isNew {
+            tasks.spawn {
+                let result: Result<Void, any Error>
+                do { result = .success(try await work()) } catch { result = .failure(error) }
+                // Gone before anyone is told: whoever comes now starts anew.
+                self.flights.withLock { $0[slot] = nil }
+                flight.end(result)
+            }
+        }
+        try await flight.wait()
+    }
+
+    /// Whether nothing is under way.
+    var isIdle: Bool { flights.withLock(\.isEmpty) }
+}

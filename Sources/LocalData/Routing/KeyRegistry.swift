@@ -1,0 +1,54 @@
+import BackendContract
+import Synchronization
+
+/// The keys that were registered, and which of them name a slot as a source.
+final class KeyRegistry: Sendable {
+    struct Entry: Sendable {
+        let key: AnyStorageKey
+        let route: Route
+        let sources: Set<PhysicalSlot>
+        let catalog: String
+    }
+
+    private struct State {
+        var order: [PhysicalSlot] = []
+        var entries: [PhysicalSlot: Entry] = [:]
+        var namedBy: [PhysicalSlot: Set<PhysicalSlot>] = [:]
+    }
+
+    private let state = Mutex(State())
+
+    /// Adds keys, all or none.
+    /// - Throws: ``StorageError`` with `duplicateKey` when two keys of different catalogs, or of one, mean the same slot.
+    func add(_ entries: [Entry]) throws {
+        try state.withLock { state in
+            var slots: Set<PhysicalSlot> = []
+            for entry in entries {
+                let known = state.entries[entry.route.slot]
+                if !slots.insert(entry.route.slot).inserted || (known != nil && known?.catalog != entry.catalog) {
+                    throw StorageError(
+                        StorageError.duplicateKey, key: entry.key.name,
+                        "Two keys mean the same place in \(entry.route.domain). Give one of them another name; nothing was registered.")
+                }
+            }
+            for entry in entries {
+                let slot = entry.route.slot
+                if let old = state.entries[slot] { for source in old.sources { state.namedBy[source]?.remove(slot) } } else { state.order.append(slot) }
+                state.entries[slot] = entry
+                for source in entry.sources { state.namedBy[source, default: []].insert(slot) }
+            }
+        }
+    }
+
+    /// All entries, in the order of registration; of one catalog, if its id is given.
+    func entries(of catalog: String? = nil) -> [Entry] {
+        state.withLock { state in state.order.compactMap { state.entries[$0] }.filter { catalog == nil || $0.catalog == catalog } }
+    }
+
+    func contains(_ slot: PhysicalSlot) -> Bool { state.withLock { $0.entries[slot] != nil } }
+
+    /// The registered keys that name a slot as a source, without one of them.
+    func entries(naming source: PhysicalSlot, except destination: PhysicalSlot) -> [Entry] {
+        state.withLock { state in (state.namedBy[source] ?? []).filter { $0 != destination }.compactMap { state.entries[$0] } }
+    }
+}

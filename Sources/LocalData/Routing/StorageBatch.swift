@@ -1,0 +1,115 @@
+import BackendContract
+
+/// Changes of several keys of one store that happen together: see ``StorageRouter/batch(_:)``.
+public struct StorageBatch: Sendable {
+    struct Change: Sendable {
+        let key: AnyStorageKey
+        /// The slot's new payload, or nil for a removal.
+        let encode: (@Sendable (MigrationEngine, Route, RecordOrigin?) async throws -> (StoragePayload, StorageMetadata))?
+    }
+
+    private(set) var changes: [Change] = []
+
+    /// Stores a value when the batch is committed.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) {
+        changes.append(
+            Change(key: .key(key)) { engine, route, origin in try await engine.records.encode(value, key, route, origin: origin) })
+    }
+
+    /// Removes a value when the batch is committed.
+    public mutating func remove<Value>(_ key: StorageKey<Value>) { changes.append(Change(key: .key(key), encode: nil)) }
+}
+
+extension StorageRouter {
+    /// Changes several keys of one store in one durable commit, or none of them.
+    ///
+    /// Nothing is durable before the end of the batch. A later change of a key in the same batch replaces an earlier one.
+    /// - Parameter body: Collects the changes; when it throws, nothing happens.
+    /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit several changes at once;
+    ///   `residueRemains` with the outcome `applied` when a removed value's older copy remains. What `body` throws.
+    @concurrent
+    public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
+        var batch = StorageBatch()
+        try body(&batch)
+        try await engine.commit(batch, requireRegistered: { key in
+            func check<Key: TypedKey>(_ key: Key) throws { _ = try self.engine.routes.entryRoute(for: key.typed) }
+            try check(key.base)
+        })
+    }
+}
+
+extension MigrationEngine {
+    func commit(_ batch: StorageBatch, requireRegistered: (AnyStorageKey) throws -> Void) async throws {
+        var changes: [PhysicalSlot: (change: StorageBatch.Change, route: Route)] = [:]
+        var order: [PhysicalSlot] = []
+        for change in batch.changes {
+            try requireRegistered(change.key)
+            let route = try routes.route(for: change.key)
+            if changes.updateValue((change, route), forKey: route.slot) == nil { order.append(route.slot) }
+        }
+        guard let first = order.first.flatMap({ changes[$0] }) else { return }
+        guard order.allSatisfy({ $0.store == first.route.slot.store }) else {
+            throw StorageError(
+                StorageError.unsupported, key: first.change.key.name, "A batch commits in one store; these keys are of several. Make a batch for each store.")
+        }
+        guard order.count == 1 || first.route.capabilities.atomicBatch else {
+            throw StorageError(
+                StorageError.unsupported, key: first.change.key.name, "\(first.route.domain) cannot commit several changes at once. Set the keys one by one.")
+        }
+        let ordered = order.compactMap { changes[$0] }
+        try await lanes.withLanes(order, keyName: first.change.key.name) {
+            for _ in 0..<Self.attempts {
+                if try await commitOnce(ordered) { return }
+            }
+            throw first.route.error(for: .notAttempted)
+        }
+        await ledger.flush()
+    }
+
+    private func commitOnce(_ changes: [(change: StorageBatch.Change, route: Route)]) async throws -> Bool {
+        var mutations: [StorageMutation] = []
+        var removals: [(key: AnyStorageKey, route: Route)] = []
+        for (change, route) in changes {
+            let probe = try await standing(route)
+            if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
+            let precondition: StorageMutation.Precondition = probe.revision.map { .revision($0) } ?? .absent
+            let origin = change.key.hasMigration ? try await carriedOrigin(opening: change.key.base, route, probe) : nil
+            if let encode = change.encode {
+                let (payload, metadata) = try await encode(self, route, origin)
+                mutations.append(.put(payload, metadata, at: route.address, if: precondition))
+            } else if let origin {
+                mutations.append(.tombstone(try await records.tombstone(origin, route), at: route.address, if: precondition))
+                removals.append((change.key, route))
+            } else {
+                mutations.append(.delete(route.address, if: precondition))
+            }
+        }
+        guard let route = changes.first?.route else { return true }
+        let results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in try await route.backend.apply(mutations) }
+        for (result, entry) in zip(results, changes) {
+            switch result {
+            case .applied, .notAttempted: continue
+            case .conflict: return false
+            default: throw entry.route.error(for: result)
+            }
+        }
+        for ((result, mutation), entry) in zip(zip(results, mutations), changes) {
+            if case .put(let payload, let metadata) = mutation.operation, case .applied(let revision?, _) = result {
+                hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: entry.route.slot)
+            } else {
+                hub.publish(nil, at: entry.route.slot)
+            }
+        }
+        for (key, route) in removals { try await clear(opening: key.base, route) }
+        return true
+    }
+
+    private func carriedOrigin<Key: TypedKey>(opening key: Key, _ route: Route, _ probe: StorageProbe) async throws -> RecordOrigin {
+        try await carriedOrigin(key.typed, route, probe, copies: try await readableSources(of: key.typed, route).found)
+    }
+
+    private func clear<Key: TypedKey>(opening key: Key, _ route: Route) async throws {
+        let (copies, unreadable) = try await readableSources(of: key.typed, route)
+        try await clear(copies, unreadable, key.typed, route)
+    }
+}

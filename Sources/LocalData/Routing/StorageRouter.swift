@@ -1,0 +1,193 @@
+public import BackendContract
+import BackendRuntime
+import Logging
+import Sealing
+
+/// The typed, async front door to everything a program keeps on the machine.
+///
+/// ```swift
+/// try await StorageRouter.shared.registerCatalog(AppKeys(), migrateImmediately: true)
+/// let token = try await StorageRouter.shared.get(.modernToken)
+/// ```
+///
+/// A key says where its value lives; the router fetches it from there, or from where it used to be, and never loses it doing so. Stores are opened when they
+/// are first used. Every function throws ``StorageError``, `CancellationError`, or what the caller's own closure threw, and nothing else.
+public actor StorageRouter {
+    let engine: MigrationEngine
+    nonisolated let wiring: Wiring
+
+    /// The configuration that the router was made with.
+    public nonisolated let configuration: StorageConfiguration
+
+    /// Creates a router. It never fails and opens nothing.
+    public init(configuration: StorageConfiguration) {
+        self.configuration = configuration
+        let wiring = Wiring(configuration: configuration)
+        let runtime = configuration.runtime
+        let ledger = MigrationLedger(runtime: runtime) { try wiring.makeLedgerBackend() }
+        let keys = SealingKeys(
+            pins: SealingKeys.Pins(
+                recorded: { (source) throws(BackendError) in try await ledger.pin(source).flatMap(bytes(ofHexadecimal:)) },
+                record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) }),
+            randomBytes: runtime.randomBytes)
+        let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }
+        let engine = MigrationEngine(
+            routes: RouteTable(configuration: configuration, wiring: wiring),
+            records: RecordCoder(keys: keys, sources: sources, runtime: runtime), ledger: ledger,
+            quarantine: Quarantine(keys: keys, sources: sources, runtime: runtime) { try wiring.makeQuarantineBackend() }, runtime: runtime)
+        self.wiring = wiring
+        self.engine = engine
+        engine.routes.connect(
+            isRegistered: { [registry = engine.registry] in registry.contains($0) },
+            makeContext: { [weak self] reason, previous in
+                guard let self else { throw CancellationError() }
+                return MigrationContext(
+                    applicationID: configuration.applicationID, applicationVersion: configuration.applicationVersion, previousVersion: previous, reason: reason,
+                    router: self)
+            })
+    }
+
+    // MARK: One value
+
+    /// The value of a key; its default when it is absent.
+    ///
+    /// A value that is not in its place is fetched from where it used to be: re-secured, made durable, read back, and only then removed there.
+    /// - Returns: The value, or the key's default.
+    /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and others. Nothing is lost by a failed read.
+    @concurrent
+    public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
+        if let value = try await value(for: key) ?? key.defaultValue { return value }
+        throw StorageError(StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
+    }
+
+    /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
+    /// - Throws: As ``get(_:)``, without `notFound`.
+    @concurrent
+    public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
+        _ = try engine.routes.entryRoute(for: key)
+        return try await engine.current(key).1
+    }
+
+    /// Stores a value; durable, as far as the domain's store is, when it returns.
+    /// - Throws: ``StorageError``; its `outcome` says whether the value may have been stored.
+    @concurrent
+    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>) async throws {
+        _ = try engine.routes.entryRoute(for: key)
+        try await engine.set(value, key)
+    }
+
+    /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
+    /// - Parameter body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
+    /// - Returns: What `body` returned the last time.
+    /// - Throws: What `body` throws, with nothing changed; ``StorageError``.
+    @concurrent
+    @discardableResult
+    public nonisolated func update<Value, R: Sendable>(
+        _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
+    ) async throws -> R {
+        _ = try engine.routes.entryRoute(for: key)
+        return try await engine.update(key, body)
+    }
+
+    /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
+    /// - Parameters:
+    ///   - default: What the body starts with when the value is absent.
+    ///   - body: Changes the value. It may run again when somebody else changed the value meanwhile.
+    @concurrent
+    @discardableResult
+    public nonisolated func update<Value, R: Sendable>(
+        _ key: StorageKey<Value>, default: Value, _ body: @Sendable (inout Value) throws -> R
+    ) async throws -> R {
+        try await update(key) { (value: inout Value?) in
+            var present = value ?? `default`
+            let answer = try body(&present)
+            value = present
+            return answer
+        }
+    }
+
+    /// Removes a value, and every older copy of it. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
+    ///
+    /// Repeating it is harmless.
+    /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value is removed and an older copy could not be.
+    @concurrent
+    public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
+        _ = try engine.routes.entryRoute(for: key)
+        try await engine.remove(key)
+    }
+
+    /// Whether the key's own place holds a value. Older places are not looked at.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    @concurrent
+    public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
+        let route = try engine.routes.entryRoute(for: key)
+        switch try await engine.standing(route) {
+        case .value: return true
+        case .corrupt(let corruption): throw route.corrupted(corruption)
+        default: return false
+        }
+    }
+
+    /// The current value first, then every change that this process makes, in the order of the commits; changes of other processes as they are noticed.
+    ///
+    /// Nil stands for an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
+    public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
+        ValueSequence(router: self, key: key)
+    }
+
+    // MARK: Stores
+
+    /// Whether a domain can be used. Never opens a prompt.
+    @concurrent
+    public nonisolated func status(of domain: StorageDomain) async -> DomainStatus {
+        do {
+            let (_, backend) = try engine.routes.backend(for: domain, key: "\(domain)")
+            return DomainStatus(await backend.status(), domain)
+        } catch {
+            return .unavailable((error as? StorageError) ?? StorageError(StorageError.unavailable, key: "\(domain)", "It cannot be used."))
+        }
+    }
+
+    /// The names under which a domain holds values, whoever wrote them, sorted. Removed values are not listed.
+    /// - Throws: ``StorageError`` when the names cannot all be listed: an incomplete list is never returned.
+    @concurrent
+    public nonisolated func names(in domain: StorageDomain) async throws -> [String] {
+        let (_, backend) = try engine.routes.backend(for: domain, key: "\(domain)")
+        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+            let addresses = try await backend.addresses(in: .values)
+            let probes = try await backend.read(addresses, .validated)
+            return zip(addresses, probes).compactMap { if case .tombstone = $1 { nil } else { $0.name } }.sorted()
+        }
+    }
+
+    /// Unlocks a domain. The only call that may open a prompt. A domain that cannot be locked is unlocked already.
+    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `unavailable`, `timedOut`.
+    @concurrent
+    public nonisolated func unlock(_ domain: StorageDomain) async throws {
+        let (_, backend) = try engine.routes.backend(for: domain, key: "\(domain)")
+        guard let lockable = backend as? any LockableBackend else { return }
+        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await lockable.unlock() }
+    }
+
+    /// Moves a domain's damaged store out of the way, where it is kept, so that an empty one takes its place. To be called when a person has decided that a backup
+    /// will not be restored.
+    /// - Returns: Where the damaged store is kept.
+    /// - Throws: ``StorageError``: `unsupported` when the domain's store is not of a kind that can be damaged as a whole.
+    @concurrent
+    @discardableResult
+    public nonisolated func setAsideDamagedStore(of domain: StorageDomain) async throws -> String {
+        let (_, backend) = try engine.routes.backend(for: domain, key: "\(domain)")
+        guard let recoverable = backend as? any RecoverableBackend else {
+            throw StorageError(StorageError.unsupported, key: "\(domain)", "A store of this kind is not set aside as a whole.")
+        }
+        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
+    }
+
+    /// Finishes what was acknowledged, writes the ledger, ends every sequence of values and closes the stores. Keys used later open them again.
+    public func shutdown() async throws {
+        engine.hub.close()
+        await engine.ledger.close()
+        await engine.quarantine.close()
+        for backend in engine.routes.opened { await backend.close() }
+    }
+}

@@ -1,0 +1,76 @@
+/// How a value is protected, beyond what its domain does by itself.
+public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
+    enum Form: Hashable, Sendable {
+        case automatic
+        case none
+        case encrypted(KeySourceReference)
+    }
+
+    let form: Form
+
+    /// What the domain itself gives: nothing in a property list, the keyring's own in the keyring.
+    public static let automatic = SecurityPolicy(form: .automatic)
+
+    /// No protection beyond the domain's, said on purpose.
+    public static let none = SecurityPolicy(form: .none)
+
+    /// The same as ``none``.
+    public static let plaintext = SecurityPolicy.none
+
+    /// Sealed before it reaches the domain, with the key of the configuration's source.
+    public static let encrypted = SecurityPolicy.encrypted()
+
+    /// Sealed before it reaches the domain (see `Envelope` in `Docs/Design.md` for the format), bound to its place.
+    /// - Parameter source: Where the key is kept.
+    public static func encrypted(_ source: KeySourceReference = .configured) -> SecurityPolicy { SecurityPolicy(form: .encrypted(source)) }
+
+    /// Where the key is kept, for a sealed value; nil for one that is not sealed.
+    public var keySource: KeySourceReference? {
+        if case .encrypted(let source) = form { source } else { nil }
+    }
+
+    public var description: String {
+        switch form {
+        case .automatic: "automatic"
+        case .none: "none"
+        case .encrypted(let source): "encrypted(\(source))"
+        }
+    }
+}
+
+/// Names the place where a sealing key is kept.
+public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
+    enum Form: Hashable, Sendable {
+        case configured
+        case keyring(service: String?, name: String)
+        case keyFile(path: String)
+    }
+
+    let form: Form
+
+    /// The source that the configuration names.
+    public static let configured = KeySourceReference(form: .configured)
+
+    /// An item in the session's keyring.
+    public static let keyring = KeySourceReference.keyring(service: nil)
+
+    /// An item in the session's keyring.
+    /// - Parameters:
+    ///   - service: The service; nil for the application's.
+    ///   - name: The item's name, so that a program can have several keys.
+    public static func keyring(service: String?, name: String = "LocalData sealing key") -> KeySourceReference {
+        KeySourceReference(form: .keyring(service: service, name: name))
+    }
+
+    /// A file with permissions 0600.
+    /// - Parameter path: An absolute path.
+    public static func keyFile(_ path: String) -> KeySourceReference { KeySourceReference(form: .keyFile(path: path)) }
+
+    public var description: String {
+        switch form {
+        case .configured: "configured source"
+        case .keyring(let service, let name): "keyring item \(name)" + (service.map { " of \($0)" } ?? "")
+        case .keyFile(let path): "key file \(path)"
+        }
+    }
+}

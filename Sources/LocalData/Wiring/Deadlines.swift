@@ -1,0 +1,16 @@
+/// How long calls may take. A deadline counts waiting in line and the work itself; the caller leaves on time even if the store does not answer.
+public struct Deadlines: Hashable, Sendable {
+    /// A call to a file-backed store.
+    public var files: Duration
+    /// A call to the keyring.
+    public var keyring: Duration
+    /// A person's answer to a prompt, in `unlock`.
+    public var prompt: Duration
+
+    /// Creates deadlines; what is not given has the default: 10 seconds for files, 10 for the keyring, 120 for a prompt.
+    public init(files: Duration = .seconds(10), keyring: Duration = .seconds(10), prompt: Duration = .seconds(120)) {
+        self.files = files
+        self.keyring = keyring
+        self.prompt = prompt
+    }
+}

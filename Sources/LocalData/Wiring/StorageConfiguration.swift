@@ -1,0 +1,147 @@
+import BackendContract
+public import BackendRuntime
+public import Foundation
+public import Logging
+import MemoryBackend
+import Synchronization
+
+/// Where a router keeps things, and with what.
+///
+/// A configuration opens nothing and never fails; what is wrong with it shows as a typed error when a key is first used.
+public struct StorageConfiguration: Sendable {
+    enum Place: Sendable {
+        case directories(StorageDirectories)
+        case xdg
+        case service
+        case memory(MemoryWorld)
+        /// Refuses everything, with this explanation.
+        case refused(String)
+    }
+
+    /// The application's id, in reverse domain notation by custom: the keyring's default service and the name of the application's folders.
+    public var applicationID: String
+    /// The application's version, for conditional migrations.
+    public var applicationVersion: String?
+    /// The suite that `.userDefaults` means without a name: the one that `UserDefaults.standard` uses, by default.
+    public var userDefaultsName: String
+    /// Where the sealing key of `.encrypted` is kept, unless a key says otherwise.
+    public var keySource: KeySourceReference
+    /// How long calls may take.
+    public var deadlines = Deadlines()
+    /// Whether only keys of registered catalogs may be used.
+    public var requiresRegistration = false
+    /// How items of a keyring service are laid out, for services that are shared with other tools.
+    public var keyringStyles: [String: KeyringStyle] = [:]
+    /// Where notes for operators go: what a sweep found, what remains. Never a value.
+    public var logger = Logger(label: "LocalData")
+
+    /// Time, randomness, tasks, lanes, files: the machine's own, unless a test or a simulation puts others in their place.
+    public var runtime: Runtime
+
+    var place: Place
+    var makers: [StorageDomain.Kind: @Sendable (String) throws -> any StorageBackend] = [:]
+
+    init(applicationID: String, version: String? = nil, place: Place, keySource: KeySourceReference, runtime: Runtime = .live) {
+        self.applicationID = applicationID
+        applicationVersion = version
+        userDefaultsName = runtime.host.executableName
+        self.place = place
+        self.keySource = keySource
+        self.runtime = runtime
+    }
+
+    /// The configuration of a program that names none: its executable's name as application id, XDG folders.
+    ///
+    /// Inside a test process it refuses everything, so that no test ever writes into a home directory: use the trait `.isolatedStorage`.
+    public static let `default`: StorageConfiguration = {
+        let runtime = Runtime.live
+        let name = runtime.host.executableName
+        let place: Place =
+            TestProcess.isCurrent
+            ? .refused(
+                "A test must not use the storage of the person who runs it. Give the test or its suite the trait .isolatedStorage (from LocalDataTesting), or use a router of its own."
+            ) : .xdg
+        return StorageConfiguration(applicationID: name, place: place, keySource: .keyring, runtime: runtime)
+    }()
+
+    /// The folders of a person's session: `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_STATE_HOME`, or their defaults under `HOME`. Sealing keys are in the keyring.
+    public static func xdg(applicationID: String, version: String? = nil) -> StorageConfiguration {
+        StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keyring)
+    }
+
+    /// The folders that systemd gives a service: `STATE_DIRECTORY` and `CONFIGURATION_DIRECTORY`. The sealing key is a file with permissions 0600 in the state directory.
+    public static func service(applicationID: String, version: String? = nil) -> StorageConfiguration {
+        StorageConfiguration(applicationID: applicationID, version: version, place: .service, keySource: .localKeyFile)
+    }
+
+    /// Everything on disk under one folder. The sealing key is a file with permissions 0600 in it.
+    public init(root: URL, applicationID: String) {
+        self.init(applicationID: applicationID, place: .directories(StorageDirectories(root: root)), keySource: .localKeyFile)
+    }
+
+    /// No disk and no D-Bus: every domain lives in memory, and says of itself what the real one would. Two of them share nothing; two routers made of one share
+    /// everything, as if the program had been started again.
+    public static func inMemory() -> StorageConfiguration {
+        var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keyring)
+        configuration.userDefaultsName = "standard"
+        return configuration
+    }
+
+    /// The folders; nil for a configuration that has none.
+    /// - Throws: ``StorageError`` with `unavailable` when no home directory is known.
+    public var directories: StorageDirectories? {
+        get throws {
+            switch place {
+            case .directories(let directories): directories
+            case .xdg: try .xdg(applicationID: applicationID, host: runtime.host)
+            case .service: try .service(applicationID: applicationID, host: runtime.host)
+            case .memory, .refused: nil
+            }
+        }
+    }
+
+    /// Plugs in a backend for a kind of domain, in place of the one that comes with the library.
+    /// - Parameters:
+    ///   - kind: The kind.
+    ///   - make: Makes the backend of a scope: a suite, a service, a name. Called once for each scope of a router, when first needed.
+    public mutating func use(for kind: StorageDomain.Kind, _ make: @escaping @Sendable (_ scope: String) throws -> any StorageBackend) {
+        makers[kind] = make
+    }
+
+    func defaultScope(of kind: StorageDomain.Kind) throws -> String {
+        switch kind {
+        case .userDefaults: userDefaultsName
+        case .keychain: applicationID
+        default: "default"
+        }
+    }
+}
+
+extension KeySourceReference {
+    /// The file that a configuration without a keyring keeps its key in: `sealing-key` in its data folder.
+    static let localKeyFile = KeySourceReference.keyFile("sealing-key")
+}
+
+/// The memory that routers of one in-memory configuration share.
+final class MemoryWorld: Sendable {
+    private let media = Mutex<[StorageDomain: MemoryMedium]>([:])
+
+    func medium(_ domain: StorageDomain) -> MemoryMedium {
+        media.withLock { media in
+            if let medium = media[domain] { return medium }
+            let medium = MemoryMedium()
+            media[domain] = medium
+            return medium
+        }
+    }
+}
+
+/// Whether this process runs tests.
+enum TestProcess {
+    static var isCurrent: Bool {
+        let program = CommandLine.arguments.first ?? ""
+        let environment = ProcessInfo.processInfo.environment
+        return program.hasSuffix(".xctest") || program.hasSuffix("xctest") || program.contains("swiftpm-testing-helper")
+            || environment["XCTestConfigurationFilePath"] != nil || environment["XCTestSessionIdentifier"] != nil
+    }
+}

@@ -1,0 +1,140 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+    import Glibc
+    import KeyringBackend
+
+    /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory> <deadline in ms>`, then commands on the standard input.
+    struct ProbeSession {
+        private let store: SecretServiceStore
+        private let signal = PendingSignal()
+        private let clock = SystemClock()
+
+        init(arguments: [String]) {
+            func argument(_ index: Int, _ otherwise: String) -> String { arguments.count > index ? arguments[index] : otherwise }
+            var runtime = Runtime.live
+            runtime.files = HookedFiles { [signal] in signal.send() }
+            store = SecretServiceStore(
+                service: argument(1, "probe"), lockFile: argument(2, "/tmp/probe.lock"),
+                deadline: .milliseconds(Int(argument(4, "5000")) ?? 5_000), promptDeadline: .milliseconds(2_000),
+                keyringsDirectory: arguments.count > 3 ? arguments[3] : nil, runtime: runtime)
+        }
+
+        mutating func answer(_ command: [String]) async -> String {
+            let start = clock.now
+            let text = await carryOut(command)
+            let milliseconds = start.duration(to: clock.now).wholeNanoseconds / 1_000_000
+            return "\(text) ms=\(milliseconds)"
+        }
+
+        private func carryOut(_ command: [String]) async -> String {
+            let address = StorageAddress(command.dropFirst().first ?? "name")
+            do throws(BackendError) {
+                switch command.first {
+                case "get": return Self.text(try await store.read(address))
+                case "put":
+                    let bytes = Array((command.dropFirst(2).first ?? "").utf8)
+                    return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))
+                case "put-big":
+                    let bytes = [UInt8](repeating: 7, count: Int(command.dropFirst(2).first ?? "") ?? 0)
+                    return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))
+                case "create": return Self.text(try await store.apply(.put(.bytes([1]), at: address, if: .absent)))
+                case "arm":
+                    // arm <process> <signal>: sent just before the next change is requested.
+                    signal.arm(command.dropFirst().compactMap { Int32($0) })
+                    return "armed"
+                case "delete": return Self.text(try await store.apply(.delete(address)))
+                case "list": return "list \(try await store.addresses(in: .values).map(\.name).sorted())"
+                case "status": return "status \(await store.status())"
+                case "synchronize": return "synchronize \(try await store.synchronize())"
+                case "unlock":
+                    try await store.unlock()
+                    return "unlocked"
+                case "increment": return await increment(address, rounds: Int(command.dropFirst(2).first ?? "") ?? 0)
+                case "ping": return await pingWhileHanging()
+                default: return "unknown command"
+                }
+            } catch {
+                return "threw \(error.code) \(error.outcome.rawValue)"
+            }
+        }
+
+        private static func text(_ probe: StorageProbe) -> String {
+            switch probe {
+            case .value(let record):
+                if case .bytes(let bytes) = record.payload { "value \(String(decoding: bytes.prefix(100), as: UTF8.self))" } else { "native" }
+            case .tombstone: "tombstone"
+            case .absent: "absent"
+            case .locked: "locked"
+            case .unavailable(let error): "unavailable \(error.code)"
+            case .corrupt: "corrupt"
+            }
+        }
+
+        private static func text(_ result: MutationResult) -> String {
+            switch result {
+            case .applied(_, let durability): "applied \(durability)"
+            case .conflict(let probe): "conflict \(text(probe))"
+            case .notAttempted: "notAttempted"
+            case .locked: "locked"
+            case .failed(let error): "failed \(error.code) \(error.outcome.rawValue)"
+            }
+        }
+
+        /// Counts up by compare-and-swap, competing with other processes; says how many rounds were won and lost.
+        private func increment(_ address: StorageAddress, rounds: Int) async -> String {
+            var (won, lost) = (0, 0)
+            while won < rounds {
+                do throws(BackendError) {
+                    let current = try await store.read(address)
+                    guard case .value(let record) = current, case .bytes(let bytes) = record.payload,
+                        let number = Int(String(decoding: bytes, as: UTF8.self))
+                    else { return "won=\(won) lost=\(lost) \(Self.text(current))" }
+                    let next = Array(String(number + 1).utf8)
+                    switch try await store.apply(.put(.bytes(next), at: address, if: .revision(record.revision))) {
+                    case .applied: won += 1
+                    case .conflict: lost += 1
+                    case let other: return "won=\(won) lost=\(lost) \(Self.text(other))"
+                    }
+                } catch {
+                    return "won=\(won) lost=\(lost) threw \(error.code) \(error.outcome.rawValue)"
+                }
+            }
+            return "won=\(won) lost=\(lost)"
+        }
+
+        /// Two calls that hang until their deadline, and the latency of tasks meanwhile, in microseconds.
+        private func pingWhileHanging() async -> String {
+            let (store, clock) = (store, clock)
+            async let first = Self.outcome { () throws(BackendError) in _ = try await store.read(StorageAddress("first")) }
+            async let second = Self.outcome { () throws(BackendError) in _ = try await store.apply(.put(.bytes([1]), at: StorageAddress("second"))) }
+            let done = Flag()
+            let ping = Task { @concurrent in
+                var latencies: [Int64] = []
+                while !done.isRaised {
+                    let start = clock.now
+                    await Task { @concurrent in }.value
+                    latencies.append(start.duration(to: clock.now).wholeNanoseconds / 1_000)
+                    try? await Task.sleep(for: .milliseconds(1))
+                }
+                return latencies.sorted()
+            }
+            let outcomes = await [first, second]
+            done.raise()
+            let latencies = await ping.value
+            guard let last = latencies.last else { return "no pings" }
+            return "pings=\(latencies.count) p99=\(latencies[latencies.count * 99 / 100]) max=\(last) \(outcomes.joined(separator: ","))"
+        }
+
+        private static func outcome(_ body: () async throws(BackendError) -> Void) async -> String {
+            do throws(BackendError) {
+                try await body()
+                return "returned"
+            } catch {
+                return error.code.name
+            }
+        }
+    }
+
+    func flushOutput() { fflush(nil) }
+#endif
