@@ -44,4 +44,30 @@ struct ProbeProcess {
             do { try process.run() } catch { continuation.resume(throwing: error) }
         }
     }
+
+    /// Runs it until it has printed so many lines, then kills it with SIGKILL.
+    /// - Returns: Every line that it printed.
+    static func runAndKill(_ arguments: [String], afterLines count: Int) async throws -> [String] {
+        let process = Process()
+        process.executableURL = program
+        process.arguments = arguments
+        let pipe = Pipe()
+        process.standardOutput = pipe
+        return try await withCheckedThrowingContinuation { continuation in
+            process.terminationHandler = { _ in }
+            do { try process.run() } catch { return continuation.resume(throwing: error) }
+            // A thread of its own: reading waits for the other process.
+            Thread.detachNewThread {
+                var output = Data()
+                while true {
+                    let data = pipe.fileHandleForReading.availableData
+                    if data.isEmpty { break }
+                    output.append(data)
+                    if output.count(where: { $0 == UInt8(ascii: "\n") }) >= count { kill(process.processIdentifier, SIGKILL) }
+                }
+                process.waitUntilExit()
+                continuation.resume(returning: String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init))
+            }
+        }
+    }
 }

@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import Synchronization
 import Testing
 
 @Suite struct PropertyListConcurrencyTests {
@@ -29,11 +30,13 @@ import Testing
         #expect(lane.count == 12, "a fresh read always looks at the disk")
     }
 
-    @Test func `a read of a missing slot or a missing file makes no hop either`() async throws {
+    @Test func `once a file is known to be missing, a read makes no hop either`() async throws {
         let lane = CountedLane()
         let store = scratch.store(.live(lane: lane))
         for _ in 0..<100 { #expect(try await store.read(StorageAddress("a")) == .absent) }
-        #expect(lane.count == 0)
+        #expect(lane.count == 1)
+        try scratch.writeForeign(["a": "x"])
+        #expect(try await store.read(StorageAddress("a")).text == "x")
     }
 
     @Test func `a rewrite in place within one tick of the file's time is found by the second look`() async throws {
@@ -48,6 +51,36 @@ import Testing
         try scratch.writeForeign(["a": "2"])
         clock.advance(.milliseconds(60))
         #expect(try await blind.read(StorageAddress("a")).text == "2")
+    }
+
+    @Test func `a write never undoes a change that it could not tell by the file's time`() async throws {
+        try scratch.writeForeign(["a": "1"])
+        let store = scratch.store(.live(files: FrozenTimes(path: scratch.path()), clock: MovableClock()))
+        #expect(try await store.read(StorageAddress("a")).text == "1")
+        try scratch.writeForeign(["a": "2"])
+        _ = try await store.apply(.put(.text("x"), at: StorageAddress("b")))
+        #expect(try scratch.foundationEntries()["a"] as? String == "2")
+    }
+
+    @Test func `a write by another program between our re-reading and our replacing is kept`() async throws {
+        try scratch.writeForeign(["a": "1"])
+        let scratch = scratch
+        let writes = Mutex(0)
+        let folder = scratch.root + "/config"
+        let files = WatchedFiles { operation, path in
+            guard operation == "createDirectory", path == folder else { return }
+            let write = writes.withLock { count in
+                count += 1
+                return count
+            }
+            if write <= 2 { try? scratch.writeForeign(["a": "2", "theirs": write]) }
+        }
+        #expect(try await scratch.store(.live(files: files)).apply(.put(.text("x"), at: StorageAddress("b"))).isApplied)
+        let entries = try scratch.foundationEntries()
+        #expect(entries["a"] as? String == "2")
+        #expect(entries["theirs"] as? Int == 2)
+        #expect(entries["b"] as? String == "x")
+        #expect(files.count("rename") == 1)
     }
 
     @Test func `puts that wait together share few rewrites, and later ones see earlier ones`() async throws {

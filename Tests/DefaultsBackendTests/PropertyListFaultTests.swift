@@ -48,6 +48,21 @@ import Testing
         #expect(number > 4)
     }
 
+    @Test func `a process killed while it writes leaves what it acknowledged, or the one write in flight, whole`() async throws {
+        let path = scratch.path("killed")
+        for round in 1...12 {
+            let lines = try await ProbeProcess.runAndKill(["serve", path, "n"], afterLines: round)
+            let acknowledged = try #require(lines.last.flatMap { Int64($0) })
+            let found = try await scratch.store(suite: "killed").read([StorageAddress("n"), StorageAddress("n'")], .fresh)
+            guard case .integer(let number)? = found[0].native else {
+                Issue.record("round \(round): \(found[0])")
+                return
+            }
+            #expect((acknowledged...(acknowledged + 1)).contains(number), "round \(round)")
+            #expect(found[1].native == .integer(-number), "round \(round): half a batch")
+        }
+    }
+
     @Test(arguments: [(ENOSPC, BackendError.Code.noSpace), (EROFS, .accessDenied), (EIO, .failed)])
     func `a write that fails says why, and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
         let files = WatchedFiles()
@@ -234,6 +249,38 @@ import Testing
         defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder) }
         let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
         #expect(run.output == "probe=value\nput=failed accessDenied notApplied")
+    }
+
+    @Test func `a link to a file that is not there is unavailable, and stays a link`() async throws {
+        try FileManager.default.createDirectory(atPath: scratch.root + "/config", withIntermediateDirectories: false)
+        try FileManager.default.createSymbolicLink(atPath: scratch.path(), withDestinationPath: scratch.root + "/unmounted/real.plist")
+        let store = scratch.store()
+        for freshness in [ReadFreshness.validated, .fresh] {
+            guard case .unavailable(let error) = try await store.read([StorageAddress("a")], freshness)[0] else {
+                Issue.record("what cannot be seen was called absent")
+                return
+            }
+            #expect(error.code == .unavailable)
+        }
+        #expect(try await store.apply(.put(.text("x"), at: StorageAddress("a"))).error?.outcome == .notApplied)
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.path()).hasSuffix("real.plist"))
+        try scratch.write(try Scratch.propertyList(["a": "found"]), to: scratch.root + "/unmounted/real.plist")
+        #expect(try await store.read(StorageAddress("a")).text == "found")
+    }
+
+    @Test func `a refused call of a group whose writing has an unknown end has changed nothing for certain`() async throws {
+        let (files, lane) = (WatchedFiles(), GatedLane())
+        _ = try await scratch.store().apply(.put(.text("old"), at: StorageAddress("a")))
+        let store = scratch.store(.live(files: files, lane: lane))
+        files.fail("synchronizeDirectory")
+        async let refused = store.apply(.put(.text("x"), at: StorageAddress("b"), if: .revision(StorageRevision([1]))))
+        async let written = store.apply(.put(.text("new"), at: StorageAddress("a")))
+        await lane.open(whenWaiting: 1)
+        let (first, second) = try await (refused, written)
+        #expect(files.operations.last == "synchronizeDirectory")
+        #expect(second.error?.outcome == .unknown)
+        // Alone in a group of its own it is a plain conflict.
+        #expect(first.error.map { $0.outcome == .notApplied } ?? !first.isApplied)
     }
 
     @Test func `a directory or a pipe in the file's place is not absent`() async throws {

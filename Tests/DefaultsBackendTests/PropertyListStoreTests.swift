@@ -50,7 +50,7 @@ import Testing
         let reserved = try #require(entries["LocalData.metadata"] as? [String: Any])
         let known = try #require((reserved["entries"] as? [String: [String: Any]])?["theme"])
         #expect(known["serializer"] as? String == "json")
-        #expect(known["form"] as? String == "native")
+        #expect(known["digest"] is String)
         let attributes = try FileManager.default.attributesOfItem(atPath: scratch.path())
         #expect(attributes[.posixPermissions] as? Int == 0o600)
         let folder = try FileManager.default.attributesOfItem(atPath: scratch.root + "/config")

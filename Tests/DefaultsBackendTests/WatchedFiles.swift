@@ -17,11 +17,16 @@ final class WatchedFiles: FileSystem {
     private struct State {
         var operations: [String] = []
         var fault: (number: Int, Fault)?
+        var failing: String?
         var isStopped = false
     }
 
     private let real = PosixFileSystem()
     private let state = Mutex(State())
+    private let before: @Sendable (_ operation: String, _ path: String) -> Void
+
+    /// - Parameter before: What somebody else does just before an operation.
+    init(before: @escaping @Sendable (_ operation: String, _ path: String) -> Void = { _, _ in }) { self.before = before }
 
     /// The operations that change something, in order.
     var operations: [String] { state.withLock { $0.operations } }
@@ -36,10 +41,15 @@ final class WatchedFiles: FileSystem {
         }
     }
 
+    /// Makes every operation of a name fail with EIO.
+    func fail(_ operation: String) { state.withLock { $0.failing = operation } }
+
     private func change<Result>(_ operation: String, _ path: String, _ body: () throws(FileError) -> Result) throws(FileError) -> Result {
+        before(operation, path)
         let failure: Int32? = state.withLock { state in
             if state.isStopped { return EIO }
             state.operations.append(operation)
+            if state.failing == operation { return EIO }
             guard let (number, fault) = state.fault, number == state.operations.count else { return nil }
             if case .fails(let error) = fault { return error }
             state.isStopped = true

@@ -137,26 +137,27 @@ struct PropertyListDocument: Sendable {
     /// The bytes of the property list: XML, unless a value that came in with a binary list cannot be held by XML exactly.
     /// - Parameter capacity: About how many bytes there will be.
     func encoded(capacity: Int) throws(BackendError) -> [UInt8] {
-        guard slots.allSatisfy(\.fitsXML), PropertyListXML.represents(.dictionary(extras), .foundation) else {
+        let pieces = slots.map(\.pieces)
+        guard pieces.allSatisfy(\.isExact), PropertyListXML.represents(.dictionary(extras), .foundation) else {
             return try PropertyListReader.binary(entries)
         }
         var bytes = PropertyListXML.header
         bytes.reserveCapacity(capacity)
         let valueCount = slots.firstIndex { $0.address.namespace != .values } ?? slots.count
-        let reserved = slots.contains { $0.metadata != nil } || valueCount < slots.count || !extras.isEmpty
+        let reserved = pieces.contains { !$0.metadata.isEmpty } || valueCount < slots.count || !extras.isEmpty
         guard reserved || !slots.isEmpty else {
             PropertyListXML.appendTag("<dict/>", indent: 0, to: &bytes)
             return bytes + PropertyListXML.trailer
         }
         PropertyListXML.appendTag("<dict>", indent: 0, to: &bytes)
-        for slot in slots[..<valueCount] { slot.withValuePiece { bytes.append(contentsOf: $0) } }
-        if reserved { appendReserved(values: slots[..<valueCount], others: slots[valueCount...], to: &bytes) }
+        for piece in pieces[..<valueCount] { bytes.append(contentsOf: piece.value) }
+        if reserved { appendReserved(pieces, valueCount, to: &bytes) }
         PropertyListXML.appendTag("</dict>", indent: 0, to: &bytes)
         bytes.append(contentsOf: PropertyListXML.trailer)
         return bytes
     }
 
-    private func appendReserved(values: ArraySlice<PropertyListSlot>, others: ArraySlice<PropertyListSlot>, to bytes: inout [UInt8]) {
+    private func appendReserved(_ pieces: [PropertyListSlot.Pieces], _ valueCount: Int, to bytes: inout [UInt8]) {
         PropertyListXML.appendKey(Self.reservedName, indent: 1, to: &bytes)
         PropertyListXML.appendTag("<dict>", indent: 1, to: &bytes)
         PropertyListXML.appendEntry("format", .integer(Self.format), indent: 2, to: &bytes)
@@ -165,20 +166,21 @@ struct PropertyListDocument: Sendable {
         }
         PropertyListXML.appendKey("entries", indent: 2, to: &bytes)
         PropertyListXML.appendTag("<dict>", indent: 2, to: &bytes)
-        for slot in values { slot.withMetadataPiece { bytes.append(contentsOf: $0) } }
+        for piece in pieces[..<valueCount] { bytes.append(contentsOf: piece.metadata) }
         PropertyListXML.appendTag("</dict>", indent: 2, to: &bytes)
-        if !others.isEmpty {
+        if valueCount < slots.count {
             PropertyListXML.appendKey("namespaces", indent: 2, to: &bytes)
             PropertyListXML.appendTag("<dict>", indent: 2, to: &bytes)
             var namespace: StorageNamespace?
-            for slot in others {
-                if slot.address.namespace != namespace {
+            for index in valueCount..<slots.count {
+                let current = slots[index].address.namespace
+                if current != namespace {
                     if namespace != nil { PropertyListXML.appendTag("</dict>", indent: 3, to: &bytes) }
-                    PropertyListXML.appendKey(slot.address.namespace.name, indent: 3, to: &bytes)
+                    PropertyListXML.appendKey(current.name, indent: 3, to: &bytes)
                     PropertyListXML.appendTag("<dict>", indent: 3, to: &bytes)
-                    namespace = slot.address.namespace
+                    namespace = current
                 }
-                slot.withNamespacePiece { bytes.append(contentsOf: $0) }
+                bytes.append(contentsOf: pieces[index].value)
             }
             PropertyListXML.appendTag("</dict>", indent: 3, to: &bytes)
             PropertyListXML.appendTag("</dict>", indent: 2, to: &bytes)

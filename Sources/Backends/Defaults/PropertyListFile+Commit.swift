@@ -29,10 +29,22 @@ extension PropertyListFile {
                 if results.contains(where: { $0.contains(where: \.isApplied) }) { try makeDurable(snapshot) }
                 return results
             }
-            if try replace(snapshot, with: document) { return results }
+            do throws(BackendError) {
+                if try replace(snapshot, with: document) { return results }
+            } catch {
+                return results.map { Self.results($0, endingIn: error) }
+            }
         }
         let reason = "Another program keeps rewriting the property list \(path). Nothing was changed; try again once it is done."
         throw BackendError(.unavailable, reason)
+    }
+
+    /// What becomes of a call whose group could not be written. One that was refused changed nothing for certain; yet what refused it may be
+    /// another call of the group, which failed too.
+    private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
+        var error = error
+        if !results.contains(where: \.isApplied) { error.outcome = .notApplied }
+        return results.map { _ in .failed(error) }
     }
 
     private func writableDocument(_ snapshot: PropertyListSnapshot) throws(BackendError) -> PropertyListDocument {
@@ -127,7 +139,7 @@ extension PropertyListFile {
     /// Looks at what was written, for the new file's number and times. Whatever else is found is left for the next look.
     private func adoptReplaced(_ bytes: [UInt8], _ document: PropertyListDocument) {
         do throws(FileError) {
-            guard let contents = try files.read(path), contents.bytes == bytes else { return drop() }
+            guard let contents = try files.read(path), ByteOrder.areEqual(contents.bytes, bytes) else { return drop() }
             adopt(
                 PropertyListSnapshot(
                     status: contents.status, bytes: bytes, content: .document(document), hold: contents.hold, readAt: clock.now,

@@ -25,7 +25,7 @@ extension PropertyListFile {
         let copy = quarantinePath(of: bytes)
         let isKept = try onFiles { (files) throws(FileError) in
             try files.createDirectory(quarantineDirectory)
-            guard let kept = try files.read(copy), kept.bytes == bytes else { return false }
+            guard let kept = try files.read(copy), ByteOrder.areEqual(kept.bytes, bytes) else { return false }
             try files.synchronizeFile(copy)
             try files.synchronizeDirectory(quarantineDirectory)
             return true

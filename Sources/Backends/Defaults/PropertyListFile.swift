@@ -36,7 +36,7 @@ final class PropertyListFile: Sendable {
     func currentSnapshot() throws(FileError) -> PropertyListSnapshot? {
         let known = state.withLock { $0.snapshot }
         // The snapshot first, the state second: the other way round, a state from before a write would be compared with the snapshot after it.
-        guard let status = try files.status(path) else { return .missing(at: clock.now) }
+        let status = try files.status(path)
         guard let known, known.isCurrent(status, at: clock.now) else { return nil }
         return known
     }
@@ -50,7 +50,7 @@ final class PropertyListFile: Sendable {
             defer { (state.snapshot, state.baseline) = (snapshot, snapshot) }
             return (state.baseline, isOurs ? [] : Array(state.listeners.values))
         }
-        guard let older, !listeners.isEmpty, older.bytes != snapshot.bytes else { return }
+        guard let older, !listeners.isEmpty, !ByteOrder.areEqual(older.bytes, snapshot.bytes) else { return }
         let changed = snapshot.differences(from: older)
         if let changed, changed.isEmpty { return }
         for listener in listeners { listener.yield(changed) }
@@ -78,13 +78,15 @@ final class PropertyListFile: Sendable {
         while true {
             let before = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
+                // Written in the meantime: look again.
+                guard try isProvenMissing() else { continue }
                 let missing = PropertyListSnapshot.missing(at: clock.now)
                 adopt(missing, isOurs: false)
                 return missing
             }
             // The same state before and after: nobody wrote while it was read.
             let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
-            if isStable, let known, known.status != nil, known.bytes == contents.bytes {
+            if isStable, let known, known.status != nil, ByteOrder.areEqual(known.bytes, contents.bytes) {
                 let confirmed = known.confirmed(contents, at: clock.now)
                 adopt(confirmed, isOurs: false)
                 return confirmed
@@ -105,6 +107,19 @@ final class PropertyListFile: Sendable {
             }
             clock.pause(pause)
         }
+    }
+
+    /// Whether there is no file of this name. False when one has just been made.
+    /// - Throws: ``BackendError`` when there is a symbolic link to a file that is not there, as on a disk that is not mounted: what it would hold
+    ///   is unknown, and the link must not be replaced.
+    private func isProvenMissing() throws(BackendError) -> Bool {
+        let (path, name) = (path, lastComponent(of: path))
+        let names = try onFiles { (files) throws(FileError) in try files.list(parentDirectory(of: path)) }
+        guard let names, names.contains(where: { $0.utf8.elementsEqual(name.utf8) }) else { return true }
+        guard try onFiles({ (files) throws(FileError) in try files.status(path) }) == nil else { return false }
+        throw BackendError(
+            .unavailable,
+            "The property list \(path) is a symbolic link to a file that is not there. Mount or restore that file, or remove the link.")
     }
 
     private static func parse(_ bytes: [UInt8], path: String) -> PropertyListSnapshot.Content {

@@ -9,9 +9,17 @@ import Synchronization
 final class PropertyListSlot: Sendable {
     private struct Derived {
         var probe: StorageProbe?
-        var valuePiece: [UInt8]?
-        var metadataPiece: [UInt8]?
-        var fitsXML: Bool?
+        var pieces: Pieces?
+    }
+
+    /// The XML of a slot.
+    struct Pieces {
+        /// The value as an entry of the top-level dictionary, or value and metadata as an entry of their namespace.
+        var value: [UInt8] = []
+        /// The metadata as an entry of the reserved dictionary's `entries`.
+        var metadata: [UInt8] = []
+        /// Whether XML holds the slot exactly.
+        var isExact = true
     }
 
     let address: StorageAddress
@@ -113,52 +121,28 @@ final class PropertyListSlot: Sendable {
 
     // MARK: How it is written
 
-    /// Whether XML can hold the value as it is.
-    var fitsXML: Bool {
-        if let known = derived.withLock({ $0.fitsXML }) { return known }
-        let fits = [value, metadata].allSatisfy { $0.map { PropertyListXML.represents($0, .foundation) } ?? true }
-        derived.withLock { $0.fitsXML = fits }
-        return fits
+    /// The XML of the slot, encoded once.
+    var pieces: Pieces {
+        if let known = derived.withLock({ $0.pieces }) { return known }
+        var pieces = Pieces()
+        pieces.isExact = [value, metadata].allSatisfy { $0.map { PropertyListXML.represents($0, .foundation) } ?? true }
+        if pieces.isExact {
+            if address.namespace != .values {
+                PropertyListXML.appendEntry(address.name, namespaceEntry, indent: 4, to: &pieces.value)
+            } else {
+                if let value { PropertyListXML.appendEntry(address.name, value, indent: 1, to: &pieces.value) }
+                if let metadata { PropertyListXML.appendEntry(address.name, metadata, indent: 3, to: &pieces.metadata) }
+            }
+        }
+        derived.withLock { $0.pieces = pieces }
+        return pieces
     }
 
-    /// The value as an entry of the top-level dictionary; nil when there is none.
-    func withValuePiece(_ body: ([UInt8]) -> Void) {
-        guard let value else { return }
-        body(
-            kept(\.valuePiece) {
-                PropertyListXML.appendEntry(address.name, value, indent: 1, to: &$0)
-            })
-    }
-
-    /// The metadata as an entry of the reserved dictionary's `entries`; nil when there is none.
-    func withMetadataPiece(_ body: ([UInt8]) -> Void) {
-        guard let metadata else { return }
-        body(
-            kept(\.metadataPiece) {
-                PropertyListXML.appendEntry(address.name, metadata, indent: 3, to: &$0)
-            })
-    }
-
-    /// Value and metadata as an entry of a namespace in the reserved dictionary.
-    func withNamespacePiece(_ body: ([UInt8]) -> Void) {
-        body(
-            kept(\.valuePiece) {
-                PropertyListXML.appendEntry(address.name, namespaceEntry, indent: 4, to: &$0)
-            })
-    }
-
+    /// Value and metadata as they stand in a namespace of the reserved dictionary.
     var namespaceEntry: NativeValue {
         var entry: [String: NativeValue] = [:]
         entry["value"] = value
         entry["metadata"] = metadata
         return .dictionary(entry)
-    }
-
-    private func kept(_ piece: any WritableKeyPath<Derived, [UInt8]?> & Sendable, _ encode: (inout [UInt8]) -> Void) -> [UInt8] {
-        if let known = derived.withLock({ $0[keyPath: piece] }) { return known }
-        var bytes: [UInt8] = []
-        encode(&bytes)
-        derived.withLock { $0[keyPath: piece] = bytes }
-        return bytes
     }
 }

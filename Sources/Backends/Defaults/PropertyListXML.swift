@@ -168,22 +168,3 @@ extension Int64 {
         return remainder < 0 ? quotient - 1 : quotient
     }
 }
-
-/// The order of texts by their bytes in UTF-8.
-enum ByteOrder {
-    /// Less than, equal to or greater than zero, as `memcmp` says it.
-    static func compare(_ left: String, _ right: String) -> Int {
-        let fast = left.utf8.withContiguousStorageIfAvailable { left in
-            right.utf8.withContiguousStorageIfAvailable { right in compare(left, right) }
-        }
-        if case .some(.some(let result)) = fast { return result }
-        return Array(left.utf8).withUnsafeBufferPointer { left in Array(right.utf8).withUnsafeBufferPointer { compare(left, $0) } }
-    }
-
-    private static func compare(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Int {
-        for index in 0..<min(left.count, right.count) where left[index] != right[index] {
-            return left[index] < right[index] ? -1 : 1
-        }
-        return left.count - right.count
-    }
-}

@@ -7,7 +7,7 @@ import Crypto
 /// revision    text     32 hexadecimal digits
 /// tombstone   true     only for a removal; then there is no digest and no form
 /// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value as it stands in the file, in hexadecimal
-/// form        text     what the value stands for: see ``Form``
+/// form        text     what the value stands for: see ``Form``; left out where it is "native"
 /// exact       data     only for the form "exact": the payload as record format 1
 /// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
 /// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
@@ -47,7 +47,7 @@ struct SlotMetadata {
         case .tombstone: entries["tombstone"] = .boolean(true)
         case .value(let digest, let form, let exact):
             entries["digest"] = .string(digest)
-            entries["form"] = .string(form.rawValue)
+            if form != .native { entries["form"] = .string(form.rawValue) }
             entries["exact"] = exact.map(NativeValue.data)
         }
         let readable = readableMetadata
@@ -83,8 +83,12 @@ struct SlotMetadata {
         if entries["tombstone"] == .boolean(true) {
             subject = .tombstone
         } else {
-            guard case .string(let digest)? = entries["digest"], case .string(let name)? = entries["form"], let form = Form(rawValue: name)
-            else { return nil }
+            guard case .string(let digest)? = entries["digest"] else { return nil }
+            var form = Form.native
+            if let named = entries["form"] {
+                guard case .string(let name) = named, let known = Form(rawValue: name) else { return nil }
+                form = known
+            }
             subject = .value(digest: digest, form: form, exact: Self.data(entries["exact"]))
         }
         self.revision = StorageRevision(revision)

@@ -44,7 +44,9 @@ def data(content):
 
 
 def entry(name, last, value=None, form=None, more=""):
-    tied = f"<key>digest</key><string>{digest(value)}</string><key>form</key><string>{form}</string>" if value else "<key>tombstone</key><true/>"
+    tied = f"<key>digest</key><string>{digest(value)}</string>" if value else "<key>tombstone</key><true/>"
+    if form and form != "native":
+        tied += f"<key>form</key><string>{form}</string>"
     return f"<key>{name}</key><dict>{tied}<key>revision</key><string>{revision(last).hex()}</string>{more}</dict>"
 
 
