@@ -209,59 +209,69 @@
 
         @Test func `a stopped daemon is left at the deadline, and answers again when it goes on`() async throws {
             let fixture = try await ProbeFixture()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("deadline 500").outcome == "set")
             fixture.keyring.stopDaemon()
             for command in ["get a", "put a two", "delete a", "list"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.outcome.hasPrefix("threw timedOut"), "\(command): \(answer)")
-                #expect((450..<1_500).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
+                #expect((450..<5_000).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
             }
             fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value one", "a write that had only looked did not happen")
             #expect(try await probe.ask("put a two").outcome == "applied durable")
         }
 
         @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`() async throws {
             let fixture = try await ProbeFixture()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
             #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
+            #expect(try await probe.ask("deadline 500").outcome == "set")
             let answer = try await probe.ask("put a two")
             #expect(answer.outcome == "threw timedOut unknown")
-            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
             // Others leave on time too, and do not get in between.
-            let other = try fixture.probe(deadline: 500)
-            #expect(try await other.ask("put a three").outcome == "threw timedOut unknown")
+            let other = try fixture.probe()
+            #expect(try await other.ask("deadline 500").outcome == "set")
+            #expect(try await other.ask("put a three").outcome.hasPrefix("threw timedOut"))
             fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value two")
         }
 
         @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws {
             let fixture = try await ProbeFixture()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("deadline 1000").outcome == "set")
             fixture.keyring.stopBus()
             let answer = try await probe.ask("ping")
             #expect(answer.contains("timedOut,timedOut"), "\(answer)")
-            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
             #expect((answer.number("pings") ?? 0) > 50, "\(answer)")
-            #expect((answer.number("p99") ?? .max) < 1_000, "microseconds: \(answer)")
+            // On a machine that is busy otherwise, tasks wait without any keyring too.
+            #expect((answer.number("p99") ?? .max) < max(1_000, 2 * (answer.number("idle-p99") ?? 0)), "microseconds: \(answer)")
             print("While two keyring calls hang on a stopped bus: \(answer)")
             fixture.keyring.continueBus()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
         @Test func `connecting to a stopped bus is left at the deadline`() async throws {
             let fixture = try await ProbeFixture()
             fixture.keyring.stopBus()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("deadline 500").outcome == "set")
             for command in ["get a", "put a one", "status"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.contains("timedOut"), "\(command): \(answer)")
-                #expect((answer.number("ms") ?? .max) < 1_500, "\(command): \(answer)")
+                #expect((answer.number("ms") ?? .max) < 5_000, "\(command): \(answer)")
             }
             fixture.keyring.continueBus()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("put a one").outcome == "applied durable")
         }
 

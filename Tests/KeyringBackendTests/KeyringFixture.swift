@@ -45,11 +45,11 @@
         }
 
         /// Starts the program.
-        func probe(deadline milliseconds: Int = 20_000, changing environment: [String: String?] = [:]) throws -> InteractiveProgram {
+        func probe(changing environment: [String: String?] = [:]) throws -> InteractiveProgram {
             var all = keyring.environment
             for (name, value) in environment { all[name] = value }
             return try InteractiveProgram(
-                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory, "\(milliseconds)"], environment: all)
+                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all)
         }
     }
 

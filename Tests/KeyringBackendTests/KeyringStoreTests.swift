@@ -217,14 +217,14 @@
         }
 
         @Test func `another process's lock is waited for until the deadline, and then nothing was changed`() async throws {
+            _ = try await put("one", "a")
             let store = SecretServiceStore(
-                service: fixture.service, lockFile: fixture.keyring.file("locks/held.lock"), deadline: .milliseconds(300),
+                service: fixture.service, lockFile: fixture.keyring.file("held.lock"), deadline: .milliseconds(300),
                 keyringsDirectory: fixture.keyring.keyringsDirectory, connection: SecretServiceConnection(runtime: .live))
-            #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("a"))).isApplied)
-            let lock = try PosixFileSystem().lock(fixture.keyring.file("locks/held.lock")) { true }
+            let lock = try PosixFileSystem().lock(fixture.keyring.file("held.lock")) { true }
             await #expect(throws: BackendError.self) { try await store.apply(.put(.bytes([2]), at: StorageAddress("a"))) }
             lock.release()
-            #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes([1]))
+            #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes(Array("one".utf8)))
         }
 
         @Test func `a folder that is not the daemon's is not called durable`() async throws {
