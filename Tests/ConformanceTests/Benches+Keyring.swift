@@ -39,7 +39,9 @@ import BackendContract
         }
 
         static func store(_ service: String, _ connection: SecretServiceConnection) throws -> SecretServiceStore {
-            store(service, connection, directory: try PrivateKeyring.shared().keyringsDirectory, lock: try PrivateKeyring.shared().file("law.lock"))
+            store(
+                service, connection, directory: try PrivateKeyring.shared().keyringsDirectory,
+                lock: try PrivateKeyring.shared().file("law.lock"))
         }
 
         static func store(
@@ -63,7 +65,8 @@ import BackendContract
 
         static func write(_ text: String, at address: StorageAddress, in store: any StorageBackend) async throws {
             let result = try await run(
-                "secret-tool", ["store", "--label=foreign"] + attributes(address, store), environment: PrivateKeyring.shared().environment, input: text)
+                "secret-tool", ["store", "--label=foreign"] + attributes(address, store), environment: PrivateKeyring.shared().environment,
+                input: text)
             guard result.status == 0 else { throw ProgramFailure("secret-tool store: \(result.stderr)") }
         }
 

@@ -150,15 +150,30 @@
             #expect(try await probe.ask("get a").outcome == "absent", "deleting reached the disk before the reply")
         }
 
+        @Test func `a daemon that the bus brought back is locked, and nothing in it is called absent`() async throws {
+            let fixture = try await ProbeFixture(isActivated: true)
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            fixture.keyring.killDaemon()
+            for command in ["get a", "get b", "put a two", "delete a"] {
+                #expect(try await probe.ask(command).outcome == "locked", "\(command)")
+            }
+            try await offPool { try fixture.keyring.unlock() }
+            #expect(try await probe.ask("get a").outcome == "value one")
+            #expect(try await probe.ask("get b").outcome == "absent")
+        }
+
         @Test(arguments: ["put a new", "put b new", "delete a"])
-        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(command: String) async throws {
+        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(
+            command: String
+        ) async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a old").outcome == "applied durable")
             // Stopped first, so that the request is on its way when the daemon dies.
             #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
             async let answer = probe.ask(command)
-            try await offPool { try fixture.keyring.waitUntilDaemonIsStopped() }
+            try await offPool { try waitUntilStopped(fixture.keyring.daemonProcessID) }
             fixture.keyring.killDaemon()
             #expect(try await answer.outcome == "failed unavailable unknown")
             try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
@@ -224,7 +239,9 @@
             #expect(try await probe.ask("put a two").outcome == "applied durable")
         }
 
-        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`() async throws {
+        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`()
+            async throws
+        {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -242,7 +259,8 @@
             #expect(try await probe.ask("get a").outcome == "value two")
         }
 
-        @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws {
+        @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws
+        {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -273,6 +291,22 @@
             fixture.keyring.continueBus()
             #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("put a one").outcome == "applied durable")
+        }
+
+        @Test func `a lock that a stopped process holds delays changes until their deadline, and looks not at all`() async throws {
+            let fixture = try await ProbeFixture()
+            let (first, second) = (try fixture.probe(), try fixture.probe())
+            #expect(try await first.ask("put a one").outcome == "applied durable")
+            #expect(try await first.ask("arm \(first.processID) \(SIGSTOP)").outcome == "armed")
+            async let stopped = first.ask("put a two")
+            try await offPool { try waitUntilStopped(first.processID) }
+            #expect(try await second.ask("deadline 500").outcome == "set")
+            #expect(try await second.ask("put a three").outcome.hasPrefix("threw timedOut"))
+            #expect(try await second.ask("deadline 20000").outcome == "set")
+            #expect(try await second.ask("get a").outcome == "value one")
+            kill(first.processID, SIGCONT)
+            #expect(try await stopped.outcome == "applied durable")
+            #expect(try await second.ask("put a three").outcome == "applied durable")
         }
 
         // MARK: Two processes

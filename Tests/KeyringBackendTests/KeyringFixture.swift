@@ -15,7 +15,8 @@
         /// A store over the fixture's service; two of them share nothing but the keyring.
         func store(_ style: KeyringStyle = .localData, service: String? = nil) -> SecretServiceStore {
             SecretServiceStore(
-                service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"), deadline: .seconds(30),
+                service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"),
+                deadline: .seconds(30),
                 keyringsDirectory: keyring.keyringsDirectory)
         }
 
@@ -40,8 +41,8 @@
         let keyring: PrivateKeyring
         let service = "probe"
 
-        init(_ beginning: PrivateKeyring.Beginning = .unlocked) async throws {
-            keyring = try await offPool { try PrivateKeyring(beginning) }
+        init(_ beginning: PrivateKeyring.Beginning = .unlocked, isActivated: Bool = false) async throws {
+            keyring = try await offPool { try PrivateKeyring(beginning, isActivated: isActivated) }
         }
 
         /// Starts the program.

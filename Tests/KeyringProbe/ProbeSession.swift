@@ -22,7 +22,8 @@
             runtime.files = HookedFiles { signal.send() }
             return SecretServiceStore(
                 service: arguments.dropFirst().first ?? "probe", lockFile: arguments.dropFirst(2).first ?? "/tmp/probe.lock",
-                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(2_000), keyringsDirectory: arguments.dropFirst(3).first,
+                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(2_000),
+                keyringsDirectory: arguments.dropFirst(3).first,
                 runtime: runtime)
         }
 
@@ -71,7 +72,11 @@
         private static func text(_ probe: StorageProbe) -> String {
             switch probe {
             case .value(let record):
-                if case .bytes(let bytes) = record.payload { "value \(String(decoding: bytes.prefix(100), as: UTF8.self))" } else { "native" }
+                if case .bytes(let bytes) = record.payload {
+                    "value \(String(decoding: bytes.prefix(100), as: UTF8.self))"
+                } else {
+                    "native"
+                }
             case .tombstone: "tombstone"
             case .absent: "absent"
             case .locked: "locked"

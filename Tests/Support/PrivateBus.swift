@@ -9,7 +9,9 @@
             var error: UnsafeMutablePointer<GError>?
             let flags = GDBusConnectionFlags(
                 G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
-            guard let connection = g_dbus_connection_new_for_address_sync(address, flags, nil, nil, &error) else { throw Self.failure(error) }
+            guard let connection = g_dbus_connection_new_for_address_sync(address, flags, nil, nil, &error) else {
+                throw Self.failure(error)
+            }
             self.connection = connection
         }
 
