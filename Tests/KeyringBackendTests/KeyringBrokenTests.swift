@@ -77,6 +77,31 @@
             #expect(try await probe.ask("status").outcome == "status locked")
         }
 
+        @Test func `a prompt that is closed unanswered is reported as such`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            try await offPool { try fixture.keyring.lock() }
+            let prompter = try FakePrompter(on: fixture.keyring, isSilent: false)
+            #expect(try await probe.ask("unlock").outcome == "threw promptDismissed notApplied")
+            withExtendedLifetime(prompter) {}
+        }
+
+        @Test func `a prompt that stays open ends at its deadline, and delays no look meanwhile`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            try await offPool { try fixture.keyring.lock() }
+            let prompter = try FakePrompter(on: fixture.keyring, isSilent: true)
+            let answer = try await probe.ask("look-during-prompt a")
+            #expect(answer.outcome == "locked prompt=open threw timedOut unknown", "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 10_000, "\(answer)")
+            #expect(try await probe.ask("get a").outcome == "locked")
+            #expect(try await probe.ask("unlock").outcome == "threw timedOut notApplied", "no second prompt is opened")
+            kill(probe.processID, SIGKILL)
+            let other = try fixture.probe()
+            #expect(try await other.ask("get a").outcome == "locked", "the daemon outlives the program whose prompt is open")
+            withExtendedLifetime(prompter) {}
+        }
+
         // MARK: No bus, no daemon
 
         @Test func `without a bus every call says so at once`() async throws {

@@ -60,6 +60,7 @@
                 case "unlock":
                     try await store.unlock()
                     return "unlocked"
+                case "look-during-prompt": return try await lookDuringPrompt(address)
                 case "increment": return await increment(address, rounds: Int(command.dropFirst(2).first ?? "") ?? 0)
                 case "ping": return await pingWhileHanging()
                 default: return "unknown command"
@@ -93,6 +94,24 @@
             case .locked: "locked"
             case .failed(let error): "failed \(error.code) \(error.outcome.rawValue)"
             }
+        }
+
+        /// Looks at a slot twenty times while a prompt is open; then waits for the end of the prompt.
+        private func lookDuringPrompt(_ address: StorageAddress) async throws(BackendError) -> String {
+            let isOver = Flag()
+            let prompt = Task { [store] in
+                defer { isOver.raise() }
+                do throws(BackendError) {
+                    try await store.unlock()
+                    return "unlocked"
+                } catch {
+                    return "threw \(error.code) \(error.outcome.rawValue)"
+                }
+            }
+            var looks: Set<String> = []
+            for _ in 0..<20 { looks.insert(Self.text(try await store.read(address))) }
+            let state = isOver.isRaised ? "closed" : "open"
+            return "\(looks.sorted().joined(separator: ",")) prompt=\(state) \(await prompt.value)"
         }
 
         /// Counts up by compare-and-swap, competing with other processes; says how many rounds were won and lost.

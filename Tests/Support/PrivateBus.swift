@@ -42,6 +42,21 @@
             return String(cString: text)
         }
 
+        /// Takes a name on the bus.
+        func own(_ name: String) throws {
+            try call("org.freedesktop.DBus.RequestName", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus", "('\(name)', uint32 0)")
+        }
+
+        /// From now on leaves every request that somebody sends here without an answer.
+        func ignoreRequests() {
+            let drop: GDBusMessageFilterFunction = { _, message, incoming, _ in
+                guard incoming != 0, g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_METHOD_CALL else { return message }
+                g_object_unref(UnsafeMutableRawPointer(message))
+                return nil
+            }
+            g_dbus_connection_add_filter(connection, drop, nil, nil)
+        }
+
         /// A session without coding; the text of a secret in it.
         func plainSecret(_ secret: String) throws -> String {
             let reply = try call("org.freedesktop.Secret.Service.OpenSession", "('plain', <''>)")

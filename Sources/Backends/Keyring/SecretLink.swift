@@ -142,6 +142,9 @@
         // MARK: Prompting
 
         /// Unlocks a collection through libsecret, which shows the daemon's prompt and waits for its end.
+        ///
+        /// A prompt that is open is never taken back, also when its caller has left: gnome-keyring 42 aborts when an open unlock prompt is
+        /// dismissed (an assertion in perform_next_unlock). The person may still answer it.
         func unlock(_ collection: String, _ call: BusCall) throws(KeyringFault) {
             _ = try call.milliseconds()
             var error: UnsafeMutablePointer<GError>?
@@ -151,7 +154,7 @@
             defer { g_object_unref(service) }
             let count = collection.withCString { path -> Int32 in
                 var paths: [UnsafePointer<gchar>?] = [path, nil]
-                return secret_service_unlock_dbus_paths_sync(service, &paths, call.stop.pointer, nil, &error)
+                return secret_service_unlock_dbus_paths_sync(service, &paths, nil, nil, &error)
             }
             if count < 0 || error != nil { throw Self.fault(error) }
         }

@@ -144,10 +144,11 @@
 
         // MARK: Unlocking
 
-        /// Unlocks the default collection, opening the daemon's prompt if it is locked.
+        /// Unlocks the default collection, opening the daemon's prompt if it is locked. A prompt whose caller has left stays open: answering it
+        /// still unlocks the collection, and later calls wait for it instead of opening another.
         /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (nobody can show a prompt), `timedOut` or `unavailable`.
         public func unlock() async throws(BackendError) {
-            try await onLane(connection.promptLane, within: promptDeadline) { call throws(BackendError) in
+            try await onLane(connection.promptLane, within: promptDeadline, isMutation: true) { call throws(BackendError) in
                 do throws(KeyringFault) {
                     // A link of its own: the prompt may stay open for minutes.
                     let client = SecretServiceClient(link: try SecretLink(address: try BusAddress.current(), call), call: call)
