@@ -77,6 +77,31 @@
             #expect(try await probe.ask("status").outcome == "status locked")
         }
 
+        @Test func `a prompt that is closed unanswered is reported as such`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            try await offPool { try fixture.keyring.lock() }
+            let prompter = try FakePrompter(on: fixture.keyring, isSilent: false)
+            #expect(try await probe.ask("unlock").outcome == "threw promptDismissed notApplied")
+            withExtendedLifetime(prompter) {}
+        }
+
+        @Test func `a prompt that stays open ends at its deadline, and delays no look meanwhile`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            try await offPool { try fixture.keyring.lock() }
+            let prompter = try FakePrompter(on: fixture.keyring, isSilent: true)
+            let answer = try await probe.ask("look-during-prompt a")
+            #expect(answer.outcome == "locked prompt=open threw timedOut unknown", "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 10_000, "\(answer)")
+            #expect(try await probe.ask("get a").outcome == "locked")
+            #expect(try await probe.ask("unlock").outcome == "threw timedOut notApplied", "no second prompt is opened")
+            kill(probe.processID, SIGKILL)
+            let other = try fixture.probe()
+            #expect(try await other.ask("get a").outcome == "locked", "the daemon outlives the program whose prompt is open")
+            withExtendedLifetime(prompter) {}
+        }
+
         // MARK: No bus, no daemon
 
         @Test func `without a bus every call says so at once`() async throws {
@@ -150,15 +175,30 @@
             #expect(try await probe.ask("get a").outcome == "absent", "deleting reached the disk before the reply")
         }
 
+        @Test func `a daemon that the bus brought back is locked, and nothing in it is called absent`() async throws {
+            let fixture = try await ProbeFixture(isActivated: true)
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            fixture.keyring.killDaemon()
+            for command in ["get a", "get b", "put a two", "delete a"] {
+                #expect(try await probe.ask(command).outcome == "locked", "\(command)")
+            }
+            try await offPool { try fixture.keyring.unlock() }
+            #expect(try await probe.ask("get a").outcome == "value one")
+            #expect(try await probe.ask("get b").outcome == "absent")
+        }
+
         @Test(arguments: ["put a new", "put b new", "delete a"])
-        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(command: String) async throws {
+        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(
+            command: String
+        ) async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a old").outcome == "applied durable")
             // Stopped first, so that the request is on its way when the daemon dies.
             #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
             async let answer = probe.ask(command)
-            try await offPool { try fixture.keyring.waitUntilDaemonIsStopped() }
+            try await offPool { try waitUntilStopped(fixture.keyring.daemonProcessID) }
             fixture.keyring.killDaemon()
             #expect(try await answer.outcome == "failed unavailable unknown")
             try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
@@ -209,60 +249,89 @@
 
         @Test func `a stopped daemon is left at the deadline, and answers again when it goes on`() async throws {
             let fixture = try await ProbeFixture()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("deadline 500").outcome == "set")
             fixture.keyring.stopDaemon()
             for command in ["get a", "put a two", "delete a", "list"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.outcome.hasPrefix("threw timedOut"), "\(command): \(answer)")
-                #expect((450..<1_500).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
+                #expect((450..<5_000).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
             }
             fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value one", "a write that had only looked did not happen")
             #expect(try await probe.ask("put a two").outcome == "applied durable")
         }
 
-        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`() async throws {
+        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`()
+            async throws
+        {
             let fixture = try await ProbeFixture()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
             #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
+            #expect(try await probe.ask("deadline 500").outcome == "set")
             let answer = try await probe.ask("put a two")
             #expect(answer.outcome == "threw timedOut unknown")
-            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
             // Others leave on time too, and do not get in between.
-            let other = try fixture.probe(deadline: 500)
-            #expect(try await other.ask("put a three").outcome == "threw timedOut unknown")
+            let other = try fixture.probe()
+            #expect(try await other.ask("deadline 500").outcome == "set")
+            #expect(try await other.ask("put a three").outcome.hasPrefix("threw timedOut"))
             fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value two")
         }
 
-        @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws {
+        @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws
+        {
             let fixture = try await ProbeFixture()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("deadline 1000").outcome == "set")
             fixture.keyring.stopBus()
             let answer = try await probe.ask("ping")
             #expect(answer.contains("timedOut,timedOut"), "\(answer)")
-            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
             #expect((answer.number("pings") ?? 0) > 50, "\(answer)")
-            #expect((answer.number("p99") ?? .max) < 1_000, "microseconds: \(answer)")
+            // On a machine that is busy otherwise, tasks wait without any keyring too.
+            #expect((answer.number("p99") ?? .max) < max(1_000, 2 * (answer.number("idle-p99") ?? 0)), "microseconds: \(answer)")
             print("While two keyring calls hang on a stopped bus: \(answer)")
             fixture.keyring.continueBus()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("get a").outcome == "value one")
         }
 
         @Test func `connecting to a stopped bus is left at the deadline`() async throws {
             let fixture = try await ProbeFixture()
             fixture.keyring.stopBus()
-            let probe = try fixture.probe(deadline: 500)
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("deadline 500").outcome == "set")
             for command in ["get a", "put a one", "status"] {
                 let answer = try await probe.ask(command)
                 #expect(answer.contains("timedOut"), "\(command): \(answer)")
-                #expect((answer.number("ms") ?? .max) < 1_500, "\(command): \(answer)")
+                #expect((answer.number("ms") ?? .max) < 5_000, "\(command): \(answer)")
             }
             fixture.keyring.continueBus()
+            #expect(try await probe.ask("deadline 20000").outcome == "set")
             #expect(try await probe.ask("put a one").outcome == "applied durable")
+        }
+
+        @Test func `a lock that a stopped process holds delays changes until their deadline, and looks not at all`() async throws {
+            let fixture = try await ProbeFixture()
+            let (first, second) = (try fixture.probe(), try fixture.probe())
+            #expect(try await first.ask("put a one").outcome == "applied durable")
+            #expect(try await first.ask("arm \(first.processID) \(SIGSTOP)").outcome == "armed")
+            async let stopped = first.ask("put a two")
+            try await offPool { try waitUntilStopped(first.processID) }
+            #expect(try await second.ask("deadline 500").outcome == "set")
+            #expect(try await second.ask("put a three").outcome.hasPrefix("threw timedOut"))
+            #expect(try await second.ask("deadline 20000").outcome == "set")
+            #expect(try await second.ask("get a").outcome == "value one")
+            kill(first.processID, SIGCONT)
+            #expect(try await stopped.outcome == "applied durable")
+            #expect(try await second.ask("put a three").outcome == "applied durable")
         }
 
         // MARK: Two processes

@@ -15,7 +15,8 @@
         /// A store over the fixture's service; two of them share nothing but the keyring.
         func store(_ style: KeyringStyle = .localData, service: String? = nil) -> SecretServiceStore {
             SecretServiceStore(
-                service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"), deadline: .seconds(30),
+                service: service ?? self.service, style: style, lockFile: keyring.file("locks/\(self.service).lock"),
+                deadline: .seconds(30),
                 keyringsDirectory: keyring.keyringsDirectory)
         }
 
@@ -40,16 +41,16 @@
         let keyring: PrivateKeyring
         let service = "probe"
 
-        init(_ beginning: PrivateKeyring.Beginning = .unlocked) async throws {
-            keyring = try await offPool { try PrivateKeyring(beginning) }
+        init(_ beginning: PrivateKeyring.Beginning = .unlocked, isActivated: Bool = false) async throws {
+            keyring = try await offPool { try PrivateKeyring(beginning, isActivated: isActivated) }
         }
 
         /// Starts the program.
-        func probe(deadline milliseconds: Int = 20_000, changing environment: [String: String?] = [:]) throws -> InteractiveProgram {
+        func probe(changing environment: [String: String?] = [:]) throws -> InteractiveProgram {
             var all = keyring.environment
             for (name, value) in environment { all[name] = value }
             return try InteractiveProgram(
-                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory, "\(milliseconds)"], environment: all)
+                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all)
         }
     }
 

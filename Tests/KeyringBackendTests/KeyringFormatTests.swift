@@ -5,7 +5,9 @@ import Testing
 
 struct KeyringFormatTests {
     /// RFC 4648, section 10.
-    @Test(arguments: zip(["", "f", "fo", "foo", "foob", "fooba", "foobar"], ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]))
+    @Test(
+        arguments: zip(
+            ["", "f", "fo", "foo", "foob", "fooba", "foobar"], ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]))
     func `base64 is that of RFC 4648`(text: String, coded: String) {
         #expect(Base64.encode(Array(text.utf8)) == Array(coded.utf8))
         #expect(Base64.decode(Array(coded.utf8)) == Array(text.utf8))
@@ -59,7 +61,8 @@ struct KeyringFormatTests {
 
     #if Keyring && os(Linux)
         @Test(arguments: [
-            ("/org/freedesktop/secrets/collection/login", "login.keyring"), ("/org/freedesktop/secrets/collection/login/12", "login.keyring"),
+            ("/org/freedesktop/secrets/collection/login", "login.keyring"),
+            ("/org/freedesktop/secrets/collection/login/12", "login.keyring"),
             ("/org/freedesktop/secrets/collection/Default_5fkeyring/1", "Default_keyring.keyring"),
             ("/org/freedesktop/secrets/collection/_2e_2e_2fx", nil), ("/org/freedesktop/secrets", nil),
         ])

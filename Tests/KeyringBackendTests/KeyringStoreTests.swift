@@ -14,7 +14,9 @@
             store = fixture.store()
         }
 
-        private func put(_ text: String, _ name: String, if precondition: StorageMutation.Precondition = .none) async throws -> StorageRevision {
+        private func put(
+            _ text: String, _ name: String, if precondition: StorageMutation.Precondition = .none
+        ) async throws -> StorageRevision {
             let result = try await store.apply(.put(.bytes(Array(text.utf8)), at: StorageAddress(name), if: precondition))
             guard case .applied(let revision?, .durable) = result else { throw ProgramFailure("not stored: \(result)") }
             return revision
@@ -81,7 +83,9 @@
         }
 
         @Test func `namespaces and services are kept apart`() async throws {
-            let places = [StorageAddress("x"), StorageAddress("x", in: StorageNamespace("values")), StorageAddress("x", in: StorageNamespace("q"))]
+            let places = [
+                StorageAddress("x"), StorageAddress("x", in: StorageNamespace("values")), StorageAddress("x", in: StorageNamespace("q")),
+            ]
             for (index, place) in places.enumerated() {
                 #expect(try await store.apply(.put(.bytes([UInt8(index)]), at: place, if: .absent)).isApplied)
             }
@@ -95,7 +99,10 @@
         // MARK: Names and sizes
 
         @Test func `strange names are slots of their own, or refused before anything is written`() async throws {
-            let names = ["../../etc/passwd", "with space", "ключ", "🔑👩‍👩‍👧", "caf\u{E9}", "cafe\u{301}", "a=b;c\\d", "'\"%", String(repeating: "n", count: 1_024)]
+            let names = [
+                "../../etc/passwd", "with space", "ключ", "🔑👩‍👩‍👧", "caf\u{E9}", "cafe\u{301}", "a=b;c\\d", "'\"%",
+                String(repeating: "n", count: 1_024),
+            ]
             for name in names { _ = try await put(name, name, if: .absent) }
             for name in names { #expect(try await store.read(StorageAddress(name)).record?.payload == .bytes(Array(name.utf8))) }
             #expect(Set(try await store.addresses(in: .values)) == Set(names.map { StorageAddress($0) }))
@@ -115,7 +122,9 @@
             }
         }
 
-        @Test(arguments: [0, 1, 65_536, SecretServiceStore.maximumValueSize]) func `a value of any size up to the limit is kept`(size: Int) async throws {
+        @Test(arguments: [0, 1, 65_536, SecretServiceStore.maximumValueSize]) func `a value of any size up to the limit is kept`(
+            size: Int
+        ) async throws {
             let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31) }
             #expect(try await store.apply(.put(.bytes(bytes), at: StorageAddress("a"))).isApplied)
             #expect(try await store.read(StorageAddress("a")).record?.payload == .bytes(bytes))
@@ -217,21 +226,22 @@
         }
 
         @Test func `another process's lock is waited for until the deadline, and then nothing was changed`() async throws {
+            _ = try await put("one", "a")
             let store = SecretServiceStore(
-                service: fixture.service, lockFile: fixture.keyring.file("locks/held.lock"), deadline: .milliseconds(300),
+                service: fixture.service, lockFile: fixture.keyring.file("held.lock"), deadline: .milliseconds(300),
                 keyringsDirectory: fixture.keyring.keyringsDirectory, connection: SecretServiceConnection(runtime: .live))
-            #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("a"))).isApplied)
-            let lock = try PosixFileSystem().lock(fixture.keyring.file("locks/held.lock")) { true }
+            let lock = try PosixFileSystem().lock(fixture.keyring.file("held.lock")) { true }
             await #expect(throws: BackendError.self) { try await store.apply(.put(.bytes([2]), at: StorageAddress("a"))) }
             lock.release()
-            #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes([1]))
+            #expect(try await fixture.store().read(StorageAddress("a")).record?.payload == .bytes(Array("one".utf8)))
         }
 
         @Test func `a folder that is not the daemon's is not called durable`() async throws {
             let elsewhere = try TemporaryDirectory()
             for directory in [elsewhere.path, elsewhere.file("missing"), nil] {
                 let store = SecretServiceStore(
-                    service: fixture.service, lockFile: fixture.keyring.file("locks/other.lock"), deadline: .seconds(30), keyringsDirectory: directory)
+                    service: fixture.service, lockFile: fixture.keyring.file("locks/other.lock"), deadline: .seconds(30),
+                    keyringsDirectory: directory)
                 guard case .applied(_, .untilPowerLoss) = try await store.apply(.put(.bytes([1]), at: StorageAddress("a"))) else {
                     throw ProgramFailure("it was called durable")
                 }

@@ -20,16 +20,20 @@
 
         static let samples = [
             Sample(
-                name: "secret-tool", style: .secretTool(attributes: ["colour": "blue"]), written: ["colour": "blue", "service": "S", "account": "N"],
+                name: "secret-tool", style: .secretTool(attributes: ["colour": "blue"]),
+                written: ["colour": "blue", "service": "S", "account": "N"],
                 lookedUp: ["colour": "blue", "service": "S", "account": "N"]),
             Sample(
                 name: "python", style: .pythonKeyring,
-                written: ["application": "Python keyring library", "service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
-            Sample(name: "go", style: .goKeyring, written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
+                written: ["application": "Python keyring library", "service": "S", "username": "N"],
+                lookedUp: ["service": "S", "username": "N"]),
+            Sample(
+                name: "go", style: .goKeyring, written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
             Sample(
                 name: "rust with a target", style: .keyringRS(target: "T"), written: ["service": "S", "username": "N", "target": "T"],
                 lookedUp: ["service": "S", "username": "N", "target": "T"]),
-            Sample(name: "rust", style: .keyringRS(), written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
+            Sample(
+                name: "rust", style: .keyringRS(), written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
         ]
 
         private func filled(_ attributes: [String: String], _ name: String) -> [String: String] {
@@ -86,12 +90,16 @@
             #expect(fixture.store(.goKeyring).identity != fixture.store(.goKeyring, service: "other").identity)
             #expect(fixture.store().identity == fixture.store().identity)
             #expect(fixture.store().identity != fixture.store(.secretTool()).identity)
-            #expect(fixture.store(.secretTool(), service: "a;b").identity != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
+            #expect(
+                fixture.store(.secretTool(), service: "a;b").identity
+                    != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
         }
 
         @Test func `the house format and the bare text of others never meet`() async throws {
             #expect(try await fixture.store().apply(.put(.bytes([1]), at: StorageAddress("zoe"))).isApplied)
-            for sample in Self.samples { #expect(try await fixture.store(sample.style).read(StorageAddress("zoe")) == .absent, "\(sample.name)") }
+            for sample in Self.samples {
+                #expect(try await fixture.store(sample.style).read(StorageAddress("zoe")) == .absent, "\(sample.name)")
+            }
         }
 
         @Test func `the house format takes no native values`() async throws {

@@ -15,7 +15,9 @@
                 defer { target = [] }
                 return target
             }
-            if target.count == 2 { kill(target[0], target[1]) }
+            guard target.count == 2 else { return }
+            // To this thread, where it is this process: it then does not return from the call before the signal took effect.
+            if target[0] == getpid() { pthread_kill(pthread_self(), target[1]) } else { kill(target[0], target[1]) }
         }
     }
 #endif

@@ -3,21 +3,28 @@
     import BackendRuntime
     import Glibc
     import KeyringBackend
+    import Synchronization
 
-    /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory> <deadline in ms>`, then commands on the standard input.
+    /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory>`, then commands on the standard input.
     struct ProbeSession {
-        private let store: SecretServiceStore
+        private var store: SecretServiceStore
+        private let arguments: [String]
         private let signal = PendingSignal()
         private let clock = SystemClock()
 
         init(arguments: [String]) {
-            func argument(_ index: Int, _ otherwise: String) -> String { arguments.count > index ? arguments[index] : otherwise }
+            self.arguments = arguments
+            store = Self.store(arguments, milliseconds: 20_000, signal)
+        }
+
+        private static func store(_ arguments: [String], milliseconds: Int, _ signal: PendingSignal) -> SecretServiceStore {
             var runtime = Runtime.live
-            runtime.files = HookedFiles { [signal] in signal.send() }
-            store = SecretServiceStore(
-                service: argument(1, "probe"), lockFile: argument(2, "/tmp/probe.lock"),
-                deadline: .milliseconds(Int(argument(4, "5000")) ?? 5_000), promptDeadline: .milliseconds(2_000),
-                keyringsDirectory: arguments.count > 3 ? arguments[3] : nil, runtime: runtime)
+            runtime.files = HookedFiles { signal.send() }
+            return SecretServiceStore(
+                service: arguments.dropFirst().first ?? "probe", lockFile: arguments.dropFirst(2).first ?? "/tmp/probe.lock",
+                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(2_000),
+                keyringsDirectory: arguments.dropFirst(3).first,
+                runtime: runtime)
         }
 
         mutating func answer(_ command: [String]) async -> String {
@@ -27,7 +34,7 @@
             return "\(text) ms=\(milliseconds)"
         }
 
-        private func carryOut(_ command: [String]) async -> String {
+        private mutating func carryOut(_ command: [String]) async -> String {
             let address = StorageAddress(command.dropFirst().first ?? "name")
             do throws(BackendError) {
                 switch command.first {
@@ -39,6 +46,9 @@
                     let bytes = [UInt8](repeating: 7, count: Int(command.dropFirst(2).first ?? "") ?? 0)
                     return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))
                 case "create": return Self.text(try await store.apply(.put(.bytes([1]), at: address, if: .absent)))
+                case "deadline":
+                    store = Self.store(arguments, milliseconds: Int(command.dropFirst().first ?? "") ?? 0, signal)
+                    return "set"
                 case "arm":
                     // arm <process> <signal>: sent just before the next change is requested.
                     signal.arm(command.dropFirst().compactMap { Int32($0) })
@@ -50,6 +60,7 @@
                 case "unlock":
                     try await store.unlock()
                     return "unlocked"
+                case "look-during-prompt": return try await lookDuringPrompt(address)
                 case "increment": return await increment(address, rounds: Int(command.dropFirst(2).first ?? "") ?? 0)
                 case "ping": return await pingWhileHanging()
                 default: return "unknown command"
@@ -62,7 +73,11 @@
         private static func text(_ probe: StorageProbe) -> String {
             switch probe {
             case .value(let record):
-                if case .bytes(let bytes) = record.payload { "value \(String(decoding: bytes.prefix(100), as: UTF8.self))" } else { "native" }
+                if case .bytes(let bytes) = record.payload {
+                    "value \(String(decoding: bytes.prefix(100), as: UTF8.self))"
+                } else {
+                    "native"
+                }
             case .tombstone: "tombstone"
             case .absent: "absent"
             case .locked: "locked"
@@ -79,6 +94,24 @@
             case .locked: "locked"
             case .failed(let error): "failed \(error.code) \(error.outcome.rawValue)"
             }
+        }
+
+        /// Looks at a slot twenty times while a prompt is open; then waits for the end of the prompt.
+        private func lookDuringPrompt(_ address: StorageAddress) async throws(BackendError) -> String {
+            let isOver = Flag()
+            let prompt = Task { [store] in
+                defer { isOver.raise() }
+                do throws(BackendError) {
+                    try await store.unlock()
+                    return "unlocked"
+                } catch {
+                    return "threw \(error.code) \(error.outcome.rawValue)"
+                }
+            }
+            var looks: Set<String> = []
+            for _ in 0..<20 { looks.insert(Self.text(try await store.read(address))) }
+            let state = isOver.isRaised ? "closed" : "open"
+            return "\(looks.sorted().joined(separator: ",")) prompt=\(state) \(await prompt.value)"
         }
 
         /// Counts up by compare-and-swap, competing with other processes; says how many rounds were won and lost.
@@ -106,8 +139,23 @@
         /// Two calls that hang until their deadline, and the latency of tasks meanwhile, in microseconds.
         private func pingWhileHanging() async -> String {
             let (store, clock) = (store, clock)
-            async let first = Self.outcome { () throws(BackendError) in _ = try await store.read(StorageAddress("first")) }
-            async let second = Self.outcome { () throws(BackendError) in _ = try await store.apply(.put(.bytes([1]), at: StorageAddress("second"))) }
+            let idle = await Self.latencies(clock) { try? await Task.sleep(for: .milliseconds(300)) }
+            let outcomes = Mutex<[String]>([])
+            let hanging = await Self.latencies(clock) {
+                async let first = Self.outcome { () throws(BackendError) in _ = try await store.read(StorageAddress("first")) }
+                async let second = Self.outcome { () throws(BackendError) in
+                    _ = try await store.apply(.put(.bytes([1]), at: StorageAddress("second")))
+                }
+                let both = await [first, second]
+                outcomes.withLock { $0 = both }
+            }
+            func p99(_ latencies: [Int64]) -> Int64 { latencies.isEmpty ? .max : latencies[latencies.count * 99 / 100] }
+            let ends = outcomes.withLock { $0 }.joined(separator: ",")
+            return "pings=\(hanging.count) p99=\(p99(hanging)) max=\(hanging.last ?? .max) idle-p99=\(p99(idle)) \(ends)"
+        }
+
+        /// The times that tasks took to start and end while something went on, in microseconds, ascending.
+        private static func latencies(_ clock: SystemClock, while body: () async -> Void) async -> [Int64] {
             let done = Flag()
             let ping = Task { @concurrent in
                 var latencies: [Int64] = []
@@ -119,11 +167,9 @@
                 }
                 return latencies.sorted()
             }
-            let outcomes = await [first, second]
+            await body()
             done.raise()
-            let latencies = await ping.value
-            guard let last = latencies.last else { return "no pings" }
-            return "pings=\(latencies.count) p99=\(latencies[latencies.count * 99 / 100]) max=\(last) \(outcomes.joined(separator: ","))"
+            return await ping.value
         }
 
         private static func outcome(_ body: () async throws(BackendError) -> Void) async -> String {

@@ -9,7 +9,9 @@
             var error: UnsafeMutablePointer<GError>?
             let flags = GDBusConnectionFlags(
                 G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
-            guard let connection = g_dbus_connection_new_for_address_sync(address, flags, nil, nil, &error) else { throw Self.failure(error) }
+            guard let connection = g_dbus_connection_new_for_address_sync(address, flags, nil, nil, &error) else {
+                throw Self.failure(error)
+            }
             self.connection = connection
         }
 
@@ -38,6 +40,21 @@
             guard let text = g_variant_print(reply, 0) else { return "" }
             defer { g_free(text) }
             return String(cString: text)
+        }
+
+        /// Takes a name on the bus.
+        func own(_ name: String) throws {
+            try call("org.freedesktop.DBus.RequestName", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus", "('\(name)', uint32 0)")
+        }
+
+        /// From now on leaves every request that somebody sends here without an answer.
+        func ignoreRequests() {
+            let drop: GDBusMessageFilterFunction = { _, message, incoming, _ in
+                guard incoming != 0, g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_METHOD_CALL else { return message }
+                g_object_unref(UnsafeMutableRawPointer(message))
+                return nil
+            }
+            g_dbus_connection_add_filter(connection, drop, nil, nil)
         }
 
         /// A session without coding; the text of a secret in it.

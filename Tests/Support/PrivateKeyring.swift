@@ -27,9 +27,17 @@
 
         /// Starts a bus, and a daemon on it.
         /// - Throws: ``MissingProgram`` with the line that installs what is missing.
-        package init(_ beginning: Beginning = .unlocked) throws {
+        /// - Parameter isActivated: Whether the bus starts a daemon, which nobody unlocks, when it is needed and there is none.
+        package init(_ beginning: Beginning = .unlocked, isActivated: Bool = false) throws {
             home = try TemporaryDirectory()
-            try Self.configuration(socket: home.file("bus")).write(toFile: home.file("bus.conf"), atomically: false, encoding: .utf8)
+            if isActivated {
+                // Without pdeathsig, for its starter is a passing process of the bus; the daemon ends with its bus by itself.
+                let program = try Program.path("gnome-keyring-daemon")
+                try "[D-BUS Service]\nName=org.freedesktop.secrets\nExec=\(program) --start --foreground --components=secrets\n"
+                    .write(toFile: home.folder("services") + "/secrets.service", atomically: false, encoding: .utf8)
+            }
+            try Self.configuration(socket: home.file("bus"), services: home.file("services")).write(
+                toFile: home.file("bus.conf"), atomically: false, encoding: .utf8)
             _ = try home.folder("data")
             try startBus()
             switch beginning {
@@ -125,7 +133,8 @@
         }
 
         /// Makes an item, never replacing one.
-        package func createItem(_ secret: String, _ attributes: [String: String], in collection: String = PrivateKeyring.collection) throws {
+        package func createItem(_ secret: String, _ attributes: [String: String], in collection: String = PrivateKeyring.collection) throws
+        {
             let bus = try PrivateBus(address)
             let entries = attributes.map { "'\($0.key)': '\($0.value)'" }.joined(separator: ", ")
             try bus.call(
@@ -147,12 +156,6 @@
 
         /// The daemon's process; 0 when there is none.
         package var daemonProcessID: Int32 { state.withLock { $0.daemon?.processID ?? 0 } }
-
-        /// Waits until somebody stopped the daemon.
-        package func waitUntilDaemonIsStopped() throws {
-            let path = "/proc/\(daemonProcessID)/stat"
-            try Self.wait("the stop of the daemon") { try String(contentsOfFile: path, encoding: .utf8).contains(") T ") }
-        }
 
         /// Kills the daemon and waits until it is gone.
         package func killDaemon() {
@@ -180,9 +183,10 @@
         /// Starts the bus, at the same address as before.
         package func startBus() throws {
             try? FileManager.default.removeItem(atPath: home.file("bus"))
-            let bus = try ServiceProcess("dbus-daemon", ["--config-file=\(home.file("bus.conf"))", "--nofork", "--nopidfile"], environment, input: "")
+            let bus = try ServiceProcess(
+                "dbus-daemon", ["--config-file=\(home.file("bus.conf"))", "--nofork", "--nopidfile"], environment, input: "")
             state.withLock { $0.bus = bus }
-            try Self.wait("the bus") { (try? PrivateBus(address)) != nil }
+            try waitUntil("the bus") { (try? PrivateBus(address)) != nil }
         }
 
         /// Starts a daemon and waits until it answers.
@@ -192,9 +196,10 @@
             let daemon = try ServiceProcess("gnome-keyring-daemon", arguments, environment, input: password ?? "")
             state.withLock { $0.daemon = daemon }
             let bus = try PrivateBus(address)
-            try Self.wait("the keyring") {
+            try waitUntil("the keyring") {
                 try bus.call(
-                    "org.freedesktop.DBus.NameHasOwner", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus", "('org.freedesktop.secrets',)"
+                    "org.freedesktop.DBus.NameHasOwner", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus",
+                    "('org.freedesktop.secrets',)"
                 ).contains("true")
             }
         }
@@ -208,16 +213,7 @@
         private func signalDaemon(_ number: Int32) { state.withLock { _ = $0.daemon.map { kill($0.processID, number) } } }
         private func signalBus(_ number: Int32) { state.withLock { _ = $0.bus.map { kill($0.processID, number) } } }
 
-        /// Asks the machine again and again, since neither program tells when it is ready.
-        private static func wait(_ what: String, _ isReady: () throws -> Bool) throws {
-            for _ in 0..<1_000 {
-                if try isReady() { return }
-                usleep(10_000)
-            }
-            throw ProgramFailure("\(what) did not come within ten seconds")
-        }
-
-        private static func configuration(socket: String) -> String {
+        private static func configuration(socket: String, services: String) -> String {
             """
             <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
               "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
@@ -225,6 +221,7 @@
               <type>session</type>
               <listen>unix:path=\(socket)</listen>
               <auth>EXTERNAL</auth>
+              <servicedir>\(services)</servicedir>
               <policy context="default">
                 <allow send_destination="*" eavesdrop="true"/>
                 <allow eavesdrop="true"/>
@@ -238,6 +235,22 @@
             </busconfig>
             """
         }
+    }
+
+    /// Waits until somebody stopped a process.
+    package func waitUntilStopped(_ process: Int32) throws {
+        try waitUntil("the stop of process \(process)") {
+            try String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8).contains(") T ")
+        }
+    }
+
+    /// Asks the machine again and again, where no program tells when it is ready.
+    private func waitUntil(_ what: String, _ isReady: () throws -> Bool) throws {
+        for _ in 0..<1_000 {
+            if try isReady() { return }
+            usleep(10_000)
+        }
+        throw ProgramFailure("\(what) did not come within ten seconds")
     }
 
     /// A server that runs until it is ended.

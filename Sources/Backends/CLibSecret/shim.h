@@ -3,16 +3,16 @@
 #define SECRET_API_SUBJECT_TO_CHANGE
 #include <libsecret/secret.h>
 
-// A SecretService on a connection of our own. libsecret's constructor always asks for the session bus that GIO shares within a process, which
-// can never be replaced once it died; a subclass takes that back while the object is still being constructed. Written in C because GObject
-// classes and variadic functions are not imported into Swift.
+// A SecretService on a connection of our own. libsecret's constructor always asks for the session bus that GIO shares within a process,
+// which can never be replaced once it died; a subclass takes that back while the object is still being constructed. Written in C because
+// GObject classes and variadic functions are not imported into Swift.
 
 static inline GObject *localdata_service_construct(GType type, guint count, GObjectConstructParam *parameters) {
     GObjectClass *parent = (GObjectClass *)g_type_class_peek(SECRET_TYPE_SERVICE);
     GObject *object = parent->constructor(type, count, parameters);
     g_object_set(
-        object, "g-bus-type", G_BUS_TYPE_NONE, "g-flags", G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_CONNECT_SIGNALS,
-        NULL);
+        object, "g-bus-type", G_BUS_TYPE_NONE, "g-flags",
+        G_DBUS_PROXY_FLAGS_DO_NOT_LOAD_PROPERTIES | G_DBUS_PROXY_FLAGS_DO_NOT_CONNECT_SIGNALS, NULL);
     return object;
 }
 
@@ -28,7 +28,8 @@ static inline GType localdata_secret_service_type(void) {
     if (type != 0) return type;
     g_type_query(SECRET_TYPE_SERVICE, &parent);
     return g_type_register_static_simple(
-        SECRET_TYPE_SERVICE, "LocalDataSecretService", parent.class_size, localdata_service_class_init, parent.instance_size, NULL, (GTypeFlags)0);
+        SECRET_TYPE_SERVICE, "LocalDataSecretService", parent.class_size, localdata_service_class_init, parent.instance_size, NULL,
+        (GTypeFlags)0);
 }
 
 // Makes a service object of that type, without talking to the daemon.

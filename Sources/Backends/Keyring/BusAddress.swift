@@ -10,13 +10,15 @@
             if let backend = variable("SECRET_BACKEND"), backend != "service" {
                 throw KeyringFault(
                     .noBus,
-                    "The environment variable SECRET_BACKEND names another store than the Secret Service. Unset it, or set it to \"service\".")
+                    "The environment variable SECRET_BACKEND names another store than the Secret Service. Unset it, or set it to \"service\"."
+                )
             }
             if let address = variable("DBUS_SESSION_BUS_ADDRESS") {
                 if address.split(separator: ";").contains(where: { $0.hasPrefix("autolaunch:") }) {
                     throw KeyringFault(
                         .noBus,
-                        "DBUS_SESSION_BUS_ADDRESS asks for a bus to be started. Start the program in a desktop session, or with dbus-run-session.")
+                        "DBUS_SESSION_BUS_ADDRESS asks for a bus to be started. Start the program in a desktop session, or with dbus-run-session."
+                    )
                 }
                 return address
             }

@@ -23,6 +23,10 @@
         /// Whether the deadline passed or the caller left.
         var isOver: Bool { stop.isRaised || clock.now >= deadline }
 
+        /// Whether so little time is left that nothing more should be waited for: the caller is then told for certain that nothing happened,
+        /// where a moment later it would have left not knowing.
+        var isNearlyOver: Bool { stop.isRaised || clock.now.duration(to: deadline) < .milliseconds(25) }
+
         /// The time left, in whole milliseconds, plus a number of seconds.
         /// - Throws: ``KeyringFault`` when none is left.
         func milliseconds(plusSeconds extra: Int64 = 0) throws(KeyringFault) -> Int32 {

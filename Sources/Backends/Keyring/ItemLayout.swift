@@ -58,7 +58,9 @@ struct ItemLayout: Sendable {
 
     /// A text that is the same for two layouts exactly when they lead to the same items.
     var identity: String {
-        let parts = shared.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map { "\(Self.escape($0.key))=\(Self.escape($0.value))" }
+        let parts = shared.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
+            "\(Self.escape($0.key))=\(Self.escape($0.value))"
+        }
         return (parts + [Self.escape(nameAttribute)]).joined(separator: ";")
     }
 
@@ -72,7 +74,8 @@ struct ItemLayout: Sendable {
         try address.validate()
         try validateStore()
         if style.isInterop, address.namespace != .values {
-            throw BackendError(.unsupported, "A keyring style of another program has no namespaces. Use the style .localData for this store.")
+            throw BackendError(
+                .unsupported, "A keyring style of another program has no namespaces. Use the style .localData for this store.")
         }
     }
 

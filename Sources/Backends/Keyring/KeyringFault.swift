@@ -81,14 +81,17 @@
             case .cancelled:
                 BackendError(.cancelled, "The caller left before the keyring answered. \(advice(outcome))", outcome: outcome)
             case .dismissed:
-                BackendError(.promptDismissed, "The keyring is still locked: the prompt was closed. Unlock it again when you are ready.", outcome: outcome)
+                BackendError(
+                    .promptDismissed, "The keyring is still locked: the prompt was closed. Unlock it again when you are ready.",
+                    outcome: outcome)
             case .noPrompter:
                 BackendError(
                     .locked,
                     "The keyring is locked and no program of this session can ask for its password. Install gcr, or unlock the keyring "
                         + "with gnome-keyring-daemon --unlock, which reads the password from its standard input.", outcome: outcome)
             case .denied:
-                BackendError(.accessDenied, "Access to the keyring was refused (\(detail)). Check the session bus and its owner.", outcome: outcome)
+                BackendError(
+                    .accessDenied, "Access to the keyring was refused (\(detail)). Check the session bus and its owner.", outcome: outcome)
             case .refused:
                 BackendError(.failed, "The keyring refused the request (\(detail)). \(advice(outcome))", outcome: outcome)
             }

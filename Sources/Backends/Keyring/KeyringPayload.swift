@@ -32,7 +32,8 @@ enum KeyringPayload {
             return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the item's line does not hold a record"))
         case .unknownFormat(let version):
             return .unavailable(
-                BackendError(.unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
+                BackendError(
+                    .unsupported, "The record has format \(version); this version reads format 1. Update the program that reads it."))
         }
     }
 
@@ -48,13 +49,15 @@ enum KeyringPayload {
         case .native(.string(let text)): return Array(text.utf8)
         case .bytes(let bytes), .native(.data(let bytes)):
             if String(validating: bytes, as: UTF8.self) != nil { return bytes }
-            throw BackendError(.unsupported, "Other programs read only text (UTF-8) from the keyring. Use a serializer that writes text, or .localData.")
+            throw BackendError(
+                .unsupported, "Other programs read only text (UTF-8) from the keyring. Use a serializer that writes text, or .localData.")
         case .native(.integer(let number)): return Array(String(number).utf8)
         case .native(.unsigned(let number)): return Array(String(number).utf8)
         case .native(.boolean(let flag)): return Array(String(flag).utf8)
         case .native(.real(let number)): return Array(String(number).utf8)
         case .native:
-            throw BackendError(.unsupported, "Other programs read only text from the keyring. Use a serializer that writes text, or .localData.")
+            throw BackendError(
+                .unsupported, "Other programs read only text from the keyring. Use a serializer that writes text, or .localData.")
         }
     }
 

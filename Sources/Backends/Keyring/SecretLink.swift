@@ -9,8 +9,8 @@
     /// Not the connection that `g_bus_get` shares with the whole process: that one cannot be replaced when the bus dies or a reply is too
     /// large for it, and it would end the process with the bus. Every request here has a time limit of its own, and none opens a prompt.
     ///
-    /// `@unchecked Sendable`: the connection may be used from any thread (GDBusConnection's documentation) and is never replaced; libsecret's
-    /// service object is only used on the one lane that the link belongs to, and let go of after the last use.
+    /// `@unchecked Sendable`: the connection may be used from any thread (GDBusConnection's documentation) and is never replaced. libsecret's
+    /// service object is made once, guarded by `session`; afterwards coding and decoding only read its session.
     final class SecretLink: @unchecked Sendable {
         let address: String
         private let connection: OpaquePointer
@@ -106,7 +106,9 @@
             defer { secret_value_unref(UnsafeMutableRawPointer(value)) }
             var count: gsize = 0
             guard let bytes = secret_value_get(value, &count) else { return [] }
-            return bytes.withMemoryRebound(to: UInt8.self, capacity: Int(count)) { Array(UnsafeBufferPointer(start: $0, count: Int(count))) }
+            return bytes.withMemoryRebound(to: UInt8.self, capacity: Int(count)) {
+                Array(UnsafeBufferPointer(start: $0, count: Int(count)))
+            }
         }
 
         /// The object path of our session.
@@ -120,26 +122,39 @@
         private func openSession(_ call: BusCall) throws(KeyringFault) -> UnsafeMutablePointer<SecretService> {
             if let opened = session.withLock({ $0 }) { return opened.service }
             var error: UnsafeMutablePointer<GError>?
-            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else { throw Self.fault(error) }
+            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else {
+                throw Self.fault(error)
+            }
             guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
                 g_object_unref(service)
                 throw Self.fault(error)
             }
-            session.withLock { $0 = SessionBox(service: service) }
-            return service
+            // Another lane may have been faster; two sessions do no harm, but one is enough.
+            let opened = SessionBox(service: service)
+            let kept = session.withLock { session in
+                session = session ?? opened
+                return session ?? opened
+            }
+            if kept.service != service { g_object_unref(service) }
+            return kept.service
         }
 
         // MARK: Prompting
 
         /// Unlocks a collection through libsecret, which shows the daemon's prompt and waits for its end.
+        ///
+        /// A prompt that is open is never taken back, also when its caller has left: gnome-keyring 42 aborts when an open unlock prompt is
+        /// dismissed (an assertion in perform_next_unlock). The person may still answer it.
         func unlock(_ collection: String, _ call: BusCall) throws(KeyringFault) {
             _ = try call.milliseconds()
             var error: UnsafeMutablePointer<GError>?
-            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else { throw Self.fault(error) }
+            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else {
+                throw Self.fault(error)
+            }
             defer { g_object_unref(service) }
             let count = collection.withCString { path -> Int32 in
                 var paths: [UnsafePointer<gchar>?] = [path, nil]
-                return secret_service_unlock_dbus_paths_sync(service, &paths, call.stop.pointer, nil, &error)
+                return secret_service_unlock_dbus_paths_sync(service, &paths, nil, nil, &error)
             }
             if count < 0 || error != nil { throw Self.fault(error) }
         }

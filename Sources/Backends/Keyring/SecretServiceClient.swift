@@ -133,7 +133,8 @@
         func lacksPrompter() throws(KeyringFault) -> Bool {
             guard try hasOwner("org.gnome.keyring"), try !hasOwner(Self.prompter) else { return false }
             let reply = try link.request(
-                "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListActivatableNames", nil, to: "org.freedesktop.DBus", reply: "(as)", call)
+                "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListActivatableNames", nil, to: "org.freedesktop.DBus", reply: "(as)",
+                call)
             return reply[0]?.texts.contains(Self.prompter) != true
         }
 

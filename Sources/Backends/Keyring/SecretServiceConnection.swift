@@ -3,8 +3,9 @@
     public import BackendRuntime
     import Synchronization
 
-    /// The connection to the keyring that all stores of a process share: one lane, one link, opened when it is first needed and anew after
-    /// the daemon or the bus died.
+    /// The connection to the keyring that all stores of a process share: one link, opened when it is first needed and anew after the daemon or
+    /// the bus died, and the lane that looks run on. Each store changes slots on a lane of its own, where waiting for another process's lock
+    /// delays nobody's looks.
     public final class SecretServiceConnection: Sendable {
         /// The connection of the whole process.
         public static let shared = SecretServiceConnection(runtime: .live)
@@ -45,9 +46,6 @@
                 throw error
             }
         }
-
-        /// Lets go of the link; the next conversation opens a new one.
-        func disconnect() { current.withLock { $0 = nil } }
 
         private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
             let address = try BusAddress.current()

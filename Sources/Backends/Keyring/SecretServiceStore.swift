@@ -9,7 +9,9 @@
     ///
     /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected, not excluded.
     public final class SecretServiceStore: LockableBackend {
+        /// The service and the attributes that lead to its items: two stores over the same items have the same identity.
         public let identity: BackendIdentity
+        /// What the store promises in its style; durable only where the daemon's folder was named.
         public let capabilities: BackendCapabilities
 
         let layout: ItemLayout
@@ -17,6 +19,7 @@
         let runtime: Runtime
         let lockFile: String
         let directory: KeyringsDirectory
+        private let writeLane: any Lane
         private let deadline: Duration
         private let promptDeadline: Duration
 
@@ -33,8 +36,8 @@
         ///   - promptDeadline: How long ``unlock()`` may wait for a person.
         ///   - keyringsDirectory: The folder in which the daemon keeps its files (`$XDG_DATA_HOME/keyrings`), flushed after a change; nil or
         ///     not the daemon's: changes last until a power cut only, and say so.
-        ///   - runtime: Time, randomness and files.
-        ///   - connection: The connection and lane that the process's stores share.
+        ///   - runtime: Time, randomness, files, and the lane for changes.
+        ///   - connection: What the process's stores share.
         public init(
             service: String, style: KeyringStyle = .localData, lockFile: String, deadline: Duration = .seconds(10),
             promptDeadline: Duration = .seconds(120), keyringsDirectory: String? = nil, runtime: Runtime = .live,
@@ -45,6 +48,7 @@
             self.promptDeadline = promptDeadline
             self.runtime = runtime
             self.connection = connection
+            writeLane = runtime.makeLane("keyring-write")
             layout = ItemLayout(service: service, style: style)
             directory = KeyringsDirectory(path: keyringsDirectory, files: runtime.files)
             identity = BackendIdentity(kind: "secret-service", store: layout.identity)
@@ -56,6 +60,8 @@
 
         // MARK: Reading
 
+        /// Looks at slots: one search for each, or one for all of them where that is cheaper.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` when the caller left first.
         public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             try await onLane { [self] call throws(BackendError) in
                 var probes: [StorageProbe?] = addresses.map { address in
@@ -72,6 +78,8 @@
             }
         }
 
+        /// The slots of a namespace that hold anything, other programs' items included.
+        /// - Throws: ``BackendError`` with `locked`, `unavailable`, `timedOut` or `cancelled`.
         public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             try await onLane { [self] call throws(BackendError) in
                 try layout.validate(StorageAddress("any", in: namespace))
@@ -81,6 +89,7 @@
             }
         }
 
+        /// Whether the default collection is there and unlocked.
         public func status() async -> BackendStatus {
             do throws(BackendError) {
                 return try await onLane { [self] call throws(BackendError) in
@@ -96,6 +105,8 @@
             }
         }
 
+        /// Flushes the daemon's folder, if it is known.
+        /// - Throws: ``BackendError`` when the daemon could not be asked where it keeps the collection.
         public func synchronize() async throws(BackendError) -> StorageDurability {
             try await onLane { [self] call throws(BackendError) in
                 switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
@@ -122,16 +133,22 @@
 
         // MARK: Writing
 
+        /// Changes slots one after the other, under the lock file. Applied means that the daemon has written and flushed its file; durable, that the
+        /// folder was flushed too.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled` when the caller left first, or when the lock could not be taken.
         public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
-            try await onLane(isMutation: true) { [self] call throws(BackendError) in
+            try await onLane(writeLane, isMutation: true) { [self] call throws(BackendError) in
                 try SlotWriter(store: self, call: call).apply(mutations)
             }
         }
 
         // MARK: Unlocking
 
+        /// Unlocks the default collection, opening the daemon's prompt if it is locked. A prompt whose caller has left stays open: answering it
+        /// still unlocks the collection, and later calls wait for it instead of opening another.
+        /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (nobody can show a prompt), `timedOut` or `unavailable`.
         public func unlock() async throws(BackendError) {
-            try await onLane(connection.promptLane, within: promptDeadline) { call throws(BackendError) in
+            try await onLane(connection.promptLane, within: promptDeadline, isMutation: true) { call throws(BackendError) in
                 do throws(KeyringFault) {
                     // A link of its own: the prompt may stay open for minutes.
                     let client = SecretServiceClient(link: try SecretLink(address: try BusAddress.current(), call), call: call)

@@ -43,7 +43,9 @@
                 case .none, .unlocked: break
                 }
                 let again = try client.search(layout.search(namespace))
-                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else { throw KeyringFault(.vanished, "items changed") }
+                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
+                    throw KeyringFault(.vanished, "items changed")
+                }
                 var addresses: Set<StorageAddress> = []
                 for path in found.unlocked {
                     if let address = layout.address(of: try client.describe(path).attributes, in: namespace) { addresses.insert(address) }
@@ -89,7 +91,9 @@
             for path in found.unlocked {
                 let item = try client.describe(path)
                 guard !item.isLocked else { throw KeyringFault(.vanished, "an item was locked meanwhile") }
-                if let address = layout.address(of: item.attributes, in: namespace), wanted.contains(address) { items[address, default: []].append(item) }
+                if let address = layout.address(of: item.attributes, in: namespace), wanted.contains(address) {
+                    items[address, default: []].append(item)
+                }
             }
             var views = try values(items)
             let empty = wanted.filter { items[$0] == nil }
@@ -119,13 +123,16 @@
         }
 
         /// What a slot is for which a search found no item: absent only with proof.
-        private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView {
+        private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
+        {
             switch try client.defaultCollection() {
             case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, Self.noCollection)))
             case .locked: return SlotView(probe: .locked)
             case .unlocked(let path):
                 let again = try client.search(attributes)
-                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else { throw KeyringFault(.vanished, "items changed") }
+                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
+                    throw KeyringFault(.vanished, "items changed")
+                }
                 return SlotView(probe: .absent, collection: path)
             }
         }
@@ -134,7 +141,8 @@
             BackendError(
                 .ambiguous,
                 "\(count) items of the keyring answer to \(address) of \(layout.service). Nothing is read or written until one is left: "
-                    + "look at them with secret-tool search --all, keep the right one and delete the others in a keyring program such as Seahorse.")
+                    + "look at them with secret-tool search --all, keep the right one and delete the others in a keyring program such as Seahorse."
+            )
         }
 
         /// Begins anew while the keyring changes under the look.

@@ -26,7 +26,7 @@
         private func takeLock() throws(BackendError) -> any FileLock {
             do throws(FileError) {
                 try store.runtime.files.createDirectory(parentDirectory(of: store.lockFile))
-                return try store.runtime.files.lock(store.lockFile) { [call] in call.isOver }
+                return try store.runtime.files.lock(store.lockFile) { [call] in call.isNearlyOver }
             } catch {
                 throw error.backendError()
             }
@@ -47,7 +47,8 @@
                     try refuse(size: RecordCodec.encodeMetadata(metadata).count)
                 case .tombstone(let metadata):
                     if layout.style.isInterop {
-                        throw BackendError(.unsupported, "A keyring style of another program has no tombstones. Use .localData, or delete the item.")
+                        throw BackendError(
+                            .unsupported, "A keyring style of another program has no tombstones. Use .localData, or delete the item.")
                     }
                     try refuse(size: RecordCodec.encodeMetadata(metadata).count)
                 case .delete: break
@@ -61,7 +62,8 @@
         private func refuse(size: Int) throws(BackendError) {
             guard size > SecretServiceStore.maximumValueSize else { return }
             throw BackendError(
-                .tooLarge, "The value has \(size) bytes; the keyring takes at most \(SecretServiceStore.maximumValueSize). Keep it in another store.")
+                .tooLarge,
+                "The value has \(size) bytes; the keyring takes at most \(SecretServiceStore.maximumValueSize). Keep it in another store.")
         }
 
         private func apply(_ mutation: StorageMutation, on first: SlotView) -> MutationResult {
@@ -86,7 +88,9 @@
             }
         }
 
-        private func carryOut(_ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient) throws(KeyringFault) -> MutationResult {
+        private func carryOut(
+            _ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient
+        ) throws(KeyringFault) -> MutationResult {
             let collection = view.item ?? view.collection
             let before = store.directory.file(of: collection)
             var generator = store.runtime.generator
@@ -137,7 +141,8 @@
             do throws(KeyringFault) {
                 let found = try client.search(layout.search(address))
                 guard found.unlocked.contains(item) || found.locked.contains(item) else { return nil }
-                return BackendError(.failed, "The keyring said that an item was deleted, and still shows it. Look at it again.", outcome: .unknown)
+                return BackendError(
+                    .failed, "The keyring said that an item was deleted, and still shows it. Look at it again.", outcome: .unknown)
             } catch {
                 return error.backendError(outcome: .applied)
             }

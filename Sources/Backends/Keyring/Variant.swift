@@ -40,12 +40,16 @@
 
         /// The entries of an `a{ss}`.
         var dictionary: [String: String] {
-            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.text.map { (key, $0) } } }) { first, _ in first }
+            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.text.map { (key, $0) } } }) { first, _ in
+                first
+            }
         }
 
         /// The entries of an `a{sv}`.
         var properties: [String: Variant] {
-            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.inner.map { (key, $0) } } }) { first, _ in first }
+            Dictionary(children.compactMap { entry in entry[0]?.text.flatMap { key in entry[1]?.inner.map { (key, $0) } } }) { first, _ in
+                first
+            }
         }
     }
 
