@@ -72,7 +72,7 @@ let package = Package(
 
         // MARK: Small whole programs
         .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore", swiftSettings: house),
-        .executableTarget(name: "weather-old", path: "Examples/WeatherOld", swiftSettings: house),
+        .executableTarget(name: "weather-old", dependencies: [arguments], path: "Examples/WeatherOld", swiftSettings: house),
         .executableTarget(name: "weather-new", dependencies: ["LocalData", arguments], path: "Examples/WeatherNew", swiftSettings: house),
 
         // MARK: Tests
