@@ -100,6 +100,16 @@ let package = Package(
         .testTarget(
             name: "KeyringBackendTests", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             swiftSettings: house),
+        .testTarget(
+            name: "LocalDataTests",
+            dependencies: [
+                "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing", "TestSupport",
+                "MigrationWorker", "GuideSamples", "GuideSamplesCustom",
+            ], swiftSettings: house),
+        .target(name: "GuideSamples", dependencies: ["LocalData"], path: "Tests/GuideSamples"),
+        .target(
+            name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom", swiftSettings: [.swiftLanguageMode(.v5)]),
+        .executableTarget(name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house),
         .executableTarget(
             name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend"], path: "Tests/KeyringProbe",
             swiftSettings: house),

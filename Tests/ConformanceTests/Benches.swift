@@ -11,6 +11,7 @@ let benches: [LawBench] = [
     .memory("memory as a durable store between processes", durableStoreClaims),
     .memory("memory as a small store without batches", smallStoreClaims),
     .folder,
+    .propertyList,
 ]
 
 /// Claims like those of a property list.

@@ -16,7 +16,9 @@ struct ProbeProcess {
     /// - Parameters:
     ///   - configuration: The directory that `XDG_CONFIG_HOME` names.
     ///   - unprivileged: Whether it runs as a user whom permissions stop; a copy of it is put into this directory, which that user can reach.
-    static func run(_ arguments: [String], configuration: String? = nil, unprivilegedIn directory: String? = nil) async throws -> ProbeProcess {
+    static func run(
+        _ arguments: [String], configuration: String? = nil, unprivilegedIn directory: String? = nil
+    ) async throws -> ProbeProcess {
         let process = Process()
         process.executableURL = program
         process.arguments = arguments

@@ -231,6 +231,7 @@ import Testing
         #expect(try await store.apply(.put(.text("x"), at: address)).error?.code == .invalidName)
         #expect(try await store.apply(.delete(address)).isApplied)
         #expect(try await store.addresses(in: .values).isEmpty)
+        #expect(try await store.apply(.delete(address)).error?.code == .invalidName, "now it is a name that cannot be used")
     }
 
     @Test func `a value that is too large is refused before anything is written`() async throws {

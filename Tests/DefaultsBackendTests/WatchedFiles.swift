@@ -5,17 +5,13 @@ import Synchronization
 /// The machine's files, counted, and made to fail or to stop at a chosen operation.
 final class WatchedFiles: FileSystem {
     /// What happens at the chosen operation.
-    enum Fault: Sendable {
+    enum Fault: Hashable, Sendable {
         /// It fails with this error number, and the ones after it work.
         case fails(Int32)
         /// It and everything after it fails, as if the process had been killed before it.
         case stops
         /// It is done, and everything after it fails: killed just behind it.
         case stopsAfter
-    }
-
-    private enum Turn {
-        case go, fail(Int32), goAndStop
     }
 
     private struct State {
@@ -41,27 +37,16 @@ final class WatchedFiles: FileSystem {
     }
 
     private func change<Result>(_ operation: String, _ path: String, _ body: () throws(FileError) -> Result) throws(FileError) -> Result {
-        let turn: Turn = state.withLock { state in
-            if state.isStopped { return .fail(EIO) }
+        let failure: Int32? = state.withLock { state in
+            if state.isStopped { return EIO }
             state.operations.append(operation)
-            guard let (number, fault) = state.fault, number == state.operations.count else { return .go }
-            switch fault {
-            case .fails(let error): return .fail(error)
-            case .stops:
-                state.isStopped = true
-                return .fail(EIO)
-            case .stopsAfter:
-                state.isStopped = true
-                return .goAndStop
-            }
+            guard let (number, fault) = state.fault, number == state.operations.count else { return nil }
+            if case .fails(let error) = fault { return error }
+            state.isStopped = true
+            return fault == .stops ? EIO : nil
         }
-        switch turn {
-        case .go: return try body()
-        case .fail(let number): throw FileError(number: number, operation: operation, path: path)
-        case .goAndStop:
-            _ = try body()
-            throw FileError(number: EIO, operation: operation, path: path)
-        }
+        if let failure { throw FileError(number: failure, operation: operation, path: path) }
+        return try body()
     }
 
     func status(_ path: String) throws(FileError) -> FileStatus? { try real.status(path) }
@@ -91,41 +76,6 @@ final class WatchedFiles: FileSystem {
     }
     func createDirectory(_ path: String) throws(FileError) {
         try change("createDirectory", path) { () throws(FileError) in try real.createDirectory(path) }
-    }
-}
-
-/// A lane that counts what is handed to it.
-final class CountedLane: Lane {
-    private let lane = DispatchLane(label: "counted")
-    private let hops = Mutex(0)
-
-    var count: Int { hops.withLock { $0 } }
-
-    func enqueue(_ work: @escaping @Sendable () -> Void) {
-        hops.withLock { $0 += 1 }
-        lane.enqueue(work)
-    }
-}
-
-/// The machine's clock, which a test can move on; a pause moves it on instead of waiting, and may do something of the test's in the meantime.
-final class MovableClock: RuntimeClock {
-    private let real = SystemClock()
-    private let offset = Mutex(Duration.zero)
-    private let onPause: @Sendable (Duration) -> Void
-
-    init(onPause: @escaping @Sendable (Duration) -> Void = { _ in }) { self.onPause = onPause }
-
-    var now: MonotonicInstant { real.now.advanced(by: offset.withLock { $0 }) }
-    var wallSeconds: Double { real.wallSeconds }
-    func advance(_ duration: Duration) { offset.withLock { $0 += duration } }
-
-    func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
-        real.schedule(at: instant.advanced(by: .zero - offset.withLock { $0 }), action)
-    }
-
-    func pause(_ duration: Duration) {
-        advance(duration)
-        onPause(duration)
     }
 }
 

@@ -1,9 +1,136 @@
 #if Keyring && os(Linux)
-    import Testing
+    import Glibc
     import TestSupport
+    import Testing
 
     @Suite(.timeLimit(.minutes(2))) struct KeyringBrokenTests {
-        @Test func `a store works, recovers and keeps its values when the daemon is killed between calls`() async throws {
+        // MARK: Locked, empty, absent
+
+        @Test func `a locked keyring is never mistaken for an empty one`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            try await offPool { try fixture.keyring.lock() }
+            for command in ["get a", "get b", "put a two", "put b two", "delete a", "delete b"] {
+                #expect(try await probe.ask(command).outcome == "locked", "\(command)")
+            }
+            #expect(try await probe.ask("list").outcome == "threw locked notApplied")
+            #expect(try await probe.ask("status").outcome == "status locked")
+            try await offPool { try fixture.keyring.unlock() }
+            #expect(try await probe.ask("get a").outcome == "value one")
+            #expect(try await probe.ask("get b").outcome == "absent")
+        }
+
+        @Test func `a daemon that was just started and never unlocked is locked, also to the names it does not know`() async throws {
+            let fixture = try await ProbeFixture()
+            #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
+            try await offPool { try fixture.keyring.restartDaemon(password: nil) }
+            let probe = try fixture.probe()
+            for command in ["get a", "get b", "put a two", "put b two", "delete a"] {
+                #expect(try await probe.ask(command).outcome == "locked", "\(command)")
+            }
+            #expect(try await probe.ask("list").outcome == "threw locked notApplied")
+        }
+
+        @Test func `a wrong password leaves the keyring locked and everything in it`() async throws {
+            let fixture = try await ProbeFixture()
+            #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
+            try await offPool { try fixture.keyring.restartDaemon(password: "wrong") }
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("get a").outcome == "locked")
+            #expect(try await probe.ask("put a two").outcome == "locked")
+            try await offPool { try fixture.keyring.restartDaemon(password: PrivateKeyring.password) }
+            #expect(try await probe.ask("get a").outcome == "value one")
+        }
+
+        @Test func `without a default collection nothing is claimed to be absent and nothing is written`() async throws {
+            let fixture = try await ProbeFixture(.empty)
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("status").outcome == "status absent")
+            #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
+            #expect(try await probe.ask("put a one").outcome == "failed unavailable notApplied")
+            #expect(try await probe.ask("delete a").outcome == "failed unavailable notApplied")
+            #expect(try await probe.ask("list").outcome == "threw unavailable notApplied")
+            #expect(try await probe.ask("unlock").outcome == "threw unavailable notApplied")
+        }
+
+        @Test func `an item in a locked collection beside the default one is locked, not absent`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            let other = try await offPool { try fixture.keyring.createCollection("other") }
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            try await offPool {
+                try fixture.keyring.createItem("elsewhere", attributes, in: other)
+                try fixture.keyring.lock(other)
+            }
+            #expect(try await probe.ask("get a").outcome == "locked")
+            #expect(try await probe.ask("create a").outcome == "locked")
+            #expect(try await probe.ask("get b").outcome == "absent")
+        }
+
+        @Test func `unlocking without anybody to ask is a typed error, and unlocking what is open is nothing`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("unlock").outcome == "unlocked")
+            try await offPool { try fixture.keyring.lock() }
+            #expect(try await probe.ask("unlock").outcome == "threw locked notApplied")
+            #expect(try await probe.ask("status").outcome == "status locked")
+        }
+
+        // MARK: No bus, no daemon
+
+        @Test func `without a bus every call says so at once`() async throws {
+            let fixture = try await ProbeFixture(.noDaemon)
+            let empty = try TemporaryDirectory()
+            let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil, "XDG_RUNTIME_DIR": empty.path])
+            for command in ["get a", "put a one", "delete a", "list", "status", "unlock", "synchronize"] {
+                let answer = try await probe.ask(command)
+                #expect(answer.contains("unavailable"), "\(command): \(answer)")
+                #expect((answer.number("ms") ?? .max) < 1_000, "\(command): \(answer)")
+            }
+        }
+
+        @Test func `a bus that would have to be started is not started`() async throws {
+            let fixture = try await ProbeFixture(.noDaemon)
+            let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": "autolaunch:"])
+            #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
+        }
+
+        @Test func `a bus address that leads nowhere is unavailable at once`() async throws {
+            let fixture = try await ProbeFixture(.noDaemon)
+            for address in ["unix:path=/nonexistent/bus", "nonsense", "unix:path=\(fixture.keyring.file("bus.conf"))"] {
+                let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": address])
+                let answer = try await probe.ask("get a")
+                #expect(answer.outcome == "unavailable unavailable", "\(address)")
+                #expect((answer.number("ms") ?? .max) < 1_000, "\(address): \(answer)")
+            }
+        }
+
+        @Test func `the socket in the run-time folder is the bus when no address is set`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil])
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("get a").outcome == "value one")
+        }
+
+        @Test func `a bus without a keyring says that nobody keeps secrets`() async throws {
+            let probe = try await ProbeFixture(.noDaemon).probe()
+            #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
+            #expect(try await probe.ask("put a one").outcome == "failed unavailable notApplied")
+        }
+
+        @Test(arguments: ["bogus", "file"]) func `another backend of libsecret is refused at once`(backend: String) async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe(changing: ["SECRET_BACKEND": backend])
+            let answer = try await probe.ask("get a")
+            #expect(answer.outcome == "unavailable unavailable")
+            #expect((answer.number("ms") ?? .max) < 1_000, "\(answer)")
+            #expect(try await fixture.probe(changing: ["SECRET_BACKEND": "service"]).ask("get a").outcome == "absent")
+        }
+
+        // MARK: Killed
+
+        @Test func `a store recovers and keeps its values when the daemon is killed between calls`() async throws {
             let fixture = try await ProbeFixture()
             let probe = try fixture.probe()
             #expect(try await probe.ask("put a one").outcome == "applied durable")
@@ -14,6 +141,153 @@
             try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
             #expect(try await probe.ask("get a").outcome == "value one")
             #expect(try await probe.ask("put a two").outcome == "applied durable")
+            try await offPool { try fixture.keyring.restartDaemon(password: PrivateKeyring.password) }
+            #expect(try await probe.ask("put a three").outcome == "applied durable", "the first call after a restart may be a write")
+            try await offPool { try fixture.keyring.restartDaemon(password: PrivateKeyring.password) }
+            #expect(try await probe.ask("get a").outcome == "value three", "replacing a secret reached the disk before the reply")
+            #expect(try await probe.ask("delete a").outcome == "applied durable")
+            try await offPool { try fixture.keyring.restartDaemon(password: PrivateKeyring.password) }
+            #expect(try await probe.ask("get a").outcome == "absent", "deleting reached the disk before the reply")
+        }
+
+        @Test(arguments: ["put a new", "put b new", "delete a"])
+        func `a change whose daemon was killed before it was read says that it does not know, and nothing is lost`(command: String) async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("put a old").outcome == "applied durable")
+            // Stopped first, so that the request is on its way when the daemon dies.
+            #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
+            async let answer = probe.ask(command)
+            try await offPool { try fixture.keyring.waitUntilDaemonIsStopped() }
+            fixture.keyring.killDaemon()
+            #expect(try await answer.outcome == "failed unavailable unknown")
+            try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
+            #expect(try await probe.ask("get a").outcome == "value old")
+            #expect(try await probe.ask("get b").outcome == "absent")
+        }
+
+        @Test func `a daemon killed at any moment has every change that was acknowledged, and at most one more`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            var expected = 0
+            #expect(try await probe.ask("put counter 0").outcome == "applied durable")
+            for round in 0..<10 {
+                async let answer = probe.ask("increment counter 100000")
+                try await offPool { [keyring = fixture.keyring] in
+                    usleep(useconds_t(20_000 + 7_300 * round))
+                    keyring.killDaemon()
+                    try keyring.startDaemon(password: PrivateKeyring.password)
+                }
+                // The store may have gone on with the new daemon after a failed read; then it is killed again.
+                fixture.keyring.killDaemon()
+                let text = try await answer
+                try await offPool { try fixture.keyring.startDaemon(password: PrivateKeyring.password) }
+                expected += text.number("won") ?? 0
+                let found = try await probe.ask("get counter").outcome
+                #expect(["value \(expected)", "value \(expected + 1)"].contains(found), "\(text)")
+                expected = Int(found.dropFirst("value ".count)) ?? expected
+            }
+            #expect(expected > 0)
+        }
+
+        @Test func `a store works again in the same process when the bus died and came back`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            fixture.keyring.killBus()
+            #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
+            #expect(try await probe.ask("put a two").outcome == "failed unavailable notApplied")
+            try await offPool {
+                try fixture.keyring.startBus()
+                try fixture.keyring.startDaemon(password: PrivateKeyring.password)
+            }
+            #expect(try await probe.ask("get a").outcome == "value one")
+            #expect(try await probe.ask("put a two").outcome == "applied durable")
+        }
+
+        // MARK: Stopped
+
+        @Test func `a stopped daemon is left at the deadline, and answers again when it goes on`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe(deadline: 500)
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            fixture.keyring.stopDaemon()
+            for command in ["get a", "put a two", "delete a", "list"] {
+                let answer = try await probe.ask(command)
+                #expect(answer.outcome.hasPrefix("threw timedOut"), "\(command): \(answer)")
+                #expect((450..<1_500).contains(answer.number("ms") ?? .max), "\(command): \(answer)")
+            }
+            fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("get a").outcome == "value one", "a write that had only looked did not happen")
+            #expect(try await probe.ask("put a two").outcome == "applied durable")
+        }
+
+        @Test func `a change that was on its way when the daemon stopped is left at the deadline as unknown, and may still take effect`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe(deadline: 500)
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            #expect(try await probe.ask("arm \(fixture.keyring.daemonProcessID) \(SIGSTOP)").outcome == "armed")
+            let answer = try await probe.ask("put a two")
+            #expect(answer.outcome == "threw timedOut unknown")
+            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            // Others leave on time too, and do not get in between.
+            let other = try fixture.probe(deadline: 500)
+            #expect(try await other.ask("put a three").outcome == "threw timedOut unknown")
+            fixture.keyring.continueDaemon()
+            #expect(try await probe.ask("get a").outcome == "value two")
+        }
+
+        @Test func `a stopped bus is left at the deadline, delays no other task, and carries the store again when it goes on`() async throws {
+            let fixture = try await ProbeFixture()
+            let probe = try fixture.probe(deadline: 500)
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            fixture.keyring.stopBus()
+            let answer = try await probe.ask("ping")
+            #expect(answer.contains("timedOut,timedOut"), "\(answer)")
+            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            #expect((answer.number("pings") ?? 0) > 50, "\(answer)")
+            #expect((answer.number("p99") ?? .max) < 1_000, "microseconds: \(answer)")
+            print("While two keyring calls hang on a stopped bus: \(answer)")
+            fixture.keyring.continueBus()
+            #expect(try await probe.ask("get a").outcome == "value one")
+        }
+
+        @Test func `connecting to a stopped bus is left at the deadline`() async throws {
+            let fixture = try await ProbeFixture()
+            fixture.keyring.stopBus()
+            let probe = try fixture.probe(deadline: 500)
+            for command in ["get a", "put a one", "status"] {
+                let answer = try await probe.ask(command)
+                #expect(answer.contains("timedOut"), "\(command): \(answer)")
+                #expect((answer.number("ms") ?? .max) < 1_500, "\(command): \(answer)")
+            }
+            fixture.keyring.continueBus()
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+        }
+
+        // MARK: Two processes
+
+        @Test func `two processes that count up by compare-and-swap lose no count`() async throws {
+            let fixture = try await ProbeFixture()
+            let (first, second) = (try fixture.probe(), try fixture.probe())
+            #expect(try await first.ask("put counter 0").outcome == "applied durable")
+            async let one = first.ask("increment counter 100")
+            async let two = second.ask("increment counter 100")
+            let answers = try await [one, two]
+            #expect(answers.allSatisfy { $0.number("won") == 100 }, "\(answers)")
+            #expect(try await first.ask("get counter").outcome == "value 200")
+        }
+
+        @Test func `of two processes that create one slot exactly one wins, and there is one item`() async throws {
+            let fixture = try await ProbeFixture()
+            let (first, second) = (try fixture.probe(), try fixture.probe())
+            for round in 0..<20 {
+                async let one = first.ask("create slot\(round)")
+                async let two = second.ask("create slot\(round)")
+                let answers = try await [one.outcome, two.outcome]
+                #expect(answers.filter { $0 == "applied durable" }.count == 1, "\(answers)")
+                #expect(answers.filter { $0.hasPrefix("conflict value") }.count == 1, "\(answers)")
+            }
         }
     }
 #endif

@@ -7,14 +7,17 @@
     /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory> <deadline in ms>`, then commands on the standard input.
     struct ProbeSession {
         private let store: SecretServiceStore
+        private let signal = PendingSignal()
         private let clock = SystemClock()
 
         init(arguments: [String]) {
             func argument(_ index: Int, _ otherwise: String) -> String { arguments.count > index ? arguments[index] : otherwise }
+            var runtime = Runtime.live
+            runtime.files = HookedFiles { [signal] in signal.send() }
             store = SecretServiceStore(
                 service: argument(1, "probe"), lockFile: argument(2, "/tmp/probe.lock"),
                 deadline: .milliseconds(Int(argument(4, "5000")) ?? 5_000), promptDeadline: .milliseconds(2_000),
-                keyringsDirectory: arguments.count > 3 ? arguments[3] : nil)
+                keyringsDirectory: arguments.count > 3 ? arguments[3] : nil, runtime: runtime)
         }
 
         mutating func answer(_ command: [String]) async -> String {
@@ -36,6 +39,10 @@
                     let bytes = [UInt8](repeating: 7, count: Int(command.dropFirst(2).first ?? "") ?? 0)
                     return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))
                 case "create": return Self.text(try await store.apply(.put(.bytes([1]), at: address, if: .absent)))
+                case "arm":
+                    // arm <process> <signal>: sent just before the next change is requested.
+                    signal.arm(command.dropFirst().compactMap { Int32($0) })
+                    return "armed"
                 case "delete": return Self.text(try await store.apply(.delete(address)))
                 case "list": return "list \(try await store.addresses(in: .values).map(\.name).sorted())"
                 case "status": return "status \(await store.status())"
@@ -82,15 +89,15 @@
                     let current = try await store.read(address)
                     guard case .value(let record) = current, case .bytes(let bytes) = record.payload,
                         let number = Int(String(decoding: bytes, as: UTF8.self))
-                    else { return "failed \(Self.text(current))" }
+                    else { return "won=\(won) lost=\(lost) \(Self.text(current))" }
                     let next = Array(String(number + 1).utf8)
                     switch try await store.apply(.put(.bytes(next), at: address, if: .revision(record.revision))) {
                     case .applied: won += 1
                     case .conflict: lost += 1
-                    case let other: return "failed \(Self.text(other))"
+                    case let other: return "won=\(won) lost=\(lost) \(Self.text(other))"
                     }
                 } catch {
-                    return "threw \(error.code) \(error.outcome.rawValue)"
+                    return "won=\(won) lost=\(lost) threw \(error.code) \(error.outcome.rawValue)"
                 }
             }
             return "won=\(won) lost=\(lost)"
@@ -101,7 +108,6 @@
             let (store, clock) = (store, clock)
             async let first = Self.outcome { () throws(BackendError) in _ = try await store.read(StorageAddress("first")) }
             async let second = Self.outcome { () throws(BackendError) in _ = try await store.apply(.put(.bytes([1]), at: StorageAddress("second"))) }
-            async let hanging = [first, second]
             let done = Flag()
             let ping = Task { @concurrent in
                 var latencies: [Int64] = []
@@ -113,7 +119,7 @@
                 }
                 return latencies.sorted()
             }
-            let outcomes = await hanging
+            let outcomes = await [first, second]
             done.raise()
             let latencies = await ping.value
             guard let last = latencies.last else { return "no pings" }

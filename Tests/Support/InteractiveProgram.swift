@@ -2,8 +2,8 @@ import Foundation
 
 /// A program that answers every line it is given with one line.
 package final class InteractiveProgram: Sendable {
-    // Proof for both: a process and its pipes are only used from within `queue`, one call at a time.
-    nonisolated(unsafe) private let process = Process()
+    private let process = Process()
+    // Proof: only used from within `queue`, one call at a time.
     nonisolated(unsafe) private var rest = Data()
     private let stdin = Pipe()
     private let stdout = Pipe()

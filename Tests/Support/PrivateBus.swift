@@ -23,7 +23,8 @@
         /// - Returns: The reply in the same format.
         @discardableResult
         func call(
-            _ destination: String = "org.freedesktop.secrets", _ path: String = "/org/freedesktop/secrets", _ method: String, _ arguments: String
+            _ method: String, on path: String = "/org/freedesktop/secrets", of destination: String = "org.freedesktop.secrets",
+            _ arguments: String
         ) throws -> String {
             var error: UnsafeMutablePointer<GError>?
             guard let value = g_variant_parse(nil, arguments, nil, nil, &error) else { throw Self.failure(error) }

@@ -129,7 +129,7 @@
             let bus = try PrivateBus(address)
             let entries = attributes.map { "'\($0.key)': '\($0.value)'" }.joined(separator: ", ")
             try bus.call(
-                "org.freedesktop.secrets", collection, "org.freedesktop.Secret.Collection.CreateItem",
+                "org.freedesktop.Secret.Collection.CreateItem", on: collection,
                 "({'org.freedesktop.Secret.Item.Label': <'test'>, 'org.freedesktop.Secret.Item.Attributes': <@a{ss} {\(entries)}>}, "
                     + "\(try bus.plainSecret(secret)), false)")
         }
@@ -144,6 +144,15 @@
 
         /// Lets the daemon go on.
         package func continueDaemon() { signalDaemon(SIGCONT) }
+
+        /// The daemon's process; 0 when there is none.
+        package var daemonProcessID: Int32 { state.withLock { $0.daemon?.processID ?? 0 } }
+
+        /// Waits until somebody stopped the daemon.
+        package func waitUntilDaemonIsStopped() throws {
+            let path = "/proc/\(daemonProcessID)/stat"
+            try Self.wait("the stop of the daemon") { try String(contentsOfFile: path, encoding: .utf8).contains(") T ") }
+        }
 
         /// Kills the daemon and waits until it is gone.
         package func killDaemon() {
@@ -184,8 +193,9 @@
             state.withLock { $0.daemon = daemon }
             let bus = try PrivateBus(address)
             try Self.wait("the keyring") {
-                try bus.call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus.NameHasOwner", "('org.freedesktop.secrets',)")
-                    .contains("true")
+                try bus.call(
+                    "org.freedesktop.DBus.NameHasOwner", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus", "('org.freedesktop.secrets',)"
+                ).contains("true")
             }
         }
 
@@ -204,7 +214,7 @@
                 if try isReady() { return }
                 usleep(10_000)
             }
-            throw ProgramFailure("\(what) did not start within ten seconds")
+            throw ProgramFailure("\(what) did not come within ten seconds")
         }
 
         private static func configuration(socket: String) -> String {
@@ -232,8 +242,7 @@
 
     /// A server that runs until it is ended.
     private final class ServiceProcess: Sendable {
-        // Proof: started in init and never reconfigured; only its number and its waiting are used afterwards.
-        nonisolated(unsafe) private let process = Process()
+        private let process = Process()
 
         init(_ program: String, _ arguments: [String], _ environment: [String: String], input: String) throws {
             process.executableURL = URL(fileURLWithPath: try Program.path("setpriv"))

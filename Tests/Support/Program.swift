@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// A program that a test needs and that is not there.
 package struct MissingProgram: Error, CustomStringConvertible {
@@ -42,7 +43,7 @@ package enum Program {
     }
 
     /// Starts a process from a thread that never ends: with `setpriv --pdeathsig` a child dies with the *thread* that started it.
-    static func start(_ process: Process) throws { try starter.perform { try process.run() } }
+    static func start(_ process: Process) throws { try starter.run(process) }
 
     private static let starter = Starter()
 }
@@ -114,39 +115,50 @@ private final class DrainedPipe: @unchecked Sendable {
     }
 }
 
-/// A thread that runs one job after the other and never ends.
+/// A thread that starts one process after the other and never ends.
 private final class Starter: @unchecked Sendable {
+    private struct Job {
+        let process: Process
+        let done: @Sendable (Result<Void, any Error>) -> Void
+    }
+
     // Proof: `jobs` is only touched under `condition`.
     private let condition = NSCondition()
-    private var jobs: [() -> Void] = []
+    private var jobs: [Job] = []
 
     init() {
         let thread = Thread { [self] in
-            while true { next()() }
+            while true {
+                let job = next()
+                job.done(Result { try job.process.run() })
+            }
         }
         thread.start()
     }
 
-    private func next() -> () -> Void {
+    private func next() -> Job {
         condition.lock()
         defer { condition.unlock() }
         while jobs.isEmpty { condition.wait() }
         return jobs.removeFirst()
     }
 
-    func perform(_ body: () throws -> Void) throws {
+    func run(_ process: Process) throws {
+        let outcome = Outcome()
         let done = DispatchSemaphore(value: 0)
-        var failure: (any Error)?
-        withoutActuallyEscaping(body) { body in
-            condition.lock()
-            jobs.append {
-                do { try body() } catch { failure = error }
+        condition.lock()
+        jobs.append(
+            Job(process: process) { result in
+                outcome.result.withLock { $0 = result }
                 done.signal()
-            }
-            condition.signal()
-            condition.unlock()
-            done.wait()
-        }
-        if let failure { throw failure }
+            })
+        condition.signal()
+        condition.unlock()
+        done.wait()
+        try outcome.result.withLock { $0 }?.get()
+    }
+
+    private final class Outcome: Sendable {
+        let result = Mutex<Result<Void, any Error>?>(nil)
     }
 }

@@ -79,7 +79,7 @@ extension PropertyListFile {
 
     private func refusal(of call: [StorageMutation], on document: PropertyListDocument) -> [MutationResult]? {
         for (index, mutation) in call.enumerated() {
-            guard let refusal = document.probe(mutation.address).refusal(of: mutation) ?? nameRefusal(of: mutation, on: document) else {
+            guard let refusal = nameRefusal(of: mutation, on: document) ?? document.probe(mutation.address).refusal(of: mutation) else {
                 continue
             }
             var results = [MutationResult](repeating: .notAttempted, count: call.count)
@@ -89,11 +89,15 @@ extension PropertyListFile {
         return nil
     }
 
-    /// A name that Foundation could confuse with another is refused, unless it is only to be emptied.
+    /// A name that Foundation could confuse with another is refused, unless another program used it and it is only to be emptied.
     private func nameRefusal(of mutation: StorageMutation, on document: PropertyListDocument) -> MutationResult? {
-        guard mutation.operation != .delete else { return nil }
-        do throws(BackendError) { try PropertyListStore.validateNormalization(of: mutation.address) } catch { return .failed(error) }
-        return nil
+        guard document.slot(mutation.address) == nil else { return nil }
+        do throws(BackendError) {
+            try PropertyListStore.validateNormalization(of: mutation.address)
+            return nil
+        } catch {
+            return .failed(error)
+        }
     }
 
     // MARK: Replacing

@@ -79,6 +79,7 @@
             return Variant(owning: answer)
         }
 
+        private static let serviceType = localdata_secret_service_type()
         static let daemon = "org.freedesktop.secrets"
 
         // MARK: libsecret's session
@@ -119,7 +120,7 @@
         private func openSession(_ call: BusCall) throws(KeyringFault) -> UnsafeMutablePointer<SecretService> {
             if let opened = session.withLock({ $0 }) { return opened.service }
             var error: UnsafeMutablePointer<GError>?
-            guard let service = localdata_secret_service_new(connection, call.stop.pointer, &error) else { throw Self.fault(error) }
+            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else { throw Self.fault(error) }
             guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
                 g_object_unref(service)
                 throw Self.fault(error)
@@ -134,7 +135,7 @@
         func unlock(_ collection: String, _ call: BusCall) throws(KeyringFault) {
             _ = try call.milliseconds()
             var error: UnsafeMutablePointer<GError>?
-            guard let service = localdata_secret_service_new(connection, call.stop.pointer, &error) else { throw Self.fault(error) }
+            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else { throw Self.fault(error) }
             defer { g_object_unref(service) }
             let count = collection.withCString { path -> Int32 in
                 var paths: [UnsafePointer<gchar>?] = [path, nil]

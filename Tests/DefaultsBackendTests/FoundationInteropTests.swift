@@ -1,0 +1,70 @@
+import BackendContract
+import BackendRuntime
+import DefaultsBackend
+import Foundation
+import Testing
+
+/// What Foundation's own `UserDefaults` writes and reads, in a process of its own with a configuration directory of its own.
+@Suite struct FoundationInteropTests {
+    let scratch: Scratch
+    let configuration: String
+
+    init() throws {
+        scratch = try Scratch()
+        configuration = scratch.root + "/config"
+        try FileManager.default.createDirectory(atPath: configuration, withIntermediateDirectories: false)
+    }
+
+    @Test func `values that UserDefaults wrote are found where they are, as what they are`() async throws {
+        let run = try await ProbeProcess.run(["write-defaults", "suite"], configuration: configuration)
+        #expect(run.output == "true")
+        #expect(try scratch.names(in: configuration) == ["suite.plist"])
+        let names = ["text", "integer", "unsigned", "whole real", "yes", "one", "date", "data"]
+        let probes = try await scratch.store().read(names.map { StorageAddress($0) }, .validated)
+        let expected: [NativeValue] = [
+            .string("Zürich <&> \"quoted\"\n2nd line"), .integer(42), .unsigned(.max), .real(3), .boolean(true), .integer(1),
+            .date(725_760_000), .data([0, 1, 2, 0xFF]),
+        ]
+        #expect(probes.map(\.native) == expected)
+        #expect(probes.compactMap(\.record).map(\.isForeign) == [Bool](repeating: true, count: names.count))
+    }
+
+    @Test func `UserDefaults reads what was stored natively`() async throws {
+        let store = scratch.store()
+        let values: [(String, NativeValue)] = [
+            ("text", .string("a <&> é")), ("integer", .integer(-7)), ("real", .real(0.1)), ("yes", .boolean(true)),
+            ("data", .data([1, 2])),
+        ]
+        for (name, value) in values {
+            _ = try await store.apply(.put(.native(value), StorageMetadata(serializer: "json"), at: StorageAddress(name)))
+        }
+        let run = try await ProbeProcess.run(["print-defaults", "suite"], configuration: configuration)
+        #expect(run.output == "text=a <&> é\ninteger=-7\nreal=0.1\nyes=true\ndata=2 bytes" || run.output.contains("yes=1"), "\(run.output)")
+        #expect(run.output.hasPrefix("text=a <&> é\ninteger=-7\nreal=0.1"))
+    }
+
+    @Test func `a rewrite by UserDefaults keeps our metadata, and makes only what it changed foreign`() async throws {
+        let store = scratch.store()
+        let metadata = StorageMetadata(serializer: "json", origin: [1, 2])
+        _ = try await store.apply([
+            .put(.text("kept"), metadata, at: StorageAddress("kept")), .put(.text("ours"), metadata, at: StorageAddress("changed")),
+            .put(.bytes([0, 0xFF]), metadata, at: StorageAddress("bytes")), .tombstone(metadata, at: StorageAddress("gone")),
+            .put(.bytes([3]), metadata, at: StorageAddress("entry", in: StorageNamespace("ledger"))),
+        ])
+        let addresses = [
+            StorageAddress("kept"), StorageAddress("bytes"), StorageAddress("gone"),
+            StorageAddress("entry", in: StorageNamespace("ledger")),
+        ]
+        let before = try await store.read(addresses, .validated)
+        let run = try await ProbeProcess.run(["set-default", "suite", "changed", "theirs"], configuration: configuration)
+        #expect(run.output == "true")
+        #expect(try await store.read(addresses, .validated) == before)
+        let changed = try await store.read(StorageAddress("changed"))
+        #expect(changed.text == "theirs")
+        #expect(changed.record?.isForeign == true)
+        #expect(changed.record?.metadata == StorageMetadata())
+        #expect(try await store.apply(.put(.text("again"), metadata, at: StorageAddress("changed"))).isApplied)
+        let reading = try await ProbeProcess.run(["print-default", "suite", "changed"], configuration: configuration)
+        #expect(reading.output == "again")
+    }
+}

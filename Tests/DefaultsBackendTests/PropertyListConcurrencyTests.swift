@@ -1,0 +1,121 @@
+import BackendContract
+import BackendRuntime
+import DefaultsBackend
+import Foundation
+import Testing
+
+@Suite struct PropertyListConcurrencyTests {
+    let scratch: Scratch
+
+    init() throws { scratch = try Scratch() }
+
+    @Test func `a hot read makes no hop to the lane`() async throws {
+        let (lane, clock) = (CountedLane(), MovableClock())
+        let store = scratch.store(.live(clock: clock, lane: lane))
+        let address = StorageAddress("a")
+        _ = try await store.apply(.put(.text("x"), at: address))
+        #expect(lane.count == 1)
+        for _ in 0..<1_000 { #expect(try await store.read(address).text == "x") }
+        #expect(lane.count == 1, "what was just written is in memory")
+        clock.advance(.seconds(1))
+        for _ in 0..<1_000 { #expect(try await store.read(address).text == "x") }
+        #expect(lane.count == 2, "one second look once the file's time can no longer stand still")
+        clock.advance(.seconds(1_000))
+        let begin = ContinuousClock.now
+        for _ in 0..<10_000 { #expect(try await store.read(address).text == "x") }
+        print("hot read: \((ContinuousClock.now - begin) / 10_000) each")
+        #expect(lane.count == 2)
+        for _ in 0..<10 { _ = try await store.read(address, .fresh) }
+        #expect(lane.count == 12, "a fresh read always looks at the disk")
+    }
+
+    @Test func `a read of a missing slot or a missing file makes no hop either`() async throws {
+        let lane = CountedLane()
+        let store = scratch.store(.live(lane: lane))
+        for _ in 0..<100 { #expect(try await store.read(StorageAddress("a")) == .absent) }
+        #expect(lane.count == 0)
+    }
+
+    @Test func `a rewrite in place within one tick of the file's time is found by the second look`() async throws {
+        let clock = MovableClock()
+        let store = scratch.store(.live(clock: clock))
+        try scratch.writeForeign(["a": "1"])
+        #expect(try await store.read(StorageAddress("a")).text == "1")
+        // The same file, as long as before, with its old modification time: only the times' resolution is to blame, and it is played here.
+        let files = FrozenTimes(path: scratch.path())
+        let blind = scratch.store(.live(files: files, clock: clock))
+        #expect(try await blind.read(StorageAddress("a")).text == "1")
+        try scratch.writeForeign(["a": "2"])
+        clock.advance(.milliseconds(60))
+        #expect(try await blind.read(StorageAddress("a")).text == "2")
+    }
+
+    @Test func `puts that wait together share few rewrites, and later ones see earlier ones`() async throws {
+        let files = WatchedFiles()
+        let lane = GatedLane()
+        let store = scratch.store(.live(files: files, lane: lane))
+        let results = try await withThrowingTaskGroup(of: MutationResult.self) { group in
+            for number in 0..<64 {
+                group.addTask { try await store.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("slot \(number)"))) }
+            }
+            for _ in 0..<16 { group.addTask { try await store.apply(.put(.text("winner"), at: StorageAddress("one"), if: .absent)) } }
+            await lane.open(whenWaiting: 1)
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results.count(where: \.isApplied) == 65, "64 puts and exactly one of the 16 that wanted an empty slot")
+        let rewrites = files.count("rename")
+        print("80 calls shared \(rewrites) rewrites")
+        #expect(rewrites < 40)
+        let other = scratch.store()
+        for number in 0..<64 { #expect(try await other.read(StorageAddress("slot \(number)")).native == .integer(Int64(number))) }
+    }
+
+    @Test func `of 100 tasks on two instances exactly one wins each round`() async throws {
+        let stores = [scratch.store(), scratch.store()]
+        let address = StorageAddress("contended")
+        var revision: StorageRevision?
+        for round in 0..<10 {
+            let condition = revision.map(StorageMutation.Precondition.revision) ?? .absent
+            let winners = try await withThrowingTaskGroup(of: StorageRevision?.self) { group in
+                for task in 0..<100 {
+                    let store = stores[task % 2]
+                    group.addTask { try await store.apply(.put(.native(.integer(Int64(task))), at: address, if: condition)).revision }
+                }
+                return try await group.reduce(into: [StorageRevision]()) { if let revision = $1 { $0.append(revision) } }
+            }
+            #expect(winners.count == 1, "round \(round)")
+            revision = winners.first
+            for store in stores { #expect(try await store.read(address).revision == revision) }
+        }
+    }
+
+    @Test func `two processes lose no step of a shared count`() async throws {
+        let path = scratch.path("shared")
+        async let first = ProbeProcess.run(["count", path, "number", "60"])
+        async let second = ProbeProcess.run(["count", path, "number", "60"])
+        let runs = try await [first, second]
+        #expect(runs.map(\.status) == [0, 0])
+        let entries = try scratch.foundationEntries("shared")
+        #expect(entries["number"] as? Int == 120, "\(runs.map(\.output))")
+    }
+
+    @Test func `a write by one instance is seen by the other's next read`() async throws {
+        let (one, two) = (scratch.store(), scratch.store())
+        for number in 0..<50 {
+            _ = try await one.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("n")))
+            #expect(try await two.read(StorageAddress("n")).native == .integer(Int64(number)))
+        }
+    }
+
+    @Test func `what durable writes and large files cost is printed`() async throws {
+        let store = scratch.store()
+        let names = (0..<1_000).map { StorageAddress("com.example.setting.\($0)") }
+        _ = try await store.apply(names.map { .put(.text("some ordinary text"), StorageMetadata(serializer: "json"), at: $0) })
+        let begin = ContinuousClock.now
+        for number in 0..<50 { _ = try await store.apply(.put(.native(.integer(Int64(number))), at: names[number])) }
+        print("durable put into 1,000 entries: \((ContinuousClock.now - begin) / 50) each")
+        let opening = ContinuousClock.now
+        #expect(try await scratch.store().addresses(in: .values).count == 1_000)
+        print("opening 1,000 entries: \(ContinuousClock.now - opening)")
+    }
+}

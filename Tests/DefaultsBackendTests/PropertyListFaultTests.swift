@@ -1,0 +1,252 @@
+import BackendContract
+import BackendRuntime
+import DefaultsBackend
+import Foundation
+import Synchronization
+import Testing
+
+@Suite struct PropertyListFaultTests {
+    let scratch: Scratch
+    let damage = Array("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>a</key>".utf8)
+
+    init() throws { scratch = try Scratch() }
+
+    // MARK: Killed in the middle
+
+    @Test(arguments: [WatchedFiles.Fault.stops, .stopsAfter])
+    func `killed at any operation, the file is the old one or the new one, and the next writer goes on`(
+        _ fault: WatchedFiles.Fault
+    ) async throws {
+        var number = 1
+        while true {
+            let scratch = try Scratch()
+            let setup = scratch.store()
+            _ = try await setup.apply([.put(.text("old"), at: StorageAddress("a")), .put(.text("kept"), at: StorageAddress("b"))])
+            let files = WatchedFiles()
+            files.arm(fault, at: number)
+            let store = scratch.store(.live(files: files))
+            let result = try await store.apply([.put(.text("new"), at: StorageAddress("a")), .delete(StorageAddress("b"))])[0]
+            let isComplete = files.operations.count < number
+            files.arm(nil)
+            let found = try await scratch.store().read([StorageAddress("a"), StorageAddress("b")], .fresh)
+            let (isOld, isNew) = (found[0].text == "old" && found[1].text == "kept", found[0].text == "new" && found[1] == .absent)
+            #expect(isOld || isNew, "at \(number): a torn batch")
+            switch result {
+            case .applied: #expect(isNew, "at \(number): acknowledged and not there")
+            case .failed(let error) where error.outcome == .notApplied: #expect(isOld, "at \(number): denied and yet there")
+            case .failed(let error): #expect(error.outcome == .unknown, "at \(number)")
+            default: Issue.record("at \(number): \(result)")
+            }
+            // The same store after the fault, and another one: both see what is there and can go on.
+            #expect(try await store.read([StorageAddress("a"), StorageAddress("b")], .validated) == found)
+            #expect(try await scratch.store().apply(.put(.text("next"), at: StorageAddress("a"))).isApplied)
+            #expect(try scratch.names(in: scratch.root + "/config") == ["suite.plist"], "at \(number): leftovers remain")
+            if isComplete { break }
+            number += 1
+        }
+        print("killed at each of \(number - 1) operations")
+        #expect(number > 4)
+    }
+
+    @Test(arguments: [(ENOSPC, BackendError.Code.noSpace), (EROFS, .accessDenied), (EIO, .failed)])
+    func `a write that fails says why, and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
+        let files = WatchedFiles()
+        let store = scratch.store(.live(files: files))
+        _ = try await store.apply(.put(.text("old"), at: StorageAddress("a")))
+        let before = try scratch.bytes(scratch.path())
+        files.arm(nil)
+        _ = try await store.apply(.put(.text("old"), at: StorageAddress("a")))
+        let creation = try #require(files.operations.firstIndex(of: "create")) + 1
+        for step in creation...(creation + 2) {
+            files.arm(.fails(number), at: step)
+            let error = try #require(try await store.apply(.put(.text("new"), at: StorageAddress("a"))).error)
+            #expect(error.code == code)
+            #expect(error.outcome == .notApplied)
+            #expect(try await store.read(StorageAddress("a")).text == "old")
+        }
+        #expect(try scratch.bytes(scratch.path()).count == before.count)
+        files.arm(.fails(number), at: creation + 3)
+        #expect(try await store.apply(.put(.text("new"), at: StorageAddress("a"))).error?.outcome == .unknown)
+        #expect(try await store.read(StorageAddress("a")).text == "new")
+    }
+
+    @Test func `one call that fails takes no other call of its group with it`() async throws {
+        let lane = GatedLane()
+        let store = scratch.store(.live(lane: lane))
+        async let good = store.apply(.put(.text("x"), at: StorageAddress("good")))
+        async let bad = store.apply(.put(.text("x"), at: StorageAddress("bad"), if: .revision(StorageRevision([1]))))
+        await lane.open(whenWaiting: 1)
+        #expect(try await good.isApplied)
+        guard case .conflict(.absent) = try await bad else {
+            Issue.record("a revision that never was held")
+            return
+        }
+    }
+
+    // MARK: Damage
+
+    @Test func `a damaged file is kept, copied once, reported and never overwritten`() async throws {
+        try scratch.write(damage, to: scratch.path())
+        let files = WatchedFiles()
+        let store = scratch.store(.live(files: files, clock: MovableClock()))
+        for freshness in [ReadFreshness.validated, .validated, .fresh] {
+            for probe in try await store.read([StorageAddress("a"), StorageAddress("b")], freshness) {
+                guard case .corrupt(let corruption) = probe else {
+                    Issue.record("damage was reported as \(probe)")
+                    return
+                }
+                #expect(corruption.bytes == damage)
+                #expect(corruption.revision == nil)
+            }
+        }
+        for mutation in [
+            StorageMutation.put(.text("x"), at: StorageAddress("a")), .delete(StorageAddress("a")), .tombstone(at: StorageAddress("z")),
+        ] {
+            let error = try #require(try await store.apply(mutation).error)
+            #expect(error.code == .corrupted)
+            #expect(error.outcome == .notApplied)
+            #expect(error.reason.contains("set the damaged store aside"))
+        }
+        guard case .unavailable(let error) = await store.status() else {
+            Issue.record("a damaged store counts as usable")
+            return
+        }
+        #expect(error.code == .corrupted)
+        await #expect(throws: BackendError.self) { _ = try await store.addresses(in: .values) }
+        #expect(try scratch.bytes(scratch.path()) == damage)
+        let copies = try scratch.names(in: scratch.quarantine)
+        #expect(copies.count == 1)
+        #expect(copies[0].hasPrefix("suite-"))
+        #expect(try scratch.bytes(scratch.quarantine + "/" + copies[0]) == damage)
+        #expect(files.count("create") == 1)
+    }
+
+    @Test func `set aside, a damaged file makes room for a new one and is still kept`() async throws {
+        let store = scratch.store(.live(clock: MovableClock()))
+        _ = try await store.apply(.put(.text("x"), at: StorageAddress("a")))
+        await #expect(throws: BackendError.self) { _ = try await store.setAsideDamagedStore() }
+        #expect(try await store.read(StorageAddress("a")).text == "x")
+        try scratch.write(damage, to: scratch.path())
+        let copy = try await store.setAsideDamagedStore()
+        #expect(try scratch.bytes(copy) == damage)
+        #expect(!FileManager.default.fileExists(atPath: scratch.path()))
+        #expect(try await store.read(StorageAddress("a")) == .absent)
+        #expect(await store.status() == .ready)
+        #expect(try await store.apply(.put(.text("y"), at: StorageAddress("a"))).isApplied)
+    }
+
+    @Test func `a damaged file is not removed while no copy of it can be made`() async throws {
+        try scratch.write(damage, to: scratch.path())
+        try scratch.write([1], to: scratch.quarantine)
+        let store = scratch.store(.live(clock: MovableClock()))
+        await #expect(throws: BackendError.self) { _ = try await store.setAsideDamagedStore() }
+        #expect(try scratch.bytes(scratch.path()) == damage)
+        guard case .corrupt = try await store.read(StorageAddress("a")) else {
+            Issue.record("damage that cannot be copied was not reported")
+            return
+        }
+    }
+
+    @Test func `a repaired file is used again`() async throws {
+        try scratch.write(damage, to: scratch.path())
+        let store = scratch.store(.live(clock: MovableClock()))
+        _ = try await store.read(StorageAddress("a"))
+        try scratch.writeForeign(["a": "repaired"])
+        #expect(try await store.read(StorageAddress("a")).text == "repaired")
+    }
+
+    @Test func `a file that another program is rewriting in place is waited for, not called damaged`() async throws {
+        let whole = try Scratch.propertyList(["a": "new"])
+        for cut in [0, 1, whole.count / 2, whole.count - 10] {
+            let scratch = try Scratch()
+            try scratch.write(Array(whole[..<cut]), to: scratch.path())
+            let pauses = Mutex(0)
+            let path = scratch.path()
+            let clock = MovableClock { _ in
+                // The other program finishes during the third pause.
+                if pauses.withLock({
+                    $0 += 1; return $0
+                }) == 3 {
+                    try? Data(whole).write(to: URL(fileURLWithPath: path))
+                }
+            }
+            #expect(try await scratch.store(.live(clock: clock)).read(StorageAddress("a")).text == "new")
+            #expect(pauses.withLock { $0 } == 3)
+            #expect(!FileManager.default.fileExists(atPath: scratch.quarantine))
+        }
+    }
+
+    @Test func `damage is not waited for beyond the deadline`() async throws {
+        try scratch.write(damage, to: scratch.path())
+        let store = scratch.store(.live(clock: MovableClock()), deadline: .milliseconds(100))
+        guard case .unavailable = try await store.read(StorageAddress("a")) else {
+            Issue.record("damage was concluded in less time than another program needs")
+            return
+        }
+    }
+
+    // MARK: Locks and rights
+
+    @Test func `a lock that is never released ends in a time-out, with nothing applied`() async throws {
+        let store = scratch.store(deadline: .milliseconds(200))
+        _ = try await store.apply(.put(.text("x"), at: StorageAddress("a")))
+        let lock = try PosixFileSystem().lock(scratch.lockPath()) { true }
+        let error = await #expect(throws: BackendError.self) { _ = try await store.apply(.put(.text("y"), at: StorageAddress("a"))) }
+        #expect(error?.code == .timedOut)
+        #expect(error?.outcome == .notApplied)
+        #expect(try await store.read(StorageAddress("a")).text == "x", "reading needs no lock")
+        lock.release()
+        #expect(try await store.apply(.put(.text("y"), at: StorageAddress("a"))).isApplied)
+    }
+
+    @Test func `the lock is never removed`() async throws {
+        let store = scratch.store()
+        for text in ["1", "2"] { _ = try await store.apply(.put(.text(text), at: StorageAddress("a"))) }
+        await store.close()
+        #expect(FileManager.default.fileExists(atPath: scratch.lockPath()))
+        #expect(try await store.read(StorageAddress("a")).text == "2")
+    }
+
+    @Test func `a file without the right to read it is unavailable, not absent`() async throws {
+        let path = scratch.path("secret")
+        try scratch.writeForeign(["a": 1], suite: "secret")
+        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: path)
+        let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
+        #expect(run.output == "probe=unavailable accessDenied\nput=failed accessDenied notApplied")
+    }
+
+    @Test func `a directory that cannot be entered is unavailable, not absent`() async throws {
+        let path = scratch.path("hidden")
+        try scratch.writeForeign(["a": 1], suite: "hidden")
+        let folder = scratch.root + "/config"
+        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: folder)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder) }
+        let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
+        #expect(run.output == "probe=unavailable accessDenied\nput=failed accessDenied notApplied")
+    }
+
+    @Test func `a read-only directory can be read and refuses writing`() async throws {
+        let path = scratch.path("fixed")
+        try scratch.writeForeign(["a": 1], suite: "fixed")
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        let folder = scratch.root + "/config"
+        try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder)
+        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder) }
+        let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
+        #expect(run.output == "probe=value\nput=failed accessDenied notApplied")
+    }
+
+    @Test func `a directory or a pipe in the file's place is not absent`() async throws {
+        try FileManager.default.createDirectory(atPath: scratch.path(), withIntermediateDirectories: true)
+        guard case .unavailable = try await scratch.store().read(StorageAddress("a")) else {
+            Issue.record("a directory was read")
+            return
+        }
+        #expect(try await scratch.store().apply(.put(.text("x"), at: StorageAddress("a"))).isApplied == false)
+        #expect(mkfifo(scratch.path("pipe"), 0o600) == 0)
+        guard case .unavailable = try await scratch.store(suite: "pipe").read(StorageAddress("a")) else {
+            Issue.record("a pipe was read")
+            return
+        }
+    }
+}

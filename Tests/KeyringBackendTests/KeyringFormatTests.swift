@@ -1,0 +1,70 @@
+import BackendContract
+import Testing
+
+@testable import KeyringBackend
+
+struct KeyringFormatTests {
+    /// RFC 4648, section 10.
+    @Test(arguments: zip(["", "f", "fo", "foo", "foob", "fooba", "foobar"], ["", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy"]))
+    func `base64 is that of RFC 4648`(text: String, coded: String) {
+        #expect(Base64.encode(Array(text.utf8)) == Array(coded.utf8))
+        #expect(Base64.decode(Array(coded.utf8)) == Array(text.utf8))
+    }
+
+    @Test(arguments: ["Zg", "Zg=", "Zh==", "Zm9=", "====", "Zg==Zg==", "Zm 9v", "Zm9v\n", "Z-9_", "Zm8=="])
+    func `anything that is not exactly base64 is refused`(text: String) {
+        #expect(Base64.decode(Array(text.utf8)) == nil)
+    }
+
+    @Test func `all bytes survive base64`() {
+        let bytes = (0..<1_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 / 256) }
+        for length in 0..<300 { #expect(Base64.decode(Base64.encode(Array(bytes[..<length]))) == Array(bytes[..<length])) }
+    }
+
+    @Test func `a record is one line that starts with its format`() throws {
+        let record = StorageRecord(payload: .bytes(Array("line\nbreak".utf8)), revision: StorageRevision([1]))
+        let line = KeyringPayload.line(record)
+        #expect(line.starts(with: Array("LD1:TERSAQ".utf8)) && !line.contains(UInt8(ascii: "\n")))
+        #expect(KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([2])) == .value(record))
+    }
+
+    @Test func `a later record format is named, not called damaged`() {
+        let line = Array("LD1:".utf8) + Base64.encode(Array("LDR".utf8) + [9, 1, 2, 3])
+        guard case .unavailable(let error) = KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([])) else {
+            Issue.record("it was read")
+            return
+        }
+        #expect(error.code == .unsupported)
+    }
+
+    @Test func `bytes that are no text are read as bytes`() {
+        let probe = KeyringPayload.probe([0xFF, 0x00], isInterop: false, revision: StorageRevision([5]))
+        #expect(probe.record?.payload == .native(.data([0xFF, 0x00])) && probe.record?.isForeign == true)
+    }
+
+    @Test func `spellings that Unicode calls equal are two slots`() {
+        let layout = ItemLayout(service: "s", style: .localData)
+        let composed = StorageAddress("caf\u{E9}")
+        #expect(layout.address(of: layout.written(StorageAddress("cafe\u{301}")), in: .values) != composed)
+        #expect(layout.address(of: layout.written(composed), in: .values) == composed)
+        var other = layout.written(composed)
+        other["service"] = "S"
+        #expect(layout.address(of: other, in: .values) == nil)
+    }
+
+    @Test func `a fixed attribute cannot also be the name of the slot`() {
+        let layout = ItemLayout(service: "s", style: .secretTool(attributes: ["account": "x"]))
+        #expect(throws: BackendError.self) { try layout.validateStore() }
+    }
+
+    #if Keyring && os(Linux)
+        @Test(arguments: [
+            ("/org/freedesktop/secrets/collection/login", "login.keyring"), ("/org/freedesktop/secrets/collection/login/12", "login.keyring"),
+            ("/org/freedesktop/secrets/collection/Default_5fkeyring/1", "Default_keyring.keyring"),
+            ("/org/freedesktop/secrets/collection/_2e_2e_2fx", nil), ("/org/freedesktop/secrets", nil),
+        ])
+        func `a collection's file is found by its path`(path: String, file: String?) {
+            #expect(KeyringsDirectory.fileName(ofObject: path) == file)
+        }
+    #endif
+}

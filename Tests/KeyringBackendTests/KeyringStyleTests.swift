@@ -1,0 +1,104 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import KeyringBackend
+    import TestSupport
+    import Testing
+
+    @Suite(.timeLimit(.minutes(2))) struct KeyringStyleTests {
+        let fixture: KeyringFixture
+
+        init() throws { fixture = try KeyringFixture() }
+
+        /// A style, the attributes its program writes, and those it looks up by.
+        struct Sample: Sendable, CustomTestStringConvertible {
+            let name: String
+            let style: KeyringStyle
+            let written: [String: String]
+            let lookedUp: [String: String]
+            var testDescription: String { name }
+        }
+
+        static let samples = [
+            Sample(
+                name: "secret-tool", style: .secretTool(attributes: ["colour": "blue"]), written: ["colour": "blue", "service": "S", "account": "N"],
+                lookedUp: ["colour": "blue", "service": "S", "account": "N"]),
+            Sample(
+                name: "python", style: .pythonKeyring,
+                written: ["application": "Python keyring library", "service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
+            Sample(name: "go", style: .goKeyring, written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
+            Sample(
+                name: "rust with a target", style: .keyringRS(target: "T"), written: ["service": "S", "username": "N", "target": "T"],
+                lookedUp: ["service": "S", "username": "N", "target": "T"]),
+            Sample(name: "rust", style: .keyringRS(), written: ["service": "S", "username": "N"], lookedUp: ["service": "S", "username": "N"]),
+        ]
+
+        private func filled(_ attributes: [String: String], _ name: String) -> [String: String] {
+            attributes.mapValues { $0 == "S" ? fixture.service : $0 == "N" ? name : $0 }
+        }
+
+        @Test(arguments: samples) func `the other program finds what we wrote, with exactly its attributes`(sample: Sample) async throws {
+            let store = fixture.store(sample.style)
+            let address = StorageAddress("ann")
+            let result = try await store.apply(.put(.native(.string("pässword")), at: address, if: .absent))
+            guard case .applied(let revision?, .durable) = result else { throw ProgramFailure("not stored: \(result)") }
+            #expect(try await store.read(address).revision == revision)
+            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "ann").arguments).stdout == "pässword")
+            let found = try await fixture.secretTool(["search"] + filled(sample.lookedUp, "ann").arguments)
+            let attributes = (found.stdout + found.stderr).split(separator: "\n").filter { $0.hasPrefix("attribute.") }.map(String.init)
+            #expect(Set(attributes) == Set(filled(sample.written, "ann").map { "attribute.\($0.key) = \($0.value)" }))
+        }
+
+        @Test(arguments: samples) func `what the other program wrote is read, listed, replaced and deleted`(sample: Sample) async throws {
+            let store = fixture.store(sample.style)
+            let address = StorageAddress("bob")
+            _ = try await fixture.secretTool(["store", "--label=theirs"] + filled(sample.written, "bob").arguments, input: "their word")
+            let probe = try await store.read(address)
+            #expect(probe.record?.payload == .native(.string("their word")))
+            #expect(probe.record?.isForeign == true)
+            #expect(try await store.addresses(in: .values) == [address])
+            let revision = try #require(probe.revision)
+            #expect(try await store.apply(.put(.bytes(Array("our word".utf8)), at: address, if: .revision(revision))).isApplied)
+            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob").arguments).stdout == "our word")
+            guard case .conflict = try await store.apply(.delete(address, if: .revision(revision))) else { throw ProgramFailure("deleted") }
+            #expect(try await store.apply(.delete(address)).isApplied)
+            #expect(try await fixture.secretTool(["lookup"] + filled(sample.lookedUp, "bob").arguments).stdout == "")
+        }
+
+        @Test(arguments: samples) func `what the other program cannot read is refused`(sample: Sample) async throws {
+            let store = fixture.store(sample.style)
+            let address = StorageAddress("eve")
+            let mutations: [StorageMutation] = [
+                .tombstone(at: address), .put(.bytes([0xFF, 0xFE]), at: address), .put(.native(.array([])), at: address),
+                .put(.native(.string("x")), at: StorageAddress("eve", in: StorageNamespace("other"))),
+            ]
+            for mutation in mutations {
+                guard case .failed(let error) = try await store.apply(mutation) else { throw ProgramFailure("accepted: \(mutation)") }
+                #expect(error.code == .unsupported && error.outcome == .notApplied)
+            }
+            #expect(try await store.read(address) == .absent)
+        }
+
+        @Test func `stores that lead to the same items have the same identity, and others do not`() {
+            #expect(fixture.store(.goKeyring).identity == fixture.store(.pythonKeyring).identity)
+            #expect(fixture.store(.goKeyring).identity == fixture.store(.keyringRS()).identity)
+            #expect(fixture.store(.goKeyring).identity == fixture.store(.secretTool(name: "username")).identity)
+            #expect(fixture.store(.goKeyring).identity != fixture.store(.keyringRS(target: "t")).identity)
+            #expect(fixture.store(.goKeyring).identity != fixture.store(.goKeyring, service: "other").identity)
+            #expect(fixture.store().identity == fixture.store().identity)
+            #expect(fixture.store().identity != fixture.store(.secretTool()).identity)
+            #expect(fixture.store(.secretTool(), service: "a;b").identity != fixture.store(.secretTool(attributes: ["b": ""]), service: "a").identity)
+        }
+
+        @Test func `the house format and the bare text of others never meet`() async throws {
+            #expect(try await fixture.store().apply(.put(.bytes([1]), at: StorageAddress("zoe"))).isApplied)
+            for sample in Self.samples { #expect(try await fixture.store(sample.style).read(StorageAddress("zoe")) == .absent, "\(sample.name)") }
+        }
+
+        @Test func `the house format takes no native values`() async throws {
+            guard case .failed(let error) = try await fixture.store().apply(.put(.native(.string("x")), at: StorageAddress("a"))) else {
+                throw ProgramFailure("accepted")
+            }
+            #expect(error.code == .unsupported)
+        }
+    }
+#endif

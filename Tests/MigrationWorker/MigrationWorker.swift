@@ -1,0 +1,82 @@
+import BackendRuntime
+import Foundation
+import LocalData
+
+/// A program of its own for the tests: it does to a stage what it is told, so that it can be run twice at once, and killed.
+///
+/// Arguments: the root folder, the application id, the data home of the keyring's daemon (or `-`). Each line of the standard input is a command; each is
+/// answered by one line, after any number of lines that begin with `progress`.
+@main
+struct MigrationWorker {
+    let router: StorageRouter
+    let service: String
+
+    static func main() async {
+        let arguments = CommandLine.arguments
+        var configuration = StorageConfiguration(root: URL(fileURLWithPath: arguments[1]), applicationID: arguments[2])
+        configuration.userDefaultsName = "standard"
+        if arguments[3] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[3] }
+        configuration.deadlines.keyring = .milliseconds(1_500)
+        let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            guard let command = words.first else { continue }
+            say(await worker.answer(command, Array(words.dropFirst())))
+        }
+    }
+
+    func answer(_ command: String, _ words: [String]) async -> String {
+        do {
+            switch command {
+            case "seed":
+                try await router.set(words[1], for: legacyToken(words[0]))
+                return "done"
+            case "get": return "value \(try await router.get(modernToken))"
+            case "set":
+                try await router.set(words[0], for: modernToken)
+                return "done"
+            case "status": return "\(await router.status(of: .keychain(service: service)))"
+            case "increment":
+                let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, owner: "Worker", description: "A counter")
+                for _ in 0..<(Int(words[0]) ?? 1) { try await router.update(counter, default: 0) { $0 += 1 } }
+                return "done"
+            case "sweep": return try await sweep(Int(words[0]) ?? 0)
+            default: return "unknown command"
+            }
+        } catch {
+            return "error \(error)"
+        }
+    }
+
+    func legacyToken(_ name: String) -> StorageKey<String> {
+        StorageKey(name: name, domain: .userDefaults, security: .none, owner: "Worker", description: "The old token")
+    }
+
+    var modernToken: StorageKey<String> {
+        StorageKey(name: "modern_token", domain: .keychain(service: service), owner: "Worker", description: "The token").moved(from: legacyToken("old_key_name"))
+    }
+
+    private func sweep(_ count: Int) async throws -> String {
+        try await router.registerCatalog(ManyKeys(count: count))
+        let sweep = await router.sweep { progress in
+            say("progress \(progress.moved) of \(progress.total)")
+        }
+        try sweep.requireComplete()
+        return "moved \(sweep.rows.filter { $0.state == .moved }.count)"
+    }
+}
+
+/// Many values that move from one property list to another.
+struct ManyKeys: StorageKeyCatalog {
+    let count: Int
+
+    static func key(_ index: Int) -> StorageKey<String> {
+        let old = StorageKey<String>(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Worker", description: "An old value")
+        return StorageKey<String>(name: "key-\(index)", domain: .userDefaults(suite: "modern"), owner: "Worker", description: "A value").moved(from: old)
+    }
+
+    var allKeys: [AnyStorageKey] { (0..<count).map { .key(Self.key($0)) } }
+}
+
+/// Writes a line past all buffers: what was said before a kill was said.
+func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
