@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set.
+/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set; elsewhere only if `CLICOLOR_FORCE` is.
 struct Style {
     enum Look: String {
         case bold = "1"
@@ -15,8 +15,9 @@ struct Style {
 
     static var ofStandardOutput: Style {
         let environment = ProcessInfo.processInfo.environment
-        let refuses = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
-        return Style(isColored: isatty(STDOUT_FILENO) == 1 && !refuses && environment["TERM"] != "dumb")
+        func isSet(_ name: String) -> Bool { environment[name].map { !$0.isEmpty } ?? false }
+        let isTerminal = isatty(STDOUT_FILENO) == 1 && environment["TERM"] != "dumb"
+        return Style(isColored: (isTerminal || isSet("CLICOLOR_FORCE")) && !isSet("NO_COLOR"))
     }
 
     func callAsFunction(_ look: Look, _ text: String) -> String { isColored ? "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m" : text }
