@@ -116,3 +116,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
+if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}

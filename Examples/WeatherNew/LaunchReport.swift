@@ -29,7 +29,9 @@ struct LaunchReport: Encodable {
     private func summary(_ style: Style) -> String {
         let duration = "\((report.seconds * 1_000).formatted(.number.precision(.fractionLength(0)))) ms"
         let count = report.rows.count
-        if report.isComplete, report.moved.isEmpty { return style(.green, "Nothing to do") + ": \(count) keys, all in their places · \(duration)" }
+        if report.isComplete, report.moved.isEmpty {
+            return style(.green, "Nothing to do") + ": \(count) keys, all in their places · \(duration)"
+        }
         var parts = ["\(report.moved.count) of \(count) moved"]
         if !report.blocked.isEmpty { parts.append(style(.yellow, "\(report.blocked.count) blocked")) }
         if !report.failed.isEmpty { parts.append(style(.red, "\(report.failed.count) failed")) }
