@@ -41,6 +41,7 @@ struct MigrationWorker {
                 for _ in 0..<(Int(words[0]) ?? 1) { try await router.update(counter, default: 0) { $0 += 1 } }
                 return "done"
             case "sweep": return try await sweep(Int(words[0]) ?? 0)
+            case "launch": return await launch()
             default: return "unknown command"
             }
         } catch {
@@ -56,6 +57,17 @@ struct MigrationWorker {
         StorageKey(name: "modern_token", domain: .keychain(service: service), owner: "Worker", description: "The token").moved(from: legacyToken("old_key_name"))
     }
 
+    private func launch() async -> String {
+        let report = await router.sweep(OneToken(token: modernToken))
+        let counts = "moved \(report.moved.count) blocked \(report.blocked.count) failed \(report.failed.count)"
+        do {
+            try report.requireComplete()
+            return "\(counts) complete yes"
+        } catch {
+            return "\(counts) complete no: \((error as? StorageError)?.code.name ?? "?")"
+        }
+    }
+
     private func sweep(_ count: Int) async throws -> String {
         try await router.registerCatalog(ManyKeys(count: count))
         let sweep = await router.sweep { progress in
@@ -64,6 +76,12 @@ struct MigrationWorker {
         try sweep.requireComplete()
         return "moved \(sweep.rows.filter { $0.state == .moved }.count)"
     }
+}
+
+/// The token alone.
+struct OneToken: StorageKeyCatalog {
+    let token: StorageKey<String>
+    var allKeys: [AnyStorageKey] { [.key(token)] }
 }
 
 /// Many values that move from one property list to another.

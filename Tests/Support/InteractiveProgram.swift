@@ -42,6 +42,16 @@ package final class InteractiveProgram: Sendable {
         }
     }
 
+    /// Waits until the program has ended, after it was told to or killed.
+    package func waitUntilEnded() async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            queue.async { [self] in
+                process.waitUntilExit()
+                continuation.resume()
+            }
+        }
+    }
+
     private func readLine(answering question: String) throws -> String {
         while true {
             if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {

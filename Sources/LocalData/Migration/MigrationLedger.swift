@@ -14,7 +14,15 @@ final class MigrationLedger: Sendable {
 
     private struct State {
         var backend: (any StorageBackend)?
-        var pending: [StorageMutation] = []
+        /// What is to be written, by slot: only the latest of each counts.
+        var pending: [StorageAddress: StorageMutation] = [:]
+        /// What the ledger held when it was last looked at.
+        var known: Known?
+    }
+
+    private struct Known {
+        var version: String?
+        var residues: Set<StorageAddress>
     }
 
     private let state = Mutex(State())
@@ -50,9 +58,23 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// The version that completed the last sweep.
+    /// The version that completed the last sweep, as it was when this run began.
     func applicationVersion() async -> String? {
-        do throws(BackendError) { return try await text("application.version") } catch { return nil }
+        if let known = state.withLock(\.known) { return known.version }
+        await look()
+        return state.withLock(\.known)?.version
+    }
+
+    /// Looks at what earlier runs, and other processes, recorded.
+    func look() async {
+        var known = Known(version: nil, residues: [])
+        do throws(BackendError) {
+            known.version = try await text("application.version")
+            known.residues = Set(try await backend().addresses(in: .values).filter { $0.name.hasPrefix("residue:") })
+        } catch { /* informational: see the type's description */ }
+        state.withLock { state in
+            state.known = Known(version: state.known.map(\.version) ?? known.version, residues: known.residues)
+        }
     }
 
     /// Records that a version completed a sweep.
@@ -69,7 +91,11 @@ final class MigrationLedger: Sendable {
     }
 
     /// Forgets an older copy, now that it is gone.
-    func isGone(_ copy: Route, of destination: Route) { note(.delete(Self.residueAddress(copy, destination))) }
+    func isGone(_ copy: Route, of destination: Route) {
+        let address = Self.residueAddress(copy, destination)
+        let wasRecorded = state.withLock { $0.pending[address] != nil || $0.known?.residues.contains(address) ?? true }
+        if wasRecorded { note(.delete(address)) }
+    }
 
     /// The older copies that remain, as `<destination>|<copy>`, with the reasons.
     func residues() async -> [String: String] {
@@ -107,16 +133,16 @@ final class MigrationLedger: Sendable {
 
     private func note(_ mutation: StorageMutation) {
         state.withLock { state in
-            state.pending.removeAll { $0.address == mutation.address }
-            state.pending.append(mutation)
+            state.pending[mutation.address] = mutation
+            if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") { state.known?.residues.insert(mutation.address) }
         }
     }
 
     /// Writes what was noted, in one commit.
     func flush() async {
         let pending = state.withLock { state in
-            defer { state.pending = [] }
-            return state.pending
+            defer { state.pending = [:] }
+            return Array(state.pending.values)
         }
         guard !pending.isEmpty else { return }
         do throws(BackendError) { _ = try await backend().apply(pending) } catch { /* informational: see the type's description */ }

@@ -85,6 +85,7 @@ extension StorageRouter {
 
     private func sweep(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
         let start = engine.runtime.clock.now
+        await engine.ledger.look()
         let report = await engine.sweep(entries, progress: progress)
         if report.isComplete, let version = configuration.applicationVersion, !report.rows.isEmpty { engine.ledger.completed(version: version) }
         await engine.ledger.flush()
