@@ -72,7 +72,7 @@ let package = Package(
 
         // MARK: Small whole programs
         .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore", swiftSettings: house),
-        .executableTarget(name: "weather-old", path: "Examples/WeatherOld", swiftSettings: house),
+        .executableTarget(name: "weather-old", dependencies: [arguments], path: "Examples/WeatherOld", swiftSettings: house),
         .executableTarget(name: "weather-new", dependencies: ["LocalData", arguments], path: "Examples/WeatherNew", swiftSettings: house),
 
         // MARK: Tests
@@ -120,3 +120,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
+if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
+    package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}

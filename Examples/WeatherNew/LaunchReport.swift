@@ -1,0 +1,57 @@
+import Foundation
+import LocalData
+
+/// What a launch found and did: what the sweep reports, and what the audit says afterwards. Nothing else is shown.
+struct LaunchReport: Encodable {
+    let report: MigrationReport
+    let audit: StorageAudit
+
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+
+    func text(style: Style) -> String {
+        var table = Table(columns: ["KEY", "FROM", "TO", "PROTECTION", ">BYTES", "STATE"])
+        for row in report.rows {
+            let found = audit.rows.first { $0.key == row.key && $0.domain == row.to }
+            table.add([
+                style(.bold, row.key), row.from.map { $0.replacingOccurrences(of: " + ", with: "\n") } ?? style(.faint, "·"), row.to,
+                row.protectionBefore.map { $0 == row.protection ? "\($0)" : "\($0) → \(row.protection)" } ?? "\(row.protection)",
+                "\(row.bytes > 0 ? row.bytes : found?.bytes ?? 0)",
+                style(color(row.state), "\(row.state)") + (found?.isForeign == true ? style(.faint, " (adopted)") : ""),
+            ])
+        }
+        return ([table.text { style(.faint, $0) }, "", summary(style)] + notes(style)).joined(separator: "\n")
+    }
+
+    private func summary(_ style: Style) -> String {
+        let duration = "\((report.seconds * 1_000).formatted(.number.precision(.fractionLength(0)))) ms"
+        let count = report.rows.count
+        if report.isComplete, report.moved.isEmpty {
+            return style(.green, "Nothing to do") + ": \(count) keys, all in their places · \(duration)"
+        }
+        var parts = ["\(report.moved.count) of \(count) moved"]
+        if !report.blocked.isEmpty { parts.append(style(.yellow, "\(report.blocked.count) blocked")) }
+        if !report.failed.isEmpty { parts.append(style(.red, "\(report.failed.count) failed")) }
+        return (parts + [duration]).joined(separator: " · ")
+    }
+
+    /// What somebody should know: messages, and older copies that are still there.
+    private func notes(_ style: Style) -> [String] {
+        let messages = report.rows.compactMap { row in row.message.map { "\(row.key): \($0)" } }
+        let copies = audit.rows.flatMap { row in row.residue.map { "\(row.key): \($0) still holds a value" } }
+        let kept = audit.quarantine.map { "\($0.key): \($0.reason), kept in quarantine as \($0.id)" }
+        return (messages + copies + kept).map { style(.yellow, "! ") + $0 }
+    }
+
+    private func color(_ state: MigrationReport.State) -> Style.Look {
+        switch state {
+        case .moved, .converted, .collected, .resolved: .green
+        case .unchanged, .absent, .removed: .faint
+        case .pending, .conflict, .blocked: .yellow
+        case .failed: .red
+        }
+    }
+}

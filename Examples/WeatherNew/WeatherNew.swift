@@ -1,0 +1,52 @@
+import ArgumentParser
+import Foundation
+import LocalData
+
+/// The weather program of today: the same preferences in the same file, and the secrets in the keyring.
+///
+/// Its first version is `Examples/WeatherOld`.
+@main
+struct WeatherNew: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "weather-new", abstract: "Keeps preferences and secrets with LocalData, and takes over what weather-old kept.")
+
+    @Flag(help: "Print the report and the audit as JSON.")
+    var json = false
+
+    @Flag(help: "Unlock the keyring first; this may ask for its password.")
+    var unlock = false
+
+    func run() async throws {
+        try StorageRouter.bootstrap(.xdg(applicationID: "org.example.weather", version: "2.0"))
+        let router = StorageRouter.shared
+        if unlock { try await router.unlock(.keychain(service: "weather")) }
+
+        // One launch: every key of the catalog comes to its place, whatever an older version left behind.
+        let keys = WeatherKeys()
+        try await router.registerCatalog(keys)
+        let progress = ProgressLine()
+        let report = await router.sweep { progress.show($0) }
+        progress.clear()
+
+        let launch = LaunchReport(report: report, audit: try await router.audit())
+        print(json ? try launch.json() : launch.text(style: .ofStandardOutput))
+        try report.requireComplete()
+
+        try await useValues(router)
+        try await router.shutdown()
+    }
+
+    /// What the program does with its values, once they are where they belong.
+    private func useValues(_ router: StorageRouter) async throws {
+        let launches = try await router.update(.launches, default: 0) { (launches: inout Int) in
+            launches += 1
+            return launches
+        }
+        guard !json else { return }
+        let token = try await router.get(.apiToken)
+        let observer = try await router.value(for: .observer) ?? "nobody"
+        let city = try await router.get(.city)
+        let minutes = try await router.get(.refreshInterval)
+        print("\nLaunch \(launches): \(city) for \(observer), every \(minutes) minutes, with a token of \(token.count) characters.")
+    }
+}

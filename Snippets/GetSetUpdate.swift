@@ -1,0 +1,30 @@
+// Reading, writing, changing and removing a value.
+// snippet.hide
+import LocalData
+
+let group = StorageKeyGroup(owner: "Window", domain: .memory())
+
+extension StorageKey where Value == Int {
+    static let width: Self = group.key("width", "The window's width in points", default: 800)
+}
+
+extension StorageKey where Value == String {
+    static let title: Self = group.key("title", "The window's title")
+}
+
+let router = StorageRouter(configuration: .inMemory())
+// snippet.show
+let width = try await router.get(.width)  // 800, the key's default; nothing was written
+let title = try await router.value(for: .title)  // nil: the default is not applied, absence is proven
+
+try await router.set("Weather", for: .title)  // durable when it returns
+try await router.update(.width, default: 800) { $0 += 100 }  // one step, also between processes
+try await router.remove(.title)  // older copies go too
+
+do {
+    _ = try await router.get(.title)
+} catch StorageError.notFound {
+    print("There is no title.")
+}
+// snippet.hide
+print(width, title as Any)

@@ -1,0 +1,28 @@
+// A locked keyring is never mistaken for an empty one, and nothing but `unlock` ever asks for a password.
+// snippet.hide
+import LocalData
+
+extension StorageKey where Value == String {
+    static let apiToken = StorageKey(name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by")
+}
+
+let router = StorageRouter(configuration: .inMemory())
+try await router.set("token", for: .apiToken)
+
+// snippet.show
+func token() async throws -> String {
+    do {
+        return try await router.get(.apiToken)
+    } catch StorageError.locked {
+        try await router.unlock(.keychain)  // may open a prompt; throws promptDismissed when the person declines
+        return try await router.get(.apiToken)
+    }
+}
+
+// Or look before: this never opens a prompt.
+switch await router.status(of: .keychain) {
+case .ready: print(try await token().count)
+case .locked: print("Secrets can be used once you have unlocked your keyring.")
+case .absent: print("There is no keyring yet; the first secret makes one.")
+case .unavailable(let error): print(error.message)
+}

@@ -1,0 +1,19 @@
+// The current value first, then every change.
+// snippet.hide
+import LocalData
+
+let group = StorageKeyGroup(owner: "Window", domain: .memory())
+
+extension StorageKey where Value == Int {
+    static let width: Self = group.key("width", "The window's width in points", default: 800)
+}
+
+let router = StorageRouter(configuration: .inMemory())
+try await router.set(900, for: .width)
+// snippet.show
+for try await width in router.values(for: .width) {
+    print(width ?? 800)  // nil stands for an absent value
+    // snippet.hide
+    break
+    // snippet.show
+}

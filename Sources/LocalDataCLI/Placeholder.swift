@@ -1,2 +1,0 @@
-// Replaced by the first file of this room.
-@main struct Placeholder { static func main() {} }

@@ -1,0 +1,38 @@
+import ArgumentParser
+import LocalData
+
+/// `localdata status`: whether domains can be used.
+struct Status: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Tells whether domains can be used; opens no prompt.")
+
+    @Argument(help: DomainArgument.help) var domains: [DomainArgument] = []
+    @OptionGroup var place: PlaceOptions
+
+    func run() async throws {
+        let domains = domains.isEmpty ? [StorageDomain.keychain] : domains.map(\.domain)
+        let worst = try await place.withRouter { router in
+            var worst: Int32 = 0
+            for domain in domains {
+                let status = await router.status(of: domain)
+                print("\(domain): \(status)")
+                switch status {
+                case .ready, .absent: break
+                case .locked: worst = max(worst, 75)
+                case .unavailable: worst = max(worst, 69)
+                }
+            }
+            return worst
+        }
+        if worst != 0 { throw ExitCode(worst) }
+    }
+}
+
+/// `localdata unlock`: the only command that may ask for a password.
+struct Unlock: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(abstract: "Unlocks a domain; the keyring may ask for its password.")
+
+    @Argument(help: DomainArgument.help) var domain: DomainArgument
+    @OptionGroup var place: PlaceOptions
+
+    func run() async throws { try await place.withRouter { try await $0.unlock(domain.domain) } }
+}
