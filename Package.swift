@@ -121,6 +121,14 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
+#if compiler(>=6.2)
+    // The samples for modules that are isolated to the main actor by default. The setting has a name of its own only in manifests of 6.2.
+    package.targets.append(
+        .target(
+            name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
+            swiftSettings: [.unsafeFlags(["-default-isolation", "MainActor"])]))
+#endif
+
 // Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
 if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))

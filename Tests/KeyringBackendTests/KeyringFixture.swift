@@ -50,7 +50,8 @@
             var all = keyring.environment
             for (name, value) in environment { all[name] = value }
             return try InteractiveProgram(
-                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all)
+                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all,
+                keeping: keyring)
         }
     }
 

@@ -180,6 +180,18 @@
             _ = try await put("new", "a", if: .revision(try #require(probe.revision)))
         }
 
+        @Test func `an item whose making was cut short is damaged, neither an empty value nor absent`() async throws {
+            var attributes = fixture.attributes("a")
+            // What a crash of gnome-keyring leaves between the two times it saves a new item.
+            attributes["xdg:schema"] = "org.localdata.Record"
+            try await offPool { [fixture, attributes] in try fixture.keyring.createItem("", attributes) }
+            let probe = try await store.read(StorageAddress("a"))
+            guard case .corrupt(let corruption) = probe else { throw ProgramFailure("not seen as damaged: \(probe)") }
+            #expect(corruption.bytes == [])
+            #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("a"), if: .absent)) == .conflict(probe))
+            _ = try await put("new", "a", if: .revision(try #require(corruption.revision)))
+        }
+
         @Test func `duplicates are ambiguous: nothing is read, written or deleted until one is left`() async throws {
             _ = try await put("ours", "a")
             try await offPool { [fixture] in try fixture.keyring.createItem("theirs", fixture.attributes("a")) }

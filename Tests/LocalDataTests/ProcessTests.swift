@@ -44,7 +44,7 @@ import Testing
 
     @Test func `kill -9 in the middle of a sweep, again and again: nothing is lost, nothing is twice`() async throws {
         let rounds = 50
-        let count = 6_000
+        let count = 2_500
         var landed = 0
         var histogram: [Int: Int] = [:]
         for round in 0..<rounds {
@@ -53,7 +53,7 @@ import Testing
             let worker = try Worker(stage)
             #expect(try await worker.run("status") != "")
             // The kill comes after a number of progress lines that differs from round to round: early, late, between the writes.
-            try await worker.program.kill(during: "sweep \(count)", after: 1 + (round * 97) % (count - 1_200))
+            try await worker.program.kill(during: "sweep \(count)", after: 1 + (round * 97) % (count - 900))
             let (old, new) = try inventory(stage)
             #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
             if !new.isEmpty && !old.isEmpty { landed += 1 }

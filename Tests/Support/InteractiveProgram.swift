@@ -9,8 +9,14 @@ package final class InteractiveProgram: Sendable {
     private let stdout = Pipe()
     private let queue = DispatchQueue(label: "LocalData.tests.interactive")
 
+    private let surroundings: (any Sendable)?
+
     /// Starts the program; it is killed with this object, and with the tests.
-    package init(_ path: String, _ arguments: [String] = [], environment: [String: String]) throws {
+    /// - Parameter surroundings: What must outlive the program.
+    package init(
+        _ path: String, _ arguments: [String] = [], environment: [String: String], keeping surroundings: (any Sendable)? = nil
+    ) throws {
+        self.surroundings = surroundings
         #if os(Linux)
             process.executableURL = URL(fileURLWithPath: try Program.path("setpriv"))
             process.arguments = ["--pdeathsig", "KILL", path] + arguments
@@ -24,7 +30,10 @@ package final class InteractiveProgram: Sendable {
         try Program.start(process)
     }
 
-    deinit { kill(process.processIdentifier, SIGKILL) }
+    deinit {
+        kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
 
     /// The process's number.
     package var processID: Int32 { process.processIdentifier }

@@ -116,8 +116,13 @@
                 }
                 guard let secret = secrets[item.path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
                 let revision = KeyringPayload.revision(path: item.path, modified: item.modified, secret: secret)
-                views[address] = SlotView(
-                    probe: KeyringPayload.probe(secret, isInterop: layout.style.isInterop, revision: revision), item: item.path)
+                // gnome-keyring saves a new item twice, first without its secret: what a crash in between leaves is no value of anybody's.
+                let isTorn = secret.isEmpty && !layout.style.isInterop && item.attributes["xdg:schema"] == ItemLayout.schema
+                let probe: StorageProbe =
+                    isTorn
+                    ? .corrupt(StorageCorruption(bytes: [], revision: revision, reason: "the item was made, and its content never arrived"))
+                    : KeyringPayload.probe(secret, isInterop: layout.style.isInterop, revision: revision)
+                views[address] = SlotView(probe: probe, item: item.path)
             }
             return views
         }

@@ -16,6 +16,7 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
+    /// The operation, the path and the system's name for the error.
     public var description: String { "\(operation) \(path): \(systemErrorText(number))" }
 
     /// Whether the operation failed because the name is in use.
@@ -157,14 +158,20 @@ extension FileSystem {
             try create(temporary, bytes)
         } catch {
             // A file of that name that is somebody else's stays.
-            if !error.isNameTaken { do throws(FileError) { try remove(temporary) } catch { /* swept by the next writer */ } }
+            if !error.isNameTaken {
+                do throws(FileError) { try remove(temporary) } catch {
+                    // Swept by the next writer.
+                }
+            }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
         do throws(FileError) {
             try synchronizeFile(temporary)
             try rename(temporary, to: path)
         } catch {
-            do throws(FileError) { try remove(temporary) } catch { /* what is left is swept by the next writer */ }
+            do throws(FileError) { try remove(temporary) } catch {
+                // What is left is swept by the next writer.
+            }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
         do throws(FileError) {

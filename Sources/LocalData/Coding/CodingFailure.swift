@@ -23,5 +23,6 @@ public struct CodingFailure: Error, Sendable, CustomStringConvertible {
         path.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()
     }
 
+    /// One sentence, without any of the content.
     public var description: String { path.isEmpty ? "the value \(kind)" : "the value at \(path) \(kind)" }
 }

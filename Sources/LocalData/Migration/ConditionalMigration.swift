@@ -26,15 +26,20 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
         }
     }
 
+    /// The id of `base`.
     public var id: String { base.id }
+    /// The destination of `base`.
     public var destinationKey: StorageKey<Base.Value> { base.destinationKey }
+    /// The sources of `base`.
     public var sources: [AnyStorageKey] { base.sources }
 
+    /// Asks the condition, and if it holds `base`.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         guard try await condition(router, context) else { return false }
         return try await base.shouldMigrate(using: router, context: context)
     }
 
+    /// Runs `base`.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await base.migrate(using: router, context: context)
     }

@@ -49,7 +49,8 @@ extension MigrationEngine {
                     return try await commit(.delete, route, on: probe) == nil ? nil : answer
                 }
                 let origin =
-                    key.hasMigration ? try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found) : nil
+                    key.hasMigration
+                    ? try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found) : nil
                 let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
                 return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : answer
             }
@@ -90,7 +91,9 @@ extension MigrationEngine {
         var origin = RecordOrigin(boot: runtime.host.bootID)
         for copy in copies { origin.add(copy, destination: route) }
         if let metadata {
-            do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError where Self.meansUndecodable(error) {
+            do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError
+                where Self.meansUndecodable(error)
+            {
                 // The old record's seal does not open: its copies are unknown, and will be conflicts instead of copies.
             }
         }

@@ -118,7 +118,9 @@ final class MigrationEngine: Sendable {
                 if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
             case .value(let record):
                 let value: Value
-                do { value = try await records.decode(record, key, route) } catch let error as StorageError where Self.meansUndecodable(error) {
+                do { value = try await records.decode(record, key, route) } catch let error as StorageError
+                    where Self.meansUndecodable(error)
+                {
                     if let visit = try await fill(key, route, context, .undecodable(record, error)) { return visit }
                     continue
                 }
@@ -135,7 +137,9 @@ final class MigrationEngine: Sendable {
     }
 
     /// Looks for the value where it used to be. Nil means: the destination changed meanwhile, look at it again.
-    private func fill<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ occupant: Occupant) async throws -> Visit? {
+    private func fill<Value>(
+        _ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ occupant: Occupant
+    ) async throws -> Visit? {
         var foundEmpty: [AnyStorageMigration] = []
         for migration in key.migrations {
             switch try await attempt(migration, key, route, context, occupant) {

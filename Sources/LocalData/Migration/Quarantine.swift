@@ -140,7 +140,9 @@ final class Quarantine: Sendable {
     func discard(_ id: String) async throws {
         let store = try store()
         let result = try await translatingErrors(key: id) { () throws(BackendError) in try await store.apply(.delete(StorageAddress(id))) }
-        guard result.isApplied else { throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.") }
+        guard result.isApplied else {
+            throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.")
+        }
     }
 
     private func probe(_ id: String) async throws -> StorageProbe {

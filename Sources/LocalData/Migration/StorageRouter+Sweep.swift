@@ -24,7 +24,8 @@ extension StorageRouter {
         if isBlank(key.owner) || isBlank(key.description) {
             throw StorageError(
                 StorageError.incompleteKey, key: key.name,
-                "The key's \(isBlank(key.owner) ? "owner" : "description") is empty. Say who answers for the value and what it is; nothing was registered.")
+                "The key's \(isBlank(key.owner) ? "owner" : "description") is empty. Say who answers for the value and what it is; nothing was registered."
+            )
         }
         let route = try engine.routes.route(for: key)
         guard route.protection >= catalog.minimumProtection else {
@@ -49,11 +50,13 @@ extension StorageRouter {
     ///   - catalog: The catalog. Its keys are registered if they can be; a catalog that is refused is reported as failed.
     ///   - progress: Called after each key, from the sweep's own tasks.
     @discardableResult
-    public func sweep(_ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport {
+    public func sweep(_ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport
+    {
         do { try await registerCatalog(catalog) } catch {
             let error = error as? StorageError
             let row = MigrationReport.Row(
-                key: error?.keyName ?? catalog.id, owner: catalog.id, to: catalog.id, protection: .plain, bytes: 0, state: .failed, residue: [],
+                key: error?.keyName ?? catalog.id, owner: catalog.id, to: catalog.id, protection: .plain, bytes: 0, state: .failed,
+                residue: [],
                 message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code.name, seconds: 0)
             return MigrationReport(rows: [row])
         }
@@ -87,7 +90,9 @@ extension StorageRouter {
         let start = engine.runtime.clock.now
         await engine.ledger.look()
         let report = await engine.sweep(entries, progress: progress)
-        if report.isComplete, let version = configuration.applicationVersion, !report.rows.isEmpty { engine.ledger.completed(version: version) }
+        if report.isComplete, let version = configuration.applicationVersion, !report.rows.isEmpty {
+            engine.ledger.completed(version: version)
+        }
         await engine.ledger.flush()
         let seconds = Double(start.duration(to: engine.runtime.clock.now).wholeNanoseconds) / 1e9
         if !report.isComplete {
@@ -168,7 +173,8 @@ extension MigrationEngine {
     private func sweptRow<Key: TypedKey>(opening key: Key, _ entry: KeyRegistry.Entry) async -> MigrationReport.Row {
         let start = runtime.clock.now
         var row = MigrationReport.Row(
-            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0, state: .unchanged,
+            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0,
+            state: .unchanged,
             residue: [], seconds: 0)
         do {
             let visit = try await lanes.withLane(entry.route.slot, keyName: entry.key.name) {
@@ -195,7 +201,10 @@ extension MigrationEngine {
 
     /// Whether an error says "not now" rather than "not so".
     static func isPassing(_ error: StorageError) -> Bool {
-        [StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled, StorageError.conflict]
-            .contains(error.code)
+        [
+            StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled,
+            StorageError.conflict,
+        ]
+        .contains(error.code)
     }
 }

@@ -33,7 +33,11 @@ final class KeyRegistry: Sendable {
             }
             for entry in entries {
                 let slot = entry.route.slot
-                if let old = state.entries[slot] { for source in old.sources { state.namedBy[source]?.remove(slot) } } else { state.order.append(slot) }
+                if let old = state.entries[slot] {
+                    for source in old.sources { state.namedBy[source]?.remove(slot) }
+                } else {
+                    state.order.append(slot)
+                }
                 state.entries[slot] = entry
                 for source in entry.sources { state.namedBy[source, default: []].insert(slot) }
             }

@@ -42,7 +42,8 @@ public actor StorageRouter {
             makeContext: { [weak self] reason, previous in
                 guard let self else { throw CancellationError() }
                 return MigrationContext(
-                    applicationID: configuration.applicationID, applicationVersion: configuration.applicationVersion, previousVersion: previous, reason: reason,
+                    applicationID: configuration.applicationID, applicationVersion: configuration.applicationVersion,
+                    previousVersion: previous, reason: reason,
                     router: self)
             })
     }
@@ -57,7 +58,8 @@ public actor StorageRouter {
     @concurrent
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         if let value = try await value(for: key) ?? key.defaultValue { return value }
-        throw StorageError(StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
+        throw StorageError(
+            StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
     }
 
     /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.

@@ -1,0 +1,55 @@
+// snippet.hide
+import LocalData
+// snippet.show
+import LocalDataTesting
+import Testing
+// snippet.hide
+
+extension StorageKey where Value == String {
+    fileprivate static let apiToken = StorageKey(
+        name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by"
+    ).moved(
+        from: StorageKey(name: "apiToken", domain: .userDefaults, owner: "Network", description: "The token, as version 1 kept it"))
+}
+
+private struct AppKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.key(.apiToken)] }
+}
+
+// snippet.show
+
+@Suite(.isolatedStorage) struct TokenTests {
+    @Test func `a token is kept`() async throws {
+        try await StorageRouter.shared.set("abc", for: .apiToken)
+        #expect(try await StorageRouter.shared.get(.apiToken) == "abc")
+    }
+}
+
+@Test func `the old program's token waits for the keyring and is then moved, once`() async throws {
+    let machine = TestMachine()
+    machine.seedUserDefaults(["apiToken": .string("abc")])  // as version 1 left it
+    machine.lock(.keychain)
+    let report = try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
+    #expect(report.blocked.map(\.key) == ["api-token"])
+
+    machine.unlock(.keychain)
+    try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true).requireComplete()
+    machine.cut()  // what is under way never happens
+    #expect(try await machine.launch().get(.apiToken) == "abc")
+}
+// snippet.hide
+
+/// What `CONTRIBUTING.md` shows.
+@Suite struct FaultSamples {
+    // snippet.show
+    @Test func `an answer that is lost after the write loses nothing`() async throws {
+        let machine = TestMachine()
+        machine.seedUserDefaults(["apiToken": .string("abc")])
+        let router = machine.launch()
+        #expect(try await !router.exists(.apiToken))  // opens the store, so that there is something to break
+        for keyring in machine.backends(of: .keychain) { keyring.inject(.loseAnswer, of: .apply) }
+        await #expect(throws: StorageError.self) { try await router.get(.apiToken) }
+        #expect(try await machine.launch().get(.apiToken) == "abc")
+    }
+    // snippet.hide
+}
