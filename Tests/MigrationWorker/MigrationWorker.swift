@@ -57,7 +57,8 @@ struct MigrationWorker {
     }
 
     var modernToken: StorageKey<String> {
-        StorageKey(name: "modern_token", domain: .keychain(service: service), owner: "Worker", description: "The token").moved(from: legacyToken("old_key_name"))
+        StorageKey(name: "modern_token", domain: .keychain(service: service), owner: "Worker", description: "The token").moved(
+            from: legacyToken("old_key_name"))
     }
 
     private func launch() async -> String {
@@ -93,8 +94,10 @@ struct ManyKeys: StorageKeyCatalog {
     let isReversed: Bool
 
     static func key(_ index: Int) -> StorageKey<String> {
-        let old = StorageKey<String>(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Worker", description: "An old value")
-        return StorageKey<String>(name: "key-\(index)", domain: .userDefaults(suite: "modern"), owner: "Worker", description: "A value").moved(from: old)
+        let old = StorageKey<String>(
+            name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Worker", description: "An old value")
+        return StorageKey<String>(name: "key-\(index)", domain: .userDefaults(suite: "modern"), owner: "Worker", description: "A value")
+            .moved(from: old)
     }
 
     var allKeys: [AnyStorageKey] { (0..<count).map { .key(Self.key(isReversed ? count - 1 - $0 : $0)) } }

@@ -9,9 +9,11 @@ struct Sweeping {
         let count: Int
         var allKeys: [AnyStorageKey] {
             (0..<count).map { index in
-                let old = StorageKey<String>(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "An older place")
+                let old = StorageKey<String>(
+                    name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "An older place")
                 return .key(
-                    StorageKey<String>(name: "new-\(index)", domain: .userDefaults(suite: "modern"), owner: "Bench", description: "A value").moved(from: old))
+                    StorageKey<String>(name: "new-\(index)", domain: .userDefaults(suite: "modern"), owner: "Bench", description: "A value")
+                        .moved(from: old))
             }
         }
     }
@@ -29,10 +31,14 @@ struct Sweeping {
                 try PropertyListSerialization.data(fromPropertyList: old, format: .xml, options: 0)
                     .write(to: root.appendingPathComponent("preferences/legacy.plist"))
                 let router = StorageRouter(configuration: configuration(root))
-                return try await seconds { try await router.registerCatalog(Catalog(count: count), migrateImmediately: true).requireComplete() }
+                return try await seconds {
+                    try await router.registerCatalog(Catalog(count: count), migrateImmediately: true).requireComplete()
+                }
             }
             let each = time / Double(count)
-            row("  \(count) keys", "\(Int(1 / each)) keys/s", "cost of a key, against 100 keys: \(String(format: "%.2f", each / (first ?? each)))x")
+            row(
+                "  \(count) keys", "\(Int(1 / each)) keys/s",
+                "cost of a key, against 100 keys: \(String(format: "%.2f", each / (first ?? each)))x")
             first = first ?? each
         }
     }
