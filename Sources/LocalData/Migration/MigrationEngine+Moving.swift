@@ -240,7 +240,8 @@ extension MigrationEngine {
             guard found.payload == record.payload else { throw differs("it differs") }
             _ = try await records.decode(found, key, route)
         case .value, .tombstone: return  // Somebody wrote after us, and therefore after what we wrote was there.
-        case .absent: return  // Likewise: removed after it was there.
+        // Programs of this library remove such a value by a tombstone: an empty slot is a write that was lost, or somebody's deletion of it. The source stays.
+        case .absent: throw differs("it is not there")
         case .locked: throw StorageError.locked(key.name, route.domain)
         case .unavailable(let error): throw StorageError.from(error, key: key.name)
         case .corrupt: throw differs("it is damaged")

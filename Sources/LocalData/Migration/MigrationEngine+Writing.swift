@@ -24,9 +24,11 @@ extension MigrationEngine {
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
     func remove<Value>(_ key: StorageKey<Value>) async throws {
         let route = try routes.route(for: key)
-        try await lanes.withLane(route.slot, keyName: key.name) {
-            guard key.hasMigration else { return try await commit(.delete, route) }
-            try await retrying(key) { try await bury(key, route, on: try await standing(route)) }
+        try await unbroken {
+            try await self.lanes.withLane(route.slot, keyName: key.name) {
+                guard key.hasMigration else { return try await self.commit(.delete, route) }
+                try await self.retrying(key) { try await self.bury(key, route, on: try await self.standing(route)) }
+            }
         }
         await ledger.flush()
     }
@@ -34,6 +36,8 @@ extension MigrationEngine {
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let route = try routes.route(for: key)
+        // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
+        if key.hasMigration { _ = try await current(key) }
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
             if key.hasMigration { _ = try await settle(key, route, try await context(.read)) }
             return try await retrying(key) { () -> R? in

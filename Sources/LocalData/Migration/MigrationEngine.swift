@@ -96,6 +96,18 @@ final class MigrationEngine: Sendable {
         return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
     }
 
+    /// Runs work to its end even if its caller is cancelled meanwhile: a migration is not stopped between two of its steps.
+    func unbroken<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            runtime.tasks.spawn {
+                let result: Result<R, any Error>
+                do { result = .success(try await work()) } catch { result = .failure(error) }
+                continuation.resume(with: result)
+            }
+        }
+    }
+
     static func meansUndecodable(_ error: StorageError) -> Bool {
         [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(error.code)
     }

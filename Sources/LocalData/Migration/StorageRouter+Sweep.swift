@@ -77,8 +77,10 @@ extension StorageRouter {
         let engine = engine
         let start = engine.runtime.clock.now
         let route = try engine.routes.entryRoute(for: key)
-        let visit = try await engine.lanes.withLane(route.slot, keyName: key.name) {
-            try await engine.settle(key, route, try await engine.context(.forced))
+        let visit = try await engine.unbroken {
+            try await engine.lanes.withLane(route.slot, keyName: key.name) {
+                try await engine.settle(key, route, try await engine.context(.forced))
+            }
         }
         await engine.ledger.flush()
         return MigrationResult(
@@ -177,8 +179,10 @@ extension MigrationEngine {
             state: .unchanged,
             residue: [], seconds: 0)
         do {
-            let visit = try await lanes.withLane(entry.route.slot, keyName: entry.key.name) {
-                try await settle(key.typed, entry.route, try await context(.sweep))
+            let visit = try await unbroken {
+                try await self.lanes.withLane(entry.route.slot, keyName: entry.key.name) {
+                    try await self.settle(key.typed, entry.route, try await self.context(.sweep))
+                }
             }
             row.state = visit.state
             row.from = visit.from
