@@ -1,7 +1,7 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Crypto
-public import Foundation
+import Foundation
 import Sealing
 import Synchronization
 
