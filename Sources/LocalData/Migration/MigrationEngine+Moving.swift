@@ -171,6 +171,12 @@ extension MigrationEngine {
         case .none: precondition = .absent
         case .undecodable(let record, let error):
             if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
+            // A record that says of itself that it replaced these copies is newer than they are: it has another shape, and is not damaged.
+            if !isInPlace, let past = try? await records.origin(of: record.metadata, route),
+                elsewhere.contains(where: { past.names($0.route.placeName, $0.record) })
+            {
+                throw error
+            }
             if !isInPlace || step.options.keepsReplacedBytes {
                 try await quarantine.keep(record, of: route, beside: elsewhere.map(\.route), reason: "replaced: it did not decode")
             }
