@@ -20,13 +20,16 @@ struct TokenOfCurrentAccount: StorageMigration {
 
     func source(_ account: String) -> StorageKey<String> { old.key("token.\(account)", "The token of one account") }
 
+    func source(in router: StorageRouter) async throws -> StorageKey<String> {
+        source(try await router.value(for: old.key("account", "The account in use")) ?? "home")
+    }
+
     func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
-        try await !router.exists(destinationKey)
+        try await router.exists(source(in: router))
     }
 
     func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
-        let account = try await router.value(for: old.key("account", "The account in use")) ?? "home"
-        return try await context.move(from: source(account), to: destinationKey) { $0 }
+        try await context.move(from: source(in: router), to: destinationKey) { $0 }
     }
 }
 // snippet.hide

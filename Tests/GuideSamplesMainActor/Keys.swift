@@ -9,3 +9,12 @@ extension StorageKey where Value == Int {
 nonisolated struct AppKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(.width)] }
 }
+
+nonisolated struct Place: Codable, Sendable {
+    var x: Int
+    var y: Int
+}
+
+extension StorageKey where Value == Place {
+    nonisolated static let place: Self = window.key("place", "Where the window stands")
+}

@@ -13,8 +13,9 @@ enum NativeCoding {
         case UInt8(ascii: "f") where bytes.elementsEqual("false".utf8): return .boolean(false)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             let text = String(decoding: bytes, as: UTF8.self)
-            if let number = Int64(text) { return .integer(number) }
-            if let number = UInt64(text) { return .unsigned(number) }
+            // Exactly: "-0" is not 0, and what a serializer of one's own writes as "007" stays so.
+            if let number = Int64(text), String(number) == text { return .integer(number) }
+            if let number = UInt64(text), String(number) == text { return .unsigned(number) }
             // Only numbers that a Double holds exactly: a Decimal with more digits stays JSON.
             if let number = Double(text), (try? Coders.jsonEncoder.encode(number)) == Data(bytes) { return .real(number) }
             return nil

@@ -33,13 +33,14 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
 
     /// A way of one's own.
     /// - Parameters:
-    ///   - name: A stable name, stored beside the bytes.
+    ///   - name: A stable name, stored beside the bytes; `custom:` is put before a name that is taken (`json`, `plist`, `data`).
     ///   - encode: Makes bytes; what it throws becomes `StorageError.encodingFailed`.
     ///   - decode: Reads what `encode` made; what it throws becomes `StorageError.undecodable`, and the bytes stay.
     public static func custom(
         name: String, encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value
     ) -> Serializer {
-        Serializer(name: name, encode: encode, decode: decode)
+        // What stands under the name of a built-in serializer is read as that one writes it.
+        Serializer(name: ["json", "plist", "data"].contains(name) ? "custom:\(name)" : name, encode: encode, decode: decode)
     }
 }
 

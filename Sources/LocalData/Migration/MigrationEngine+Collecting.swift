@@ -45,12 +45,22 @@ extension MigrationEngine {
     /// The name of another registered key that still needs a slot as its source; nil when none does.
     private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
         for other in registry.entries(naming: source, except: destination) {
-            switch try await other.route.read() {
-            case .value, .tombstone: continue
-            default: return other.key.name
-            }
+            if try await !isSettled(opening: other.key.base, other.route) { return other.key.name }
         }
         return nil
+    }
+
+    /// Whether a key has what it needs: a value that it can read, or a removal. One that does not decode would be replaced from its sources.
+    private func isSettled<Key: TypedKey>(opening key: Key, _ route: Route) async throws -> Bool {
+        switch try await route.read() {
+        case .value(let record):
+            do {
+                _ = try await records.decode(record, key.typed, route)
+                return true
+            } catch let error as StorageError where Self.meansUndecodable(error) { return false }
+        case .tombstone: return true
+        default: return false
+        }
     }
 
     /// Makes sure that a destination which was found, not written, is there to stay.
@@ -62,9 +72,13 @@ extension MigrationEngine {
 
     /// Every older place a key's value may have been in, through the migrations of its sources too: the oldest last. A place that leads back is named once.
     func allSources<Value>(of key: StorageKey<Value>, _ route: Route) throws -> [(key: AnyStorageKey, route: Route)] {
+        try allSources(key.migrations.flatMap(\.sources), route)
+    }
+
+    func allSources(_ direct: [AnyStorageKey], _ route: Route) throws -> [(key: AnyStorageKey, route: Route)] {
         var seen: Set<PhysicalSlot> = [route.slot]
         var found: [(key: AnyStorageKey, route: Route)] = []
-        var open = key.migrations.flatMap(\.sources)
+        var open = direct
         while !open.isEmpty {
             let source = open.removeFirst()
             let sourceRoute = try routes.route(for: source)

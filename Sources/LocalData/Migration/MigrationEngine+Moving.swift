@@ -171,6 +171,12 @@ extension MigrationEngine {
         case .none: precondition = .absent
         case .undecodable(let record, let error):
             if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
+            // A record that says of itself that it replaced these copies is newer than they are: it has another shape, and is not damaged.
+            if !isInPlace, let past = try? await records.origin(of: record.metadata, route),
+                elsewhere.contains(where: { past.names($0.route.placeName, $0.record) })
+            {
+                throw error
+            }
             if !isInPlace || step.options.keepsReplacedBytes {
                 try await quarantine.keep(record, of: route, beside: elsewhere.map(\.route), reason: "replaced: it did not decode")
             }
@@ -240,7 +246,8 @@ extension MigrationEngine {
             guard found.payload == record.payload else { throw differs("it differs") }
             _ = try await records.decode(found, key, route)
         case .value, .tombstone: return  // Somebody wrote after us, and therefore after what we wrote was there.
-        case .absent: return  // Likewise: removed after it was there.
+        // Programs of this library remove such a value by a tombstone: an empty slot is a write that was lost, or somebody's deletion of it. The source stays.
+        case .absent: throw differs("it is not there")
         case .locked: throw StorageError.locked(key.name, route.domain)
         case .unavailable(let error): throw StorageError.from(error, key: key.name)
         case .corrupt: throw differs("it is damaged")

@@ -18,6 +18,17 @@ extension MigrationEngine {
         }
     }
 
+    /// The current value, unless changes of this process wait to be told.
+    func look<Value>(_ key: StorageKey<Value>, _ subscription: ChangeHub.Subscription) async throws -> (StorageRecord?, Value?)? {
+        let route = try routes.route(for: key)
+        return try await lanes.withLane(route.slot, keyName: key.name) {
+            // While the lane is held, everything that this process committed is published.
+            if subscription.hasChanges { return nil }
+            if key.hasMigration { _ = try await settle(key, route, try await context(.read)) }
+            return subscription.hasChanges ? nil : try await current(key)
+        }
+    }
+
     /// The value of a record that was published; nil for a removal.
     func decode<Value>(_ record: StorageRecord?, _ key: StorageKey<Value>) async throws -> Value? {
         guard let record else { return nil }

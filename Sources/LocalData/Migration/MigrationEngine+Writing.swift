@@ -24,9 +24,13 @@ extension MigrationEngine {
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
     func remove<Value>(_ key: StorageKey<Value>) async throws {
         let route = try routes.route(for: key)
-        try await lanes.withLane(route.slot, keyName: key.name) {
-            guard key.hasMigration else { return try await commit(.delete, route) }
-            try await retrying(key) { try await bury(key, route, on: try await standing(route)) }
+        try await unbroken {
+            try await self.lanes.withLane(route.slot, keyName: key.name) {
+                try await self.retrying(key) {
+                    let probe = try await self.standing(route)
+                    return key.hasMigration ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
+                }
+            }
         }
         await ledger.flush()
     }
@@ -34,6 +38,8 @@ extension MigrationEngine {
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let route = try routes.route(for: key)
+        // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
+        if key.hasMigration { _ = try await current(key) }
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
             if key.hasMigration { _ = try await settle(key, route, try await context(.read)) }
             return try await retrying(key) { () -> R? in
@@ -46,7 +52,7 @@ extension MigrationEngine {
                 guard let value else {
                     if !hadValue { return answer }
                     if key.hasMigration { return try await bury(key, route, on: probe) == nil ? nil : answer }
-                    return try await commit(.delete, route, on: probe) == nil ? nil : answer
+                    return try await erase(route, on: probe) == nil ? nil : answer
                 }
                 let origin =
                     key.hasMigration
@@ -104,7 +110,7 @@ extension MigrationEngine {
     private func commit(_ operation: StorageMutation.Operation, _ route: Route) async throws {
         var precondition = StorageMutation.Precondition.none
         for _ in 0..<Self.attempts {
-            let result = try await route.apply(operation, if: precondition)
+            let result = try await applyTelling(operation, route, if: precondition)
             if case .conflict(.corrupt(let corruption)) = result, let revision = corruption.revision {
                 try await keepDamaged(corruption, revision, route)
                 precondition = .revision(revision)
@@ -125,9 +131,23 @@ extension MigrationEngine {
             guard let revision = corruption.revision else { throw route.corrupted(corruption) }
             try await keepDamaged(corruption, revision, route)
         }
-        let result = try await route.apply(operation, if: probe.revision.map { .revision($0) } ?? .absent)
+        let result = try await applyTelling(operation, route, if: probe.revision.map { .revision($0) } ?? .absent)
         if case .conflict = result { return nil }
         return try publish(result, operation, route)
+    }
+
+    /// Makes a change; those who watch the slot look again when nobody knows whether it happened.
+    private func applyTelling(
+        _ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition
+    ) async throws -> MutationResult {
+        do {
+            let result = try await route.apply(operation, if: precondition)
+            if case .failed(let error) = result, error.outcome != .notApplied { hub.publishDoubt(at: route.slot) }
+            return result
+        } catch {
+            if Route.leavesDoubt(error) { hub.publishDoubt(at: route.slot) }
+            throw error
+        }
     }
 
     private func keepDamaged(_ corruption: StorageCorruption, _ revision: StorageRevision, _ route: Route) async throws {
@@ -141,6 +161,25 @@ extension MigrationEngine {
             hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: route.slot)
         } else {
             hub.publish(nil, at: route.slot)
+        }
+    }
+
+    /// Removes a value through a key without a migration. What the slot knows of older copies stays as a tombstone: a program whose key has the migration
+    /// would take them for the value. Nil when the slot was changed meanwhile.
+    func erase(_ route: Route, on probe: StorageProbe) async throws -> Void? {
+        switch probe {
+        case .absent, .tombstone: return ()
+        default: return try await commit(Self.erasure(of: probe), route, on: probe)
+        }
+    }
+
+    /// The change that removes what was seen through a key without a migration.
+    static func erasure(of probe: StorageProbe) -> StorageMutation.Operation {
+        switch probe {
+        case .value(let record) where record.metadata.origin != nil:
+            .tombstone(StorageMetadata(origin: record.metadata.origin, modifiedAt: record.metadata.modifiedAt))
+        case .tombstone(let tombstone): .tombstone(tombstone.metadata)
+        default: .delete
         }
     }
 
@@ -159,7 +198,15 @@ extension MigrationEngine {
         var residue = unreadable.map { "\($0.domain)/\($0.keyName): it cannot be read now" }
         for place in unreadable { ledger.remains(place, of: route, "it could not be read when the value was removed") }
         if !copies.isEmpty {
-            residue += await collect(copies.reversed(), for: route, achieved: try await settledDurability(of: route, nil))
+            do {
+                residue += await collect(copies.reversed(), for: route, achieved: try await settledDurability(of: route, nil))
+            } catch {
+                // The removal stands: a barrier that failed only means that the copies may not go yet.
+                for copy in copies {
+                    ledger.remains(copy.route, of: route, "the removal was not certain to survive a power cut")
+                    residue.append("\(copy.route.domain)/\(copy.route.keyName): the removal is not certain to survive a power cut yet")
+                }
+            }
         }
         guard residue.isEmpty else {
             await ledger.flush()

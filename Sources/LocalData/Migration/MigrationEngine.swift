@@ -87,13 +87,30 @@ final class MigrationEngine: Sendable {
 
     /// Runs the key's migrations, once for everyone who asks at the same time, and looks again: what another process has done since then counts.
     private func migrateAndLook<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> (StorageRecord?, Value?) {
-        try await flights.join(route.slot) {
-            try await self.lanes.withLane(route.slot, keyName: key.name) {
-                _ = try await self.settle(key, route, try await self.context(.read))
+        if lanes.isInChain {
+            // What a migration asks for is waited for in the lanes, where a circle is noticed, and never in another's flight.
+            try await lanes.withLane(route.slot, keyName: key.name) { _ = try await settle(key, route, try await context(.read)) }
+        } else {
+            try await flights.join(Flights.Work(slot: route.slot, key)) {
+                try await self.lanes.withLane(route.slot, keyName: key.name) {
+                    _ = try await self.settle(key, route, try await self.context(.read))
+                }
+                await self.ledger.flush()
             }
-            await self.ledger.flush()
         }
         return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
+    }
+
+    /// Runs work to its end even if its caller is cancelled meanwhile: a migration is not stopped between two of its steps.
+    func unbroken<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            runtime.tasks.spawn {
+                let result: Result<R, any Error>
+                do { result = .success(try await work()) } catch { result = .failure(error) }
+                continuation.resume(with: result)
+            }
+        }
     }
 
     static func meansUndecodable(_ error: StorageError) -> Bool {
@@ -141,7 +158,7 @@ final class MigrationEngine: Sendable {
         _ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ occupant: Occupant
     ) async throws -> Visit? {
         var foundEmpty: [AnyStorageMigration] = []
-        for migration in key.migrations {
+        for migration in try inOrder(key, route, occupant) {
             switch try await attempt(migration, key, route, context, occupant) {
             case .finished(let visit): return visit
             case .lookAgain: return nil
@@ -151,13 +168,18 @@ final class MigrationEngine: Sendable {
         }
         // Nothing anywhere, it seems. Values travel from the last source to the first and on to the destination: looked at in this direction, one
         // that was on its way during the first look is met by the second.
-        for source in foundEmpty.flatMap(\.sources).reversed() {
-            let sourceRoute = try routes.route(for: source)
-            guard sourceRoute.slot != route.slot else { continue }
-            switch try await sourceRoute.read() {
-            case .value: return nil
-            case .absent, .tombstone, .corrupt, .unavailable: continue
-            case .locked: throw StorageError.locked(source.name, sourceRoute.domain)
+        for migration in foundEmpty.reversed() {
+            let skips = (migration.plan as? MigrationStep<Value>)?.options.whenSourceUnavailable == .skip
+            for source in migration.sources.reversed() {
+                let sourceRoute = try routes.route(for: source)
+                guard sourceRoute.slot != route.slot else { continue }
+                switch try await sourceRoute.read() {
+                case .value, .corrupt: return nil
+                case .absent, .tombstone: continue
+                case .locked: throw StorageError.locked(source.name, sourceRoute.domain)
+                // The value may have come here between the two looks.
+                case .unavailable(let error): if !skips { throw StorageError.from(error, key: source.name) }
+                }
             }
         }
         switch (occupant, try await route.read()) {
@@ -166,6 +188,15 @@ final class MigrationEngine: Sendable {
         case (.corrupt(let corruption), .corrupt(let now)) where now == corruption: throw route.corrupted(corruption)
         default: return nil
         }
+    }
+
+    /// The migrations in the order in which they are tried. What stands in the slot itself, in an older shape, is newer than any copy elsewhere.
+    private func inOrder<Value>(_ key: StorageKey<Value>, _ route: Route, _ occupant: Occupant) throws -> [AnyStorageMigration] {
+        guard case .undecodable = occupant else { return key.migrations }
+        let split = try key.migrations.map { migration in
+            (migration, try migration.sources.contains { try routes.route(for: $0).slot == route.slot })
+        }
+        return split.filter(\.1).map(\.0) + split.filter { !$0.1 }.map(\.0)
     }
 
     /// What came of one migration.

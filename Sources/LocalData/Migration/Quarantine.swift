@@ -1,7 +1,7 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Crypto
-public import Foundation
+import Foundation
 import Sealing
 import Synchronization
 
@@ -78,7 +78,12 @@ final class Quarantine: Sendable {
         }
         switch result {
         case .applied: return
-        case .conflict(.value): return  // The same content, kept before.
+        case .conflict(.value):
+            // The same content, kept before - perhaps by a call that never learnt whether it lasts.
+            let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await store.synchronize() }
+            if achieved >= min(route.capabilities.durability, store.capabilities.durability) { return }
+            throw StorageError(
+                StorageError.unavailable, key: route.keyName, "The quarantine is not certain to survive a power cut yet, so the value stays where it is.")
         case .failed(let error): throw StorageError.from(error, key: route.keyName)
         default:
             throw StorageError(

@@ -1,4 +1,4 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Logging
 import Synchronization
@@ -34,8 +34,11 @@ extension StorageRouter {
                 "\(catalog.id) demands the protection \(catalog.minimumProtection); \(route.domain) with the policy \(key.security) gives \(route.protection). Nothing was registered."
             )
         }
-        let sources = try key.base.migrations.flatMap(\.sources).map { try engine.routes.route(for: $0).slot }
-        return KeyRegistry.Entry(key: key, route: route, sources: Set(sources).subtracting([route.slot]), catalog: catalog.id)
+        let direct = key.base.migrations.flatMap(\.sources)
+        let sources = try direct.map { try engine.routes.route(for: $0).slot }
+        let reach = try engine.allSources(direct, route).map(\.route.slot)
+        return KeyRegistry.Entry(
+            key: key, route: route, sources: Set(sources).subtracting([route.slot]), reach: Set(reach), catalog: catalog.id)
     }
 
     /// Brings every key of the registered catalogs to its place, collects older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
@@ -77,8 +80,10 @@ extension StorageRouter {
         let engine = engine
         let start = engine.runtime.clock.now
         let route = try engine.routes.entryRoute(for: key)
-        let visit = try await engine.lanes.withLane(route.slot, keyName: key.name) {
-            try await engine.settle(key, route, try await engine.context(.forced))
+        let visit = try await engine.unbroken {
+            try await engine.lanes.withLane(route.slot, keyName: key.name) {
+                try await engine.settle(key, route, try await engine.context(.forced))
+            }
         }
         await engine.ledger.flush()
         return MigrationResult(
@@ -128,6 +133,8 @@ extension MigrationEngine {
         for (entry, old) in again {
             let row = await sweptRow(entry)
             guard let index = settled.firstIndex(where: { $0.key == old.key && $0.to == old.to }) else { continue }
+            // A second look that could not be taken says nothing about what remains.
+            if row.state == .blocked || row.state == .failed { continue }
             settled[index].residue = row.residue
             settled[index].message = row.message
         }
@@ -177,8 +184,10 @@ extension MigrationEngine {
             state: .unchanged,
             residue: [], seconds: 0)
         do {
-            let visit = try await lanes.withLane(entry.route.slot, keyName: entry.key.name) {
-                try await settle(key.typed, entry.route, try await context(.sweep))
+            let visit = try await unbroken {
+                try await self.lanes.withLane(entry.route.slot, keyName: entry.key.name) {
+                    try await self.settle(key.typed, entry.route, try await self.context(.sweep))
+                }
             }
             row.state = visit.state
             row.from = visit.from

@@ -41,6 +41,11 @@ final class ChangeHub: Sendable {
             waiting?.resume(returning: event)
         }
 
+        /// Whether a change of this process waits to be told.
+        var hasChanges: Bool {
+            state.withLock { state in state.events.contains { if case .changed = $0 { true } else { false } } }
+        }
+
         func end() {
             state.withLock { state in
                 state.isOver = true
@@ -102,6 +107,11 @@ final class ChangeHub: Sendable {
     /// Tells the watchers of a slot what it holds now.
     func publish(_ record: StorageRecord?, at slot: PhysicalSlot) {
         for subscription in watchers(of: slot) { subscription.push(.changed(record)) }
+    }
+
+    /// Tells the watchers of a slot that a change of this process may have happened.
+    func publishDoubt(at slot: PhysicalSlot) {
+        for subscription in watchers(of: slot) { subscription.push(.look) }
     }
 
     func close() {

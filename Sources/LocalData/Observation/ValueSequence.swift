@@ -37,7 +37,8 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                         lastRevision = record?.revision
                         return .some(try await router.engine.decode(record, key))
                     case .look:
-                        let (record, value) = try await router.engine.current(key)
+                        // A change of this process that waits behind it tells more than a look, and in its order.
+                        guard let (record, value) = try await router.engine.look(key, subscription) else { continue }
                         if record?.revision == lastRevision { continue }
                         lastRevision = record?.revision
                         return .some(value)

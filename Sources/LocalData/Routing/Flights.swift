@@ -6,6 +6,21 @@ import Synchronization
 ///
 /// A caller that is cancelled leaves; the work goes on to its end.
 final class Flights: Sendable {
+    /// What is to be done: two keys that mean one slot, with other types or other migrations, do not share it.
+    struct Work: Hashable, Sendable {
+        private let slot: PhysicalSlot
+        private let type: ObjectIdentifier
+        private let migrations: [String]
+
+        init<Value>(slot: PhysicalSlot, _ key: StorageKey<Value>) {
+            self.slot = slot
+            type = ObjectIdentifier(Value.self)
+            migrations = key.migrations.flatMap { migration in
+                [migration.id] + migration.sources.map { "\($0.domain)/\($0.name)/\($0.security)" }
+            }
+        }
+    }
+
     private final class Flight: Sendable {
         struct State {
             var result: Result<Void, any Error>?
@@ -46,18 +61,18 @@ final class Flights: Sendable {
         }
     }
 
-    private let flights = Mutex<[PhysicalSlot: Flight]>([:])
+    private let flights = Mutex<[Work: Flight]>([:])
     private let tasks: any TaskSpawner
 
     init(tasks: any TaskSpawner) { self.tasks = tasks }
 
-    /// Joins the work that is under way for a slot, or starts it, and waits for its end.
-    func join(_ slot: PhysicalSlot, _ work: @escaping @Sendable () async throws -> Void) async throws {
+    /// Joins the work if it is under way, or starts it, and waits for its end.
+    func join(_ id: Work, _ work: @escaping @Sendable () async throws -> Void) async throws {
         try Task.checkCancellation()
         let (flight, isNew) = flights.withLock { flights in
-            if let flight = flights[slot] { return (flight, false) }
+            if let flight = flights[id] { return (flight, false) }
             let flight = Flight()
-            flights[slot] = flight
+            flights[id] = flight
             return (flight, true)
         }
         if isNew {
@@ -65,7 +80,7 @@ final class Flights: Sendable {
                 let result: Result<Void, any Error>
                 do { result = .success(try await work()) } catch { result = .failure(error) }
                 // Gone before anyone is told: whoever comes now starts anew.
-                self.flights.withLock { $0[slot] = nil }
+                self.flights.withLock { $0[id] = nil }
                 flight.end(result)
             }
         }

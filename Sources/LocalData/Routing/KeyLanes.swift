@@ -3,66 +3,60 @@ import Synchronization
 
 /// One line of waiting per slot: what changes a slot in this process happens one after the other, in the order of arrival.
 ///
-/// A chain of calls - a migration, and what it calls back into the router - has an identity that travels as a task-local value. A chain that
-/// holds a slot passes through it again at once; two chains that would wait for each other are told apart from a dead-lock, and the later one fails.
+/// A call that takes a lane, and every call that it makes before it leaves it, form a chain that travels as a task-local value. A chain that holds a
+/// slot passes through it again at once; chains that would wait for each other are told apart from a dead-lock, and the last one to come fails.
 final class KeyLanes: Sendable {
-    /// A chain of calls and the slots it holds.
-    struct Chain: Sendable {
-        let id: UInt64
-        let router: ObjectIdentifier
-        var held: Set<PhysicalSlot>
-    }
-
-    @TaskLocal static var current: Chain?
+    /// The links of the running chain, by the lanes that they belong to: the outermost call that holds a lane first.
+    @TaskLocal private static var chains: [ObjectIdentifier: [UInt64]] = [:]
 
     private struct Waiter {
         let id: UInt64
-        let chain: UInt64
+        let link: UInt64
         let continuation: CheckedContinuation<Bool, Never>
     }
 
     private struct State {
+        /// The link that holds a slot.
         var holders: [PhysicalSlot: UInt64] = [:]
         var queues: [PhysicalSlot: [Waiter]] = [:]
-        /// The slot that a chain waits for.
-        var waitsFor: [UInt64: PhysicalSlot] = [:]
+        /// The waits, by waiter, of chains that hold something meanwhile: only these can be part of a circle.
+        var waits: [UInt64: (chain: [UInt64], slot: PhysicalSlot)] = [:]
         var nextID: UInt64 = 1
     }
 
     private let state = Mutex(State())
 
-    /// Whether the running chain of calls already holds a slot.
+    private var chain: [UInt64] { Self.chains[ObjectIdentifier(self)] ?? [] }
+
+    /// Whether the running call is part of a chain that holds a lane, as a migration's own code is.
+    var isInChain: Bool { !chain.isEmpty }
+
+    /// Whether the running chain of calls already holds a slot. False for a task that a chain left behind: its lanes are others' now.
     func isHeldByCurrentChain(_ slot: PhysicalSlot) -> Bool {
-        guard let chain = Self.current, chain.router == ObjectIdentifier(self) else { return false }
-        return chain.held.contains(slot)
+        let chain = chain
+        return !chain.isEmpty && state.withLock { $0.holders[slot].map(chain.contains) ?? false }
     }
 
     /// Runs work while this chain alone may change a slot.
     func withLane<R>(_ slot: PhysicalSlot, keyName: String, _ work: () async throws -> R) async throws -> R {
-        if isHeldByCurrentChain(slot) { return try await work() }
-        var chain = currentChain()
-        try await enter(slot, chain: chain.id, keyName: keyName)
-        defer { leave(slot) }
-        chain.held.insert(slot)
-        return try await Self.$current.withValue(chain, operation: work)
+        try await withLanes([slot], keyName: keyName, work)
     }
 
     /// Runs work while this chain alone may change several slots, taken in one order for everybody.
     func withLanes<R>(_ slots: [PhysicalSlot], keyName: String, _ work: () async throws -> R) async throws -> R {
-        var chain = currentChain()
+        let outer = chain
+        let wanted = slots.filter { !isHeldByCurrentChain($0) }
+        if wanted.isEmpty { return try await work() }
+        let chain = outer + [nextID()]
         var taken: [PhysicalSlot] = []
         defer { for slot in taken.reversed() { leave(slot) } }
-        for slot in Set(slots).sorted(by: { $0.description < $1.description }) where !chain.held.contains(slot) {
-            try await enter(slot, chain: chain.id, keyName: keyName)
+        for slot in wanted.count == 1 ? wanted : Set(wanted).sorted(by: { $0.description < $1.description }) {
+            try await enter(slot, chain, holdsSomething: !outer.isEmpty || !taken.isEmpty, keyName: keyName)
             taken.append(slot)
         }
-        chain.held.formUnion(taken)
-        return try await Self.$current.withValue(chain, operation: work)
-    }
-
-    private func currentChain() -> Chain {
-        if let chain = Self.current, chain.router == ObjectIdentifier(self) { return chain }
-        return Chain(id: nextID(), router: ObjectIdentifier(self), held: [])
+        var chains = Self.chains
+        chains[ObjectIdentifier(self)] = chain
+        return try await Self.$chains.withValue(chains, operation: work)
     }
 
     private func nextID() -> UInt64 {
@@ -73,50 +67,46 @@ final class KeyLanes: Sendable {
     }
 
     private enum Entry {
-        case entered, mustWait, wouldDeadlock
+        case entered, refused, mustWait
     }
 
-    private func enter(_ slot: PhysicalSlot, chain: UInt64, keyName: String) async throws {
+    private func enter(_ slot: PhysicalSlot, _ chain: [UInt64], holdsSomething: Bool, keyName: String) async throws {
         try Task.checkCancellation()
+        guard let link = chain.last else { return }
+        let isFree = state.withLock { state in
+            guard state.holders[slot] == nil else { return false }
+            state.holders[slot] = link
+            return true
+        }
+        if isFree { return }
         let waiterID = nextID()
-        let quick = state.withLock { state -> Entry in
-            guard let holder = state.holders[slot] else {
-                state.holders[slot] = chain
-                return .entered
-            }
-            return Self.leads(from: holder, to: chain, in: state) ? .wouldDeadlock : .mustWait
-        }
-        switch quick {
-        case .entered: return
-        case .wouldDeadlock: throw cycle(keyName)
-        case .mustWait: break
-        }
         let entered = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let immediately = state.withLock { state -> Bool? in
-                    guard let holder = state.holders[slot] else {
-                        state.holders[slot] = chain
-                        return true
+                let entry = state.withLock { state -> Entry in
+                    guard state.holders[slot] != nil else {
+                        state.holders[slot] = link
+                        return .entered
                     }
-                    if Task.isCancelled || Self.leads(from: holder, to: chain, in: state) { return false }
-                    state.queues[slot, default: []].append(Waiter(id: waiterID, chain: chain, continuation: continuation))
-                    state.waitsFor[chain] = slot
-                    return nil
+                    if Task.isCancelled || (holdsSomething && Self.closesCircle(chain, slot, in: state)) { return .refused }
+                    state.queues[slot, default: []].append(Waiter(id: waiterID, link: link, continuation: continuation))
+                    if holdsSomething { state.waits[waiterID] = (chain, slot) }
+                    return .mustWait
                 }
-                if let immediately { continuation.resume(returning: immediately) }
+                if entry != .mustWait { continuation.resume(returning: entry == .entered) }
             }
         } onCancel: {
             let waiter = state.withLock { state -> Waiter? in
                 guard let index = state.queues[slot]?.firstIndex(where: { $0.id == waiterID }) else { return nil }
-                let waiter = state.queues[slot]?.remove(at: index)
-                state.waitsFor[chain] = nil
-                return waiter
+                state.waits[waiterID] = nil
+                return state.queues[slot]?.remove(at: index)
             }
             waiter?.continuation.resume(returning: false)
         }
         if !entered {
             try Task.checkCancellation()
-            throw cycle(keyName)
+            throw StorageError(
+                StorageError.migrationFailed, key: keyName,
+                "Two migrations wait for each other's keys. Break the circle between the keys that name one another as sources.")
         }
     }
 
@@ -124,32 +114,28 @@ final class KeyLanes: Sendable {
         let next = state.withLock { state -> Waiter? in
             guard var queue = state.queues[slot], !queue.isEmpty else {
                 state.holders[slot] = nil
+                state.queues[slot] = nil
                 return nil
             }
             let waiter = queue.removeFirst()
             state.queues[slot] = queue.isEmpty ? nil : queue
-            state.holders[slot] = waiter.chain
-            state.waitsFor[waiter.chain] = nil
+            state.holders[slot] = waiter.link
+            state.waits[waiter.id] = nil
             return waiter
         }
         next?.continuation.resume(returning: true)
     }
 
-    /// Whether a chain waits, directly or through others, for one that `target` holds.
-    private static func leads(from start: UInt64, to target: UInt64, in state: borrowing State) -> Bool {
-        var chain = start
-        var steps = 0
-        while chain != target {
-            guard let slot = state.waitsFor[chain], let holder = state.holders[slot], steps < 10_000 else { return false }
-            chain = holder
-            steps += 1
+    /// Whether a chain that waits for a slot would wait for itself: its holder, or a call that the holder made, waits for what the chain holds,
+    /// directly or through others.
+    private static func closesCircle(_ chain: [UInt64], _ slot: PhysicalSlot, in state: borrowing State) -> Bool {
+        var open = [slot]
+        var seen: Set<PhysicalSlot> = [slot]
+        while let slot = open.popLast() {
+            guard let holder = state.holders[slot] else { continue }
+            if chain.contains(holder) { return true }
+            for wait in state.waits.values where wait.chain.contains(holder) && seen.insert(wait.slot).inserted { open.append(wait.slot) }
         }
-        return true
-    }
-
-    private func cycle(_ keyName: String) -> StorageError {
-        StorageError(
-            StorageError.migrationFailed, key: keyName,
-            "Two migrations wait for each other's keys. Break the circle between the keys that name one another as sources.")
+        return false
     }
 }

@@ -6,7 +6,10 @@ final class KeyRegistry: Sendable {
     struct Entry: Sendable {
         let key: AnyStorageKey
         let route: Route
+        /// The slots that its own migrations read.
         let sources: Set<PhysicalSlot>
+        /// The slots that its value may come from, through the migrations of its sources too.
+        let reach: Set<PhysicalSlot>
         let catalog: String
     }
 
@@ -34,12 +37,12 @@ final class KeyRegistry: Sendable {
             for entry in entries {
                 let slot = entry.route.slot
                 if let old = state.entries[slot] {
-                    for source in old.sources { state.namedBy[source]?.remove(slot) }
+                    for source in old.reach { state.namedBy[source]?.remove(slot) }
                 } else {
                     state.order.append(slot)
                 }
                 state.entries[slot] = entry
-                for source in entry.sources { state.namedBy[source, default: []].insert(slot) }
+                for source in entry.reach { state.namedBy[source, default: []].insert(slot) }
             }
         }
     }
@@ -51,8 +54,11 @@ final class KeyRegistry: Sendable {
 
     func contains(_ slot: PhysicalSlot) -> Bool { state.withLock { $0.entries[slot] != nil } }
 
-    /// The registered keys that name a slot as a source, without one of them.
+    /// The registered keys that take their value from a slot, without the one at `destination`, and without those that would find it there now.
     func entries(naming source: PhysicalSlot, except destination: PhysicalSlot) -> [Entry] {
-        state.withLock { state in (state.namedBy[source] ?? []).filter { $0 != destination }.compactMap { state.entries[$0] } }
+        state.withLock { state in
+            (state.namedBy[source] ?? []).filter { $0 != destination }.compactMap { state.entries[$0] }
+                .filter { $0.sources.contains(source) || !$0.reach.contains(destination) }
+        }
     }
 }

@@ -20,6 +20,9 @@ struct Route: Sendable {
         try await translatingErrors(key: keyName) { () throws(BackendError) in try await backend.read(address, freshness) }
     }
 
+    /// Whether a failed call may have changed something all the same.
+    static func leavesDoubt(_ error: any Error) -> Bool { (error as? StorageError).map { $0.outcome != .notApplied } ?? false }
+
     func apply(_ operation: StorageMutation.Operation, if precondition: StorageMutation.Precondition) async throws -> MutationResult {
         try await translatingErrors(key: keyName) { () throws(BackendError) in
             try await backend.apply(StorageMutation(address, operation, if: precondition))

@@ -72,20 +72,22 @@ extension MigrationEngine {
 
     private func commitOnce(_ changes: [(change: StorageBatch.Change, route: Route)]) async throws -> Bool {
         var mutations: [StorageMutation] = []
-        var removals: [(key: AnyStorageKey, route: Route)] = []
+        var removals: [(key: AnyStorageKey, route: Route, sources: OlderPlaces)] = []
         for (change, route) in changes {
             let probe = try await standing(route)
             if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
             let precondition: StorageMutation.Precondition = probe.revision.map { .revision($0) } ?? .absent
-            let origin = change.key.hasMigration ? try await carriedOrigin(opening: change.key.base, route, probe) : nil
+            // Seen once: what is written into an older place from here on is not what the removal covers.
+            let sources = try await olderPlaces(opening: change.key.base, route)
+            let origin = change.key.hasMigration ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
                 let (payload, metadata) = try await encode(self, route, origin)
                 mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             } else if let origin {
                 mutations.append(.tombstone(try await records.tombstone(origin, route), at: route.address, if: precondition))
-                removals.append((change.key, route))
+                removals.append((change.key, route, sources))
             } else {
-                mutations.append(.delete(route.address, if: precondition))
+                mutations.append(StorageMutation(route.address, Self.erasure(of: probe), if: precondition))
             }
         }
         guard let route = changes.first?.route else { return true }
@@ -106,16 +108,28 @@ extension MigrationEngine {
                 hub.publish(nil, at: entry.route.slot)
             }
         }
-        for (key, route) in removals { try await clear(opening: key.base, route) }
+        var residue: (any Error)?
+        for (key, route, sources) in removals {
+            do { try await clear(opening: key.base, route, sources) } catch { residue = residue ?? error }
+        }
+        if let residue { throw residue }
         return true
     }
 
-    private func carriedOrigin<Key: TypedKey>(opening key: Key, _ route: Route, _ probe: StorageProbe) async throws -> RecordOrigin {
-        try await carriedOrigin(key.typed, route, probe, copies: try await readableSources(of: key.typed, route).found)
+    private typealias OlderPlaces = (found: [SourceRecord], unreadable: [Route])
+
+    private func olderPlaces<Key: TypedKey>(opening key: Key, _ route: Route) async throws -> OlderPlaces {
+        guard key.hasMigration else { return ([], []) }
+        return try await readableSources(of: key.typed, route)
     }
 
-    private func clear<Key: TypedKey>(opening key: Key, _ route: Route) async throws {
-        let (copies, unreadable) = try await readableSources(of: key.typed, route)
-        try await clear(copies, unreadable, key.typed, route)
+    private func carriedOrigin<Key: TypedKey>(
+        opening key: Key, _ route: Route, _ probe: StorageProbe, _ sources: OlderPlaces
+    ) async throws -> RecordOrigin {
+        try await carriedOrigin(key.typed, route, probe, copies: sources.found)
+    }
+
+    private func clear<Key: TypedKey>(opening key: Key, _ route: Route, _ sources: OlderPlaces) async throws {
+        try await clear(sources.found, sources.unreadable, key.typed, route)
     }
 }

@@ -5,7 +5,7 @@ public import BackendContract
 /// ```swift
 /// do { … } catch StorageError.locked { … } catch StorageError.notFound { … }
 /// ```
-public struct StorageError: Error, Sendable, CustomStringConvertible {
+public struct StorageError: Error, Sendable, CustomStringConvertible, CustomReflectable {
     /// What went wrong. Open: new codes break no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
@@ -43,6 +43,16 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
 
     /// The code, the key's name and the sentence; never a value.
     public var description: String { "\(code) (\(keyName)): \(message)" }
+
+    /// The parts that a dump may show. Of the error below only the type: what a program's own code threw may quote a value.
+    public var customMirror: Mirror {
+        Mirror(
+            self,
+            children: [
+                "code": code.name, "keyName": keyName, "outcome": outcome.rawValue, "message": message,
+                "underlying": underlying.map { String(describing: type(of: $0)) } ?? "none",
+            ])
+    }
 }
 
 extension StorageError {

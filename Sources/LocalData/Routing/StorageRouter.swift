@@ -1,4 +1,4 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Logging
 import Sealing

@@ -1,0 +1,62 @@
+import BackendContract
+import BackendRuntime
+import LocalData
+import MemoryBackend
+import Synchronization
+
+/// A machine whose stores let other tasks pass before and after every call, in an order that a seed decides.
+final class JitterMachine: Sendable {
+    private let state: Mutex<(media: [String: MemoryMedium], numbers: SeededNumbers)>
+
+    init(seed: UInt64) { state = Mutex((media: [:], numbers: SeededNumbers(seed))) }
+
+    func draw(_ bound: Int) -> Int { state.withLock { Int.random(in: 0..<bound, using: &$0.numbers) } }
+
+    func pass() async { for _ in 0..<draw(4) { await Task.yield() } }
+
+    func medium(_ domain: StorageDomain) -> MemoryMedium {
+        state.withLock { state in
+            if let medium = state.media["\(domain)"] { return medium }
+            let medium = MemoryMedium()
+            state.media["\(domain)"] = medium
+            return medium
+        }
+    }
+
+    /// Another process: it shares the stores and nothing else.
+    func launch() -> StorageRouter {
+        var configuration = StorageConfiguration.inMemory()
+        for kind in [StorageDomain.Kind.userDefaults, .keychain] {
+            configuration.use(for: kind) { [self] scope in
+                let domain = StorageDomain(kind: kind, scope: scope)
+                return JitterBackend(base: .standIn(for: domain, medium: medium(domain), runtime: .live), machine: self)
+            }
+        }
+        return StorageRouter(configuration: configuration)
+    }
+}
+
+private struct JitterBackend: StorageBackend {
+    let base: InMemoryStore
+    let machine: JitterMachine
+
+    var identity: BackendIdentity { base.identity }
+    var capabilities: BackendCapabilities { base.capabilities }
+
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        await machine.pass()
+        let probes = try await base.read(addresses, freshness)
+        await machine.pass()
+        return probes
+    }
+
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        await machine.pass()
+        let results = try await base.apply(mutations)
+        await machine.pass()
+        return results
+    }
+
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] { try await base.addresses(in: namespace) }
+    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
+}
