@@ -138,7 +138,9 @@ public protocol FileSystem: Sendable {
     func resolve(_ path: String) -> String
 
     /// Takes the exclusive lock that a file stands for, creating the file (0600) if need be; the file is never removed.
-    /// - Parameter giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
     func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
 
     /// The names in a directory as they are created, changed or renamed by anyone; ends when the directory cannot be watched.
@@ -150,7 +152,10 @@ extension FileSystem {
     ///
     /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
     /// the new content already (then it may or may not survive a power cut); otherwise the old content stands untouched.
-    /// - Parameter temporaryName: The name of the file beside it; it must not be in use.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - bytes: Its new content.
+    ///   - temporaryName: The name of the file beside it; it must not be in use.
     public func replaceDurably(_ path: String, with bytes: [UInt8], temporaryName: String) throws(DurableReplaceError) {
         let directory = parentDirectory(of: path)
         let temporary = directory + "/" + temporaryName

@@ -42,6 +42,7 @@ public enum Envelope {
     /// Seals a content.
     /// - Parameters:
     ///   - content: What is hidden and protected; its length stays visible.
+    ///   - key: The sealing key.
     ///   - context: What it is bound to.
     ///   - randomBytes: Gives a number of unpredictable bytes.
     public static func seal(

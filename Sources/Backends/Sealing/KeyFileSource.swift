@@ -19,6 +19,7 @@ public struct KeyFileSource: KeySource {
     /// - Parameters:
     ///   - path: The absolute path.
     ///   - deadline: How long a call may take.
+    ///   - runtime: The machine.
     public init(path: String, deadline: Duration, runtime: Runtime) {
         self.path = path
         self.runtime = runtime

@@ -40,7 +40,9 @@ public actor SealingKeys {
     }
 
     /// The key of a source, for sealing: makes a first one if nothing speaks against it.
-    /// - Parameter holdsSealedData: Whether the store that is about to be written holds anything sealed; asked only before a key would be made.
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - holdsSealedData: Whether the store that is about to be written holds anything sealed; asked only before a key would be made.
     /// - Throws: ``BackendError``, as ``existing(from:)``.
     public func forSealing(
         from source: any KeySource, holdsSealedData: @Sendable () async throws(BackendError) -> Bool

@@ -79,7 +79,9 @@ public actor StorageRouter {
     }
 
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
-    /// - Parameter body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
     /// - Returns: What `body` returned the last time.
     /// - Throws: What `body` throws, with nothing changed; ``StorageError``.
     @concurrent
@@ -93,6 +95,7 @@ public actor StorageRouter {
 
     /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
     /// - Parameters:
+    ///   - key: The key.
     ///   - default: What the body starts with when the value is absent.
     ///   - body: Changes the value. It may run again when somebody else changed the value meanwhile.
     @concurrent
