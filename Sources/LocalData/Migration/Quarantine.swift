@@ -83,7 +83,8 @@ final class Quarantine: Sendable {
             let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await store.synchronize() }
             if achieved >= min(route.capabilities.durability, store.capabilities.durability) { return }
             throw StorageError(
-                StorageError.unavailable, key: route.keyName, "The quarantine is not certain to survive a power cut yet, so the value stays where it is.")
+                StorageError.unavailable, key: route.keyName,
+                "The quarantine is not certain to survive a power cut yet, so the value stays where it is.")
         case .failed(let error): throw StorageError.from(error, key: route.keyName)
         default:
             throw StorageError(
