@@ -3,6 +3,7 @@ import LocalData
 // snippet.show
 import LocalDataTesting
 import Testing
+
 // snippet.hide
 
 extension StorageKey where Value == String {

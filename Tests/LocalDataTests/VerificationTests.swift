@@ -42,17 +42,22 @@ import Testing
             return try await base.apply(mutations)
         }
 
-        func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] { try await base.addresses(in: namespace) }
+        func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            try await base.addresses(in: namespace)
+        }
         func synchronize() async throws(BackendError) -> StorageDurability { .durable }
     }
 
-    @Test(arguments: LyingStore.Lie.allCases) func `a store that acknowledges and does not keep costs nothing`(lie: LyingStore.Lie) async throws {
+    @Test(arguments: LyingStore.Lie.allCases) func `a store that acknowledges and does not keep costs nothing`(
+        lie: LyingStore.Lie
+    ) async throws {
         let machine = TestMachine()
         var configuration = machine.configuration
         configuration.use(for: StorageDomain.Kind("liar")) { _ in LyingStore(lie) }
         let router = StorageRouter(configuration: configuration)
         let source = StorageKey<String>(name: "old", domain: .userDefaults, owner: "Tests", description: "An older place")
-        let key = StorageKey<String>(name: "new", domain: .custom("liar", scope: "x"), owner: "Tests", description: "A value").moved(from: source)
+        let key = StorageKey<String>(name: "new", domain: .custom("liar", scope: "x"), owner: "Tests", description: "A value").moved(
+            from: source)
         try await router.set("precious", for: source)
         await expectCode(StorageError.migrationFailed) { _ = try await router.get(key) }
         #expect(try await router.get(source) == "precious")
@@ -62,10 +67,13 @@ import Testing
         let machine = TestMachine()
         let router = machine.launch()
         struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
-        let sources = (0..<200).map { StorageKey<Int>(name: "old-\($0)", domain: .userDefaults(suite: "a"), owner: "Tests", description: "An older place") }
+        let sources = (0..<200).map {
+            StorageKey<Int>(name: "old-\($0)", domain: .userDefaults(suite: "a"), owner: "Tests", description: "An older place")
+        }
         for (index, source) in sources.enumerated() { try await router.set(index, for: source) }
         let keys = sources.map { source in
-            StorageKey<Int>(name: "new-\(source.name)", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A value").moved(from: source)
+            StorageKey<Int>(name: "new-\(source.name)", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A value").moved(
+                from: source)
         }
         try await router.registerCatalog(Catalog(allKeys: keys.map { .key($0) }))
         let sweep = Task { await router.sweep() }

@@ -20,7 +20,7 @@ struct RecordCoder: Sendable {
             serializer: key.serializer.name, typeTag: String(describing: Value.self), modifiedAt: runtime.clock.wallSeconds)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
-            if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.scalar(ofJSON: plain) {
+            if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.native(value, json: plain) {
                 return (.native(native), metadata)
             }
             return (.bytes(plain), metadata)
