@@ -135,7 +135,7 @@ import Testing
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `residue is not forgotten because a second look failed`() async throws {
+    @Test(arguments: 1...12) func `residue is not forgotten because a second look failed`(reads: Int) async throws {
         let router = machine.launch()
         let first = key("first", .keychain(service: "s")).moved(from: source)
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
@@ -145,7 +145,6 @@ import Testing
         older.inject(.locked, of: .apply, repeats: true)
         _ = await router.status(of: Places.modern)
         let modern = try #require(machine.backends(of: Places.modern).first)
-        let reads = 4
         modern.inject(.locked, at: reads, of: .read, repeats: true)
         let report = try await router.registerCatalog(FaultCatalog(keys: [.key(first)]), migrateImmediately: true)
         #expect(!report.isComplete, "\(report.rows)")

@@ -68,6 +68,8 @@ import Testing
         _ = try await values.next()
         for round in 0..<50 {
             try await other.set("\(round * 3)", for: Places.bare)
+            // Time for the news of it to arrive before the changes of this process.
+            for _ in 0..<200 { await Task.yield() }
             try await router.set("\(round * 3 + 1)", for: Places.bare)
             try await router.set("\(round * 3 + 2)", for: Places.bare)
             if round % 3 == 0 { _ = try await values.next() }

@@ -35,6 +35,13 @@ struct MigrationWorker {
             case "set":
                 try await router.set(words[0], for: modernToken)
                 return "done"
+            case "read": return "value \(try await router.value(for: plain(words[0], words[1])) ?? "none")"
+            case "write":
+                try await router.set(words[2], for: plain(words[0], words[1]))
+                return "done"
+            case "seal":
+                try await router.set(words[1], for: sealed(words[0]))
+                return "done"
             case "status": return "\(await router.status(of: .keychain(service: service)))"
             case "increment":
                 let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, owner: "Worker", description: "A counter")
@@ -54,6 +61,14 @@ struct MigrationWorker {
 
     func legacyToken(_ name: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults, security: .none, owner: "Worker", description: "The old token")
+    }
+
+    func plain(_ suite: String, _ name: String) -> StorageKey<String> {
+        StorageKey(name: name, domain: .userDefaults(suite: suite), owner: "Worker", description: "A plain value")
+    }
+
+    func sealed(_ name: String) -> StorageKey<String> {
+        StorageKey(name: name, domain: .userDefaults(suite: "sealed"), security: .encrypted, owner: "Worker", description: "A sealed value")
     }
 
     var modernToken: StorageKey<String> {

@@ -1,4 +1,5 @@
 import BackendContract
+import Foundation
 import Sealing
 import Synchronization
 
@@ -61,6 +62,12 @@ final class RouteTable: Sendable {
     func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
         let scope = domain.scope ?? configuration.defaultScope(of: domain.kind)
         let resolved = StorageDomain(kind: domain.kind, scope: scope)
+        // Swift takes two spellings of one text for the same; a file system and a keyring do not. The first to be used would decide for both.
+        guard scope.utf8.elementsEqual(scope.precomposedStringWithCanonicalMapping.utf8) else {
+            throw StorageError(
+                StorageError.invalidName, key: key,
+                "The scope of \(domain.kind) is not in Unicode's normal form C. Give it as precomposedStringWithCanonicalMapping.")
+        }
         if let backend = backends.withLock({ $0[resolved] }) { return (resolved, backend) }
         let made: any StorageBackend
         do { made = try wiring.makeBackend(resolved.kind, scope) } catch let error as StorageError {
