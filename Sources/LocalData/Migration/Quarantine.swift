@@ -65,7 +65,14 @@ final class Quarantine: Sendable {
             attributes["source"] = source.1
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
             (id, content) = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-                let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in false }
+                let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in
+                    let kept = try await store.read(try await store.addresses(in: .values), .validated)
+                    return Set(
+                        kept.compactMap { probe in
+                            guard let record = probe.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else { return nil }
+                            return Envelope.keyID(of: bytes)
+                        })
+                }
                 let mac = HMAC<SHA256>.authenticationCode(for: Data("LocalData quarantine 1".utf8) + content, using: key.key)
                 let id = "q" + hexadecimalText(of: mac.prefix(16))
                 return (id, try Envelope.seal(content, with: key, for: Envelope.Context(purpose: "quarantine", [id]), runtime.randomBytes))
