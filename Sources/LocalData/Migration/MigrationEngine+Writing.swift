@@ -37,7 +37,7 @@ extension MigrationEngine {
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let route = try routes.route(for: key)
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
-            if key.hasMigration { _ = try await settle(key, route, try await context(.read)) }
+            if key.hasMigration { _ = try await settle(key, route, try await context(.read, route)) }
             return try await retrying(key) { () -> R? in
                 let probe = try await standing(route)
                 var value: Value?

@@ -78,7 +78,7 @@ extension StorageRouter {
         let start = engine.runtime.clock.now
         let route = try engine.routes.entryRoute(for: key)
         let visit = try await engine.lanes.withLane(route.slot, keyName: key.name) {
-            try await engine.settle(key, route, try await engine.context(.forced))
+            try await engine.settle(key, route, try await engine.context(.forced, route))
         }
         await engine.ledger.flush()
         return MigrationResult(
@@ -90,7 +90,9 @@ extension StorageRouter {
         let start = engine.runtime.clock.now
         await engine.ledger.look()
         let report = await engine.sweep(entries, progress: progress)
-        if report.isComplete, let version = configuration.applicationVersion, !report.rows.isEmpty { engine.ledger.completed(version: version) }
+        if report.isComplete, let version = configuration.applicationVersion {
+            for catalog in Set(entries.map(\.catalog)) { engine.ledger.completed(version: version, catalog) }
+        }
         await engine.ledger.flush()
         let seconds = Double(start.duration(to: engine.runtime.clock.now).wholeNanoseconds) / 1e9
         if !report.isComplete {
@@ -177,7 +179,7 @@ extension MigrationEngine {
             residue: [], seconds: 0)
         do {
             let visit = try await lanes.withLane(entry.route.slot, keyName: entry.key.name) {
-                try await settle(key.typed, entry.route, try await context(.sweep))
+                try await settle(key.typed, entry.route, try await context(.sweep, entry.route))
             }
             row.state = visit.state
             row.from = visit.from
