@@ -42,7 +42,8 @@ let package = Package(
 
         // MARK: The backends, one room each
         .target(
-            name: "MemoryBackend", dependencies: ["BackendContract", "BackendRuntime"], path: "Sources/Backends/Memory", swiftSettings: house),
+            name: "MemoryBackend", dependencies: ["BackendContract", "BackendRuntime"], path: "Sources/Backends/Memory",
+            swiftSettings: house),
         .target(
             name: "DefaultsBackend", dependencies: ["BackendContract", "BackendRuntime", crypto], path: "Sources/Backends/Defaults",
             swiftSettings: house),
@@ -57,7 +58,8 @@ let package = Package(
             name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "libsecret-1",
             providers: [.apt(["libsecret-1-dev"]), .yum(["libsecret-devel"])]),
         .target(
-            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto], path: "Sources/Backends/Sealing", swiftSettings: house),
+            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto], path: "Sources/Backends/Sealing",
+            swiftSettings: house),
 
         // MARK: The front door
         .target(
@@ -67,7 +69,8 @@ let package = Package(
             ],
             swiftSettings: house),
         .target(
-            name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"], swiftSettings: house),
+            name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"],
+            swiftSettings: house),
         .executableTarget(name: "LocalDataCLI", dependencies: ["LocalData", arguments], swiftSettings: house),
 
         // MARK: Small whole programs
@@ -79,7 +82,8 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "BackendContract", "BackendRuntime", .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
+                "BackendContract", "BackendRuntime",
+                .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
             ],
             path: "Tests/Support", swiftSettings: house),
         .testTarget(
@@ -87,7 +91,8 @@ let package = Package(
         .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "FolderStore",
+                "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend",
+                "FolderStore",
                 "TestSupport",
             ], swiftSettings: house),
         .testTarget(
@@ -107,19 +112,30 @@ let package = Package(
         .testTarget(
             name: "LocalDataTests",
             dependencies: [
-                "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing", "TestSupport",
+                "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
+                "TestSupport",
                 "MigrationWorker", "GuideSamples", "GuideSamplesCustom",
             ], swiftSettings: house),
         .target(name: "GuideSamples", dependencies: ["LocalData"], path: "Tests/GuideSamples"),
         .target(
-            name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom", swiftSettings: [.swiftLanguageMode(.v5)]),
-        .executableTarget(name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house),
+            name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",
+            swiftSettings: [.swiftLanguageMode(.v5)]),
+        .executableTarget(
+            name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house),
         .executableTarget(
             name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend"], path: "Tests/KeyringProbe",
             swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )
+
+#if compiler(>=6.2)
+    // The samples for modules that are isolated to the main actor by default. The setting has a name of its own only in manifests of 6.2.
+    package.targets.append(
+        .target(
+            name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
+            swiftSettings: [.unsafeFlags(["-default-isolation", "MainActor"])]))
+#endif
 
 // Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
 if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {

@@ -19,10 +19,10 @@ func token() async throws -> String {
     }
 }
 
-// Or look before: this never opens a prompt.
+// Or look first: this never opens a prompt.
 switch await router.status(of: .keychain) {
 case .ready: print(try await token().count)
 case .locked: print("Secrets can be used once you have unlocked your keyring.")
-case .absent: print("There is no keyring yet; the first secret makes one.")
+case .absent: print("There is no keyring yet. Log in to the desktop once, or make one with a keyring program.")
 case .unavailable(let error): print(error.message)
 }

@@ -9,12 +9,3 @@ extension StorageKey where Value == String {
 // snippet.show
 let router = StorageRouter(configuration: .inMemory())
 try await router.set("abc", for: .apiToken)  // the keyring's domain, in memory
-
-// In a test target, with `import LocalDataTesting`, StorageRouter.shared is another one for every test:
-//
-//     @Suite(.isolatedStorage) struct TokenTests {
-//         @Test func `a token is kept`() async throws {
-//             try await StorageRouter.shared.set("abc", for: .apiToken)
-//             #expect(try await StorageRouter.shared.get(.apiToken) == "abc")
-//         }
-//     }

@@ -1,7 +1,7 @@
 public import LocalData
 public import Testing
 
-/// Gives each test, and each case of a parameterised one, a shared router of its own: see ``Testing/Trait/isolatedStorage``.
+/// Gives each test, and each case of a parameterised one, a shared router of its own: see the trait `.isolatedStorage`.
 public struct IsolatedStorageTrait: TestTrait, SuiteTrait, TestScoping {
     private let makeConfiguration: @Sendable () -> StorageConfiguration
 

@@ -138,7 +138,8 @@ public final class TestMachine: Sendable {
     }
 
     private func makeBackend(_ domain: StorageDomain) -> FaultingBackend {
-        let backend = FaultingBackend(InMemoryStore.standIn(for: domain, medium: medium(domain), runtime: base.runtime), clock: base.runtime.clock)
+        let backend = FaultingBackend(
+            InMemoryStore.standIn(for: domain, medium: medium(domain), runtime: base.runtime), clock: base.runtime.clock)
         state.withLock { state in
             state.running[domain, default: []].append(backend)
             if state.locked.contains(domain) { backend.lock() }

@@ -9,7 +9,9 @@ struct Case: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(bench): \(law)" }
 
-    static let all = (benches + keyringBenches).flatMap { bench in BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) } }
+    static let all = (benches + keyringBenches).flatMap { bench in
+        BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) }
+    }
 }
 
 struct LawTests {

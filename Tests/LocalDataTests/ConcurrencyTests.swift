@@ -17,7 +17,8 @@ import Testing
         StorageKey<String>(name: "old-\(index)", domain: Places.legacy, owner: "Tests", description: "An older value")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`() async throws {
+    @Test(.timeLimit(.minutes(2))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`() async throws
+    {
         var calls = 0
         for seed in 0..<UInt64(300) { calls += try await race(seed) }
         print("linearizable: 300 seeds, \(calls) calls")
@@ -26,7 +27,9 @@ import Testing
     private func race(_ seed: UInt64) async throws -> Int {
         let machine = JitterMachine(seed: seed)
         let keys = [key(0), key(1)]
-        for index in keys.indices { machine.medium(Places.legacy).writeForeign(.native(.string("legacy")), at: StorageAddress("old-\(index)")) }
+        for index in keys.indices {
+            machine.medium(Places.legacy).writeForeign(.native(.string("legacy")), at: StorageAddress("old-\(index)"))
+        }
         let routers = [machine.launch(), machine.launch()]
         let recorder = HistoryRecorder()
         let catalog = FaultCatalog(keys: keys.map { .key($0) })
@@ -67,7 +70,8 @@ import Testing
 
     /// One call; what came of it goes into the history.
     private func call(
-        _ kind: Int, _ router: StorageRouter, _ key: StorageKey<String>, _ keys: [StorageKey<String>], _ text: String, _ recorder: HistoryRecorder,
+        _ kind: Int, _ router: StorageRouter, _ key: StorageKey<String>, _ keys: [StorageKey<String>], _ text: String,
+        _ recorder: HistoryRecorder,
         _ catalog: FaultCatalog
     ) async {
         let begin = recorder.tick()
@@ -91,12 +95,12 @@ import Testing
                     return value
                 }
                 recorder.add(key.name, .swap(seen, text), begin, recorder.tick())
-            } catch { /* cancelled: nothing was changed */ }
+            } catch { /* cancelled: nothing was changed */  }
         case 4:
             await changed(.write(text), of: keys) { try await router.batch { batch in for key in keys { batch.set(text, for: key) } } }
         case 5: _ = await router.sweep(catalog)
         default:
-            do { recorder.add(key.name, .read(try await router.value(for: key)), begin, recorder.tick()) } catch { /* cancelled */ }
+            do { recorder.add(key.name, .read(try await router.value(for: key)), begin, recorder.tick()) } catch { /* cancelled */  }
         }
     }
 
@@ -132,7 +136,9 @@ import Testing
         }
         /// The key as a program has it, with this very migration.
         var key: StorageKey<String> {
-            StorageKey(name: "self", domain: Places.modern, owner: "Tests", description: "A value", migration: { AnyStorageMigration(CallingBack(destinationKey: $0)) })
+            StorageKey(
+                name: "self", domain: Places.modern, owner: "Tests", description: "A value",
+                migration: { AnyStorageMigration(CallingBack(destinationKey: $0)) })
         }
     }
 
@@ -154,11 +160,14 @@ import Testing
             return MigrationResult(success: true)
         }
         static func key(_ name: String) -> StorageKey<String> {
-            StorageKey(name: name, domain: Places.modern, owner: "Tests", description: "A value", migration: { AnyStorageMigration(Circular(destinationKey: $0)) })
+            StorageKey(
+                name: name, domain: Places.modern, owner: "Tests", description: "A value",
+                migration: { AnyStorageMigration(Circular(destinationKey: $0)) })
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `two keys whose own migrations ask for each other end, with a value or a typed error`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `two keys whose own migrations ask for each other end, with a value or a typed error`() async throws
+    {
         for seed in 0..<UInt64(100) {
             let router = JitterMachine(seed: seed).launch()
             async let left = ending { try await router.value(for: Circular.key("left")) }
@@ -216,7 +225,8 @@ import Testing
     @Test(.timeLimit(.minutes(1))) func `a migration may do several things to one key at the same time`() async throws {
         let router = JitterMachine(seed: 1).launch()
         let key = StorageKey<String>(
-            name: "sum", domain: Places.modern, owner: "Tests", description: "A sum", migration: { AnyStorageMigration(Parallel(destinationKey: $0)) })
+            name: "sum", domain: Places.modern, owner: "Tests", description: "A sum",
+            migration: { AnyStorageMigration(Parallel(destinationKey: $0)) })
         #expect(try await router.get(key) == "8")
     }
 

@@ -25,7 +25,9 @@ import Testing
         Fault(name: "out of reach from then on", fault: .unavailable, lasts: true),
     ]
 
-    @Test(arguments: FaultScenario.all) func `every operation goes wrong in every way, and nothing is lost`(scenario: FaultScenario) async throws {
+    @Test(arguments: FaultScenario.all) func `every operation goes wrong in every way, and nothing is lost`(
+        scenario: FaultScenario
+    ) async throws {
         var cases = 0
         for store in scenario.stores {
             let operations = try await count(scenario, store)
@@ -75,7 +77,9 @@ import Testing
         try await settle(router, scenario, place)
         let second = try await scenario.read(router)
         #expect(allowed.contains(second), "\(place): \(answer), and after the sweep it reads \(second ?? "nil")")
-        #expect(scenario.alsoBeforeSweep.isEmpty == false || first == second, "\(place): the sweep changed \(first ?? "nil") to \(second ?? "nil")")
+        #expect(
+            scenario.alsoBeforeSweep.isEmpty == false || first == second,
+            "\(place): the sweep changed \(first ?? "nil") to \(second ?? "nil")")
         for older in scenario.older {
             #expect(try await router.value(for: older) == nil, "\(place): \(older.name) is still there")
         }

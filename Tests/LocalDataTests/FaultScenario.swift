@@ -68,7 +68,8 @@ extension FaultScenario {
 
     /// A conflict: the place holds "mine", moved there before, and an old program has written "theirs" since.
     private static func conflict(
-        _ description: String, _ policy: ConflictPolicy<String>, result: String?, quarantined: Set<String>, mayBe: Set<String> = [], isRemoved: Bool = false
+        _ description: String, _ policy: ConflictPolicy<String>, result: String?, quarantined: Set<String>, mayBe: Set<String> = [],
+        isRemoved: Bool = false
     ) -> FaultScenario {
         let key = Places.key.resolvingConflicts(policy)
         let standing: String? = isRemoved ? nil : "mine"
@@ -140,7 +141,8 @@ extension FaultScenario {
                     // An old program has written the same value again: the record names this copy.
                     _ = try await machine.launch().get(third)
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
-                }, act: act, read: scenario.read, outcomes: scenario.outcomes, mayBeQuarantined: scenario.mayBeQuarantined, older: scenario.older)
+                }, act: act, read: scenario.read, outcomes: scenario.outcomes, mayBeQuarantined: scenario.mayBeQuarantined,
+                older: scenario.older)
         }
         return scenario
     }
@@ -166,7 +168,8 @@ extension FaultScenario {
             prepare: { machine in
                 machine.seedUserDefaults(["old": .string("John")], suite: "a")
                 machine.seedUserDefaults(["second": .string("Snow")], suite: "c")
-            }, act: { _ = try await $0.get(key) }, read: Places.read(key), outcomes: { _ in ["John Snow"] }, older: [Places.source, Places.second])
+            }, act: { _ = try await $0.get(key) }, read: Places.read(key), outcomes: { _ in ["John Snow"] },
+            older: [Places.source, Places.second])
     }()
 
     private static let torn = FaultScenario(
@@ -174,13 +177,15 @@ extension FaultScenario {
         prepare: { machine in
             machine.seedUserDefaults(["old": .string("old")], suite: "a")
             machine.corrupt(Places.modern, name: "new", bytes: Array("torn bytes".utf8))
-        }, act: { _ = try await $0.get(Places.key) }, read: Places.read(Places.key), outcomes: { _ in ["old"] }, quarantined: ["torn bytes"],
+        }, act: { _ = try await $0.get(Places.key) }, read: Places.read(Places.key), outcomes: { _ in ["old"] },
+        quarantined: ["torn bytes"],
         older: [Places.source])
 
     /// A value that is plain in its own slot is sealed there.
     private static let policyChange: FaultScenario = {
         let plain = StorageKey<String>(name: "old", domain: Places.legacy, security: .none, owner: "Tests", description: "Plain")
-        let sealed = StorageKey<String>(name: "old", domain: Places.legacy, security: .encrypted, owner: "Tests", description: "Sealed").moved(from: plain)
+        let sealed = StorageKey<String>(name: "old", domain: Places.legacy, security: .encrypted, owner: "Tests", description: "Sealed")
+            .moved(from: plain)
         return FaultScenario(
             description: "sealing in place", stores: [Places.legacy, .keychain(service: nil)], keys: [.key(sealed)],
             prepare: { $0.seedUserDefaults(["old": .string("old")], suite: "a") }, act: { _ = try await $0.get(sealed) },

@@ -1,95 +1,56 @@
-import BackendContract
-import Foundation
-import GuideSamples
-import GuideSamplesCustom
+// snippet.hide
 import LocalData
+// snippet.show
 import LocalDataTesting
-import Synchronization
 import Testing
 
-/// LD1, LD5 and LD6 with the samples of the guide, to the letter.
-@Suite(.isolatedStorage) struct GuideTests {
-    private var router: StorageRouter { .shared }
+// snippet.hide
 
-    @Test func `LD1: the guide's token moves when it is first asked for`() async throws {
-        try await router.set("abc", for: Samples.legacyToken)
-        #expect(try await router.get(Samples.modernToken) == "abc")
-        #expect(try await router.value(for: Samples.legacyToken) == nil)
-        #expect(try await router.exists(Samples.modernToken))
+extension StorageKey where Value == String {
+    fileprivate static let apiToken = StorageKey(
+        name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by"
+    ).moved(
+        from: StorageKey(name: "apiToken", domain: .userDefaults, owner: "Network", description: "The token, as version 1 kept it"))
+}
+
+private struct AppKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.key(.apiToken)] }
+}
+
+// snippet.show
+
+@Suite(.isolatedStorage) struct TokenTests {
+    @Test func `a token is kept`() async throws {
+        try await StorageRouter.shared.set("abc", for: .apiToken)
+        #expect(try await StorageRouter.shared.get(.apiToken) == "abc")
     }
+}
 
-    @Test func `LD5: the guide's catalog moves it at once`() async throws {
-        try await router.set("abc", for: Samples.legacyToken)
-        let report = try await Samples.sweep()
-        #expect(report.moved.map(\.key) == ["modern_token"])
-        try report.requireComplete()
-        #expect(try await router.get(Samples.modernToken) == "abc")
+@Test func `the old program's token waits for the keyring and is then moved, once`() async throws {
+    let machine = TestMachine()
+    machine.seedUserDefaults(["apiToken": .string("abc")])  // as version 1 left it
+    machine.lock(.keychain)
+    let report = try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
+    #expect(report.blocked.map(\.key) == ["api-token"])
+
+    machine.unlock(.keychain)
+    try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true).requireComplete()
+    machine.cut()  // what is under way never happens
+    #expect(try await machine.launch().get(.apiToken) == "abc")
+}
+// snippet.hide
+
+/// What `CONTRIBUTING.md` shows.
+@Suite struct FaultSamples {
+    // snippet.show
+    @Test func `an answer that is lost after the write loses nothing`() async throws {
+        let machine = TestMachine()
+        machine.seedUserDefaults(["apiToken": .string("abc")])
+        let router = machine.launch()
+        #expect(try await !router.exists(.apiToken))  // opens the store, so that there is something to break
+        for keyring in machine.backends(of: .keychain) { keyring.inject(.loseAnswer, of: .apply) }
+        await #expect(throws: StorageError.self) { try await router.get(.apiToken) }
+        #expect(try await machine.launch().get(.apiToken) == "abc")
     }
-
-    @Test func `LD6: the guide's own migration does not run while the destination is absent`() async throws {
-        await expectCode(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
-        #expect(try await router.value(for: CustomSamples.modernToken) == nil)
-        let forced = try await router.forceMigration(for: CustomSamples.modernToken)
-        #expect(forced.metadata["state"] == MigrationReport.State.absent.rawValue)
-        await expectCode(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
-    }
-
-    @Test func `LD6: the guide's own migration runs when it is forced and the destination is there`() async throws {
-        try await router.set("abc", for: CustomSamples.modernToken)
-        let forced = try await router.forceMigration(for: CustomSamples.modernToken)
-        #expect(forced.success)
-        #expect(forced.metadata["state"] == MigrationReport.State.resolved.rawValue)
-        #expect(try await router.get(CustomSamples.modernToken) == "abc")
-    }
-
-    /// The guide's migration, which counts what is asked of it.
-    private struct Counting: StorageMigration {
-        final class Count: Sendable {
-            let asked = Mutex(0)
-            let run = Mutex(0)
-        }
-
-        let destinationKey: StorageKey<String>
-        let count: Count
-        let wantsToRun: @Sendable (StorageRouter, StorageKey<String>) async throws -> Bool
-
-        func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
-            count.asked.withLock { $0 += 1 }
-            return try await wantsToRun(router, destinationKey)
-        }
-
-        func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
-            count.run.withLock { $0 += 1 }
-            return MigrationResult(success: true)
-        }
-    }
-
-    private func key(
-        _ count: Counting.Count, _ wantsToRun: @escaping @Sendable (StorageRouter, StorageKey<String>) async throws -> Bool
-    ) -> StorageKey<String> {
-        StorageKey(
-            name: "modern_token", domain: .keychain(service: "com.myapp"), owner: "Tests", description: "The token",
-            migration: { AnyStorageMigration(Counting(destinationKey: $0, count: count, wantsToRun: wantsToRun)) })
-    }
-
-    @Test func `LD6: absent, migrate is not called; present and forced, it is called once`() async throws {
-        let count = Counting.Count()
-        let key = key(count) { try await $0.exists($1) }
-        await expectCode(StorageError.notFound) { _ = try await router.get(key) }
-        #expect(count.asked.withLock(\.self) == 1)
-        #expect(count.run.withLock(\.self) == 0)
-        try await router.set("abc", for: key)
-        #expect(try await router.get(key) == "abc")
-        #expect(count.run.withLock(\.self) == 0)
-        try await router.forceMigration(for: key)
-        #expect(count.run.withLock(\.self) == 1)
-    }
-
-    @Test func `LD6: a success without a value written is still not found`() async throws {
-        let count = Counting.Count()
-        let key = key(count) { _, _ in true }
-        await expectCode(StorageError.notFound) { _ = try await router.get(key) }
-        #expect(count.run.withLock(\.self) == 1)
-        #expect(try await router.value(for: key) == nil)
-    }
+    // snippet.hide
 }

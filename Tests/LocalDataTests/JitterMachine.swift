@@ -57,6 +57,8 @@ private struct JitterBackend: StorageBackend {
         return results
     }
 
-    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] { try await base.addresses(in: namespace) }
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await base.addresses(in: namespace)
+    }
     func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
 }

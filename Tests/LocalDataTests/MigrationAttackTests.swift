@@ -80,7 +80,9 @@ import Testing
         #expect(try await router.value(for: source) == nil)
     }
 
-    @Test func `what stands in its slot in an older shape is newer than a copy elsewhere, whatever the order of the migrations`() async throws {
+    @Test func `what stands in its slot in an older shape is newer than a copy elsewhere, whatever the order of the migrations`()
+        async throws
+    {
         let router = machine.launch()
         let shape2 = key("new", Places.modern, Int.self)
         let key = key("new", Places.modern, [Int].self).moved(from: source) { [Int($0) ?? 0] }.moved(from: shape2) { [$0] }

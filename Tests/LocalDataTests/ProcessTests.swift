@@ -28,10 +28,11 @@ import Testing
         let count = 3_000
         try seed(stage, count)
         let workers = [try Worker(stage), try Worker(stage)]
-        // Both are up before either begins.
-        for worker in workers { #expect(try await worker.run("status") != "") }
-        async let first = workers[0].program.ask(untilAnswer: "sweep \(count)")
-        async let second = workers[1].program.ask(untilAnswer: "sweep \(count)")
+        // Both are ready before either begins, and they begin at opposite ends.
+        #expect(try await workers[0].run("register", "\(count)") == "done")
+        #expect(try await workers[1].run("register", "\(count)", "reversed") == "done")
+        async let first = workers[0].program.ask(untilAnswer: "sweep")
+        async let second = workers[1].program.ask(untilAnswer: "sweep")
         let answers = try await [first, second]
         let moved = answers.map { Int($0.split(separator: " ").last ?? "") ?? 0 }
         #expect(moved.allSatisfy { $0 > 0 }, "\(answers)")
@@ -51,16 +52,17 @@ import Testing
             let stage = try Stage()
             try seed(stage, count)
             let worker = try Worker(stage)
-            #expect(try await worker.run("status") != "")
+            #expect(try await worker.run("register", "\(count)") == "done")
             // The kill comes after a number of progress lines that differs from round to round: early, late, between the writes.
-            try await worker.program.kill(during: "sweep \(count)", after: 1 + (round * 97) % (count - 900))
+            try await worker.program.kill(during: "sweep", after: 1 + (round * 97) % (count - 900))
             let (old, new) = try inventory(stage)
             #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
             if !new.isEmpty && !old.isEmpty { landed += 1 }
             histogram[new.count * 10 / count, default: 0] += 1
 
             let next = try Worker(stage)
-            let answer = try await next.program.ask(untilAnswer: "sweep \(count)")
+            #expect(try await next.run("register", "\(count)") == "done")
+            let answer = try await next.program.ask(untilAnswer: "sweep")
             #expect(answer.hasPrefix("moved"), "\(answer)")
             let (rest, all) = try inventory(stage)
             #expect(rest.isEmpty, "round \(round)")

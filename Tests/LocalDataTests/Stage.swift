@@ -7,15 +7,21 @@ import TestSupport
 /// A folder and a private keyring of a test's own: real stores that nobody else sees.
 final class Stage: Sendable {
     let directory: TemporaryDirectory
-    let keyring: PrivateKeyring?
+    #if Keyring
+        let keyring: PrivateKeyring?
+    #endif
     /// The keyring's service: the session is shared by all tests, so every stage has its own.
     let service = "test.\(UUID().uuidString)"
 
-    /// - Parameter keyring: Whether the test needs the session's keyring.
-    init(keyring: Bool = false) throws {
-        directory = try TemporaryDirectory()
-        self.keyring = keyring ? try PrivateKeyring.shared() : nil
-    }
+    #if Keyring
+        /// - Parameter keyring: Whether the test needs the session's keyring.
+        init(keyring: Bool = false) throws {
+            directory = try TemporaryDirectory()
+            self.keyring = keyring ? try PrivateKeyring.shared() : nil
+        }
+    #else
+        init() throws { directory = try TemporaryDirectory() }
+    #endif
 
     var root: URL { URL(fileURLWithPath: directory.file("root")) }
     var preferences: String { root.path + "/preferences" }
@@ -24,10 +30,13 @@ final class Stage: Sendable {
     var configuration: StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: service)
         configuration.userDefaultsName = "standard"
-        if let keyring {
-            // The daemon's files are where its own home is, not where the tests' is.
-            configuration.runtime.host.environment["XDG_DATA_HOME"] = URL(fileURLWithPath: keyring.keyringsDirectory).deletingLastPathComponent().path
-        }
+        #if Keyring
+            if let keyring {
+                // The daemon's files are where its own home is, not where the tests' is.
+                configuration.runtime.host.environment["XDG_DATA_HOME"] =
+                    URL(fileURLWithPath: keyring.keyringsDirectory).deletingLastPathComponent().path
+            }
+        #endif
         return configuration
     }
 
@@ -40,7 +49,8 @@ final class Stage: Sendable {
     /// Every file below the stage that holds some bytes, as a search of the disk would find them.
     func files(holding text: String) throws -> [String] {
         let needles = [
-            Data(text.utf8), Data(Data(text.utf8).base64EncodedString().utf8), Data(text.utf8.map { String(format: "%02x", $0) }.joined().utf8),
+            Data(text.utf8), Data(Data(text.utf8).base64EncodedString().utf8),
+            Data(text.utf8.map { String(format: "%02x", $0) }.joined().utf8),
         ]
         var found: [String] = []
         let all = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)

@@ -219,8 +219,10 @@ import Testing
 
     @Test func `source and destination in one physical slot: nothing is deleted`() async throws {
         let router = machine.launch()
-        let same = StorageKey<String>(name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "The same place by another key")
-        let key = StorageKey<String>(name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A value").moved(from: same)
+        let same = StorageKey<String>(
+            name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "The same place by another key")
+        let key = StorageKey<String>(name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A value").moved(
+            from: same)
         try await router.set("v", for: same)
         #expect(try await router.get(key) == "v")
         #expect(try await sweep(router, key).state == .unchanged)
@@ -230,8 +232,10 @@ import Testing
 
     @Test func `chains of versions: a value that is two moves behind arrives, and nothing is left on the way`() async throws {
         let router = machine.launch()
-        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "c"), owner: "Tests", description: "Version 2").moved(from: source)
-        let third = StorageKey<String>(name: "third", domain: .keychain(service: "s"), owner: "Tests", description: "Version 3").moved(from: second)
+        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "c"), owner: "Tests", description: "Version 2").moved(
+            from: source)
+        let third = StorageKey<String>(name: "third", domain: .keychain(service: "s"), owner: "Tests", description: "Version 3").moved(
+            from: second)
         try await router.set("v", for: source)
         #expect(try await router.get(third) == "v")
         #expect(try await !router.exists(second))
@@ -242,8 +246,10 @@ import Testing
 
     @Test func `remove clears the whole chain, and no program of the chain brings the value back`() async throws {
         let router = machine.launch()
-        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "c"), owner: "Tests", description: "Version 2").moved(from: source)
-        let third = StorageKey<String>(name: "third", domain: .keychain(service: "s"), owner: "Tests", description: "Version 3").moved(from: second)
+        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "c"), owner: "Tests", description: "Version 2").moved(
+            from: source)
+        let third = StorageKey<String>(name: "third", domain: .keychain(service: "s"), owner: "Tests", description: "Version 3").moved(
+            from: second)
         try await router.set("v", for: source)
         try await router.remove(third)
         #expect(try await router.value(for: second) == nil)
@@ -285,7 +291,8 @@ import Testing
 
     @Test func `durability never decreases by itself`() async throws {
         let router = machine.launch()
-        let transient = StorageKey<String>(name: "t", domain: .memory(), owner: "Tests", description: "Gone with the router").moved(from: source)
+        let transient = StorageKey<String>(name: "t", domain: .memory(), owner: "Tests", description: "Gone with the router").moved(
+            from: source)
         try await router.set("v", for: source)
         await expectCode(StorageError.weakerProtection) { _ = try await router.get(transient) }
         #expect(try await router.get(source) == "v")
@@ -293,12 +300,15 @@ import Testing
 
     @Test func `a source that two keys share is collected only after both have what they need`() async throws {
         let router = machine.launch()
-        let first = StorageKey<String>(name: "first", domain: .userDefaults(suite: "b"), owner: "Tests", description: "One half").moved(from: source) {
+        let first = StorageKey<String>(name: "first", domain: .userDefaults(suite: "b"), owner: "Tests", description: "One half").moved(
+            from: source
+        ) {
             String($0.prefix(1))
         }
-        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "b"), owner: "Tests", description: "The other half").moved(from: source) {
-            String($0.dropFirst())
-        }
+        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "b"), owner: "Tests", description: "The other half")
+            .moved(from: source) {
+                String($0.dropFirst())
+            }
         try await router.registerCatalog(Catalog(.key(first), .key(second)))
         try await router.set("ab", for: source)
         #expect(try await router.get(first) == "a")

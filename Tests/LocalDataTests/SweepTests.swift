@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// LD3, LD5, LD8, LD9 and LD10 on real stores.
+/// LD3, LD5, LD8 and LD9 on real property lists.
 @Suite struct SweepTests {
     struct Catalog: StorageKeyCatalog {
         var id = "SweepTests"
@@ -41,10 +41,12 @@ import Testing
         let router = stage.launch()
         let secret = "correct-horse-battery-staple"
         let before = StorageKey<String>(
-            name: "token", domain: .userDefaults(suite: "legacy"), security: .encrypted(.keyFile(stage.directory.file("old-key"))), owner: "Tests",
+            name: "token", domain: .userDefaults(suite: "legacy"), security: .encrypted(.keyFile(stage.directory.file("old-key"))),
+            owner: "Tests",
             description: "The token")
         let after = StorageKey<String>(
-            name: "token", domain: .userDefaults(suite: "modern"), security: .encrypted(.keyFile(stage.directory.file("new-key"))), owner: "Tests",
+            name: "token", domain: .userDefaults(suite: "modern"), security: .encrypted(.keyFile(stage.directory.file("new-key"))),
+            owner: "Tests",
             description: "The token"
         ).moved(from: before)
         try await router.set(secret, for: before)
@@ -59,7 +61,9 @@ import Testing
         let stage = try Stage()
         let router = stage.launch()
         let plain = StorageKey<String>(name: "token", domain: .userDefaults, security: .none, owner: "Tests", description: "The token")
-        let sealed = StorageKey<String>(name: "token", domain: .userDefaults, security: .encrypted, owner: "Tests", description: "The token").moved(from: plain)
+        let sealed = StorageKey<String>(
+            name: "token", domain: .userDefaults, security: .encrypted, owner: "Tests", description: "The token"
+        ).moved(from: plain)
         try await router.set("a-secret-in-place", for: plain)
         #expect(try await router.get(sealed) == "a-secret-in-place")
         #expect(try stage.files(holding: "a-secret-in-place").isEmpty)
@@ -91,7 +95,9 @@ import Testing
         let stage = try Stage()
         let router = stage.launch()
         for name in ["a", "b", "c"] { try await router.set(name, for: legacy(name)) }
-        let bad = StorageKey<Int>(name: "b", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A number").moved(from: legacy("b")) { _ in
+        let bad = StorageKey<Int>(name: "b", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A number").moved(
+            from: legacy("b")
+        ) { _ in
             throw CocoaError(.formatting)
         }
         let report = try await router.registerCatalog(
@@ -127,7 +133,9 @@ import Testing
         let router = stage.launch()
         try await router.set("v", for: legacy("old"))
         let runs = Mutex(0)
-        let key = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(from: legacy("old")) {
+        let key = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(
+            from: legacy("old")
+        ) {
             runs.withLock { $0 += 1 }
             return $0 + "!"
         }
@@ -178,19 +186,5 @@ import Testing
         await expectCode(StorageError.weakerProtection) {
             try await router.registerCatalog(Catalog(id: "strict", allKeys: [other], minimumProtection: .sealed))
         }
-    }
-
-    @Test func `LD10: a launch with a locked keyring blocks, and after unlocking the next sweep finishes`() async throws {
-        let stage = try Stage()
-        let keyring = try PrivateKeyring(.unlocked)
-        let worker = try Worker(stage, environment: keyring.environment)
-        _ = try await worker.run("seed", "old_key_name", "precious")
-        try keyring.lock()
-        #expect(try await worker.run("status") == "locked")
-        let report = try await worker.run("launch")
-        #expect(report == "moved 0 blocked 1 failed 0 complete no: locked", "\(report)")
-        try keyring.unlock()
-        #expect(try await worker.run("launch") == "moved 1 blocked 0 failed 0 complete yes")
-        #expect(try await worker.run("get") == "value precious")
     }
 }

@@ -47,7 +47,10 @@ struct MigrationWorker {
                 let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, owner: "Worker", description: "A counter")
                 for _ in 0..<(Int(words[0]) ?? 1) { try await router.update(counter, default: 0) { $0 += 1 } }
                 return "done"
-            case "sweep": return try await sweep(Int(words[0]) ?? 0)
+            case "register":
+                try await router.registerCatalog(ManyKeys(count: Int(words[0]) ?? 0, isReversed: words.contains("reversed")))
+                return "done"
+            case "sweep": return try await sweep()
             case "launch": return await launch()
             default: return "unknown command"
             }
@@ -69,7 +72,8 @@ struct MigrationWorker {
     }
 
     var modernToken: StorageKey<String> {
-        StorageKey(name: "modern_token", domain: .keychain(service: service), owner: "Worker", description: "The token").moved(from: legacyToken("old_key_name"))
+        StorageKey(name: "modern_token", domain: .keychain(service: service), owner: "Worker", description: "The token").moved(
+            from: legacyToken("old_key_name"))
     }
 
     private func launch() async -> String {
@@ -83,8 +87,7 @@ struct MigrationWorker {
         }
     }
 
-    private func sweep(_ count: Int) async throws -> String {
-        try await router.registerCatalog(ManyKeys(count: count))
+    private func sweep() async throws -> String {
         let sweep = await router.sweep { progress in
             say("progress \(progress.moved) of \(progress.total)")
         }
@@ -102,13 +105,17 @@ struct OneToken: StorageKeyCatalog {
 /// Many values that move from one property list to another.
 struct ManyKeys: StorageKeyCatalog {
     let count: Int
+    /// Whether the last key comes first, so that two processes meet in the middle.
+    let isReversed: Bool
 
     static func key(_ index: Int) -> StorageKey<String> {
-        let old = StorageKey<String>(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Worker", description: "An old value")
-        return StorageKey<String>(name: "key-\(index)", domain: .userDefaults(suite: "modern"), owner: "Worker", description: "A value").moved(from: old)
+        let old = StorageKey<String>(
+            name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Worker", description: "An old value")
+        return StorageKey<String>(name: "key-\(index)", domain: .userDefaults(suite: "modern"), owner: "Worker", description: "A value")
+            .moved(from: old)
     }
 
-    var allKeys: [AnyStorageKey] { (0..<count).map { .key(Self.key($0)) } }
+    var allKeys: [AnyStorageKey] { (0..<count).map { .key(Self.key(isReversed ? count - 1 - $0 : $0)) } }
 }
 
 /// Writes a line past all buffers: what was said before a kill was said.

@@ -9,8 +9,10 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
     /// In the keyring, sealed with a key that is in the keyring, or never on a disk at all.
     case keyring
 
+    /// Whether the first protects less than the second.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
+    /// The level's name.
     public var description: String {
         switch self {
         case .plain: "plain"
@@ -42,7 +44,8 @@ public struct BackendCapabilities: Hashable, Sendable {
 
     /// Creates a set of promises; what is not given is not promised.
     public init(
-        durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false, protection: ProtectionLevel = .plain,
+        durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false,
+        protection: ProtectionLevel = .plain,
         maximumValueSize: Int? = nil, storesNativeValues: Bool = false, sharedWithOthers: Bool = false, usefulConcurrency: Int = 1
     ) {
         self.durability = durability

@@ -45,6 +45,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         /// Any other failure of input or output.
         public static let failed = Code("failed")
 
+        /// The code's name.
         public var description: String { name }
     }
 
@@ -62,5 +63,6 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// The code and the sentence; never a value.
     public var description: String { "\(code): \(reason)" }
 }

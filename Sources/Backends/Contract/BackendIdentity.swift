@@ -11,6 +11,7 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
         self.store = store
     }
 
+    /// The kind and the store, separated by a colon.
     public var description: String { "\(kind):\(store)" }
 }
 
@@ -27,5 +28,6 @@ public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
         self.address = address
     }
 
+    /// The store and the address, separated by a number sign.
     public var description: String { "\(store)#\(address)" }
 }

@@ -10,7 +10,9 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     private let nextRevision: @Sendable () -> StorageRevision
     private let turnstile = AsyncTurnstile()
 
+    /// The physical store, as the byte store was named when the adapter was made.
     public nonisolated let identity: BackendIdentity
+    /// What the adapter promises on top of the byte store.
     public nonisolated let capabilities: BackendCapabilities
 
     /// Wraps a byte store.
@@ -33,6 +35,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         self.capabilities = capabilities
     }
 
+    /// Reads and unpacks the slots, one after the other; freshness makes no difference, since nothing is kept in memory.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         await turnstile.enter()
         defer { turnstile.leave() }
@@ -41,6 +44,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         return probes
     }
 
+    /// Checks every precondition and changes the slots one after the other, while no other call of this adapter does.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         await turnstile.enter()
         defer { turnstile.leave() }
@@ -49,10 +53,12 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         return results
     }
 
+    /// The slots whose names the byte store lists.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try await store.list().compactMap(Self.address(storedAs:)).filter { $0.namespace == namespace }
     }
 
+    /// Answers what the byte store claims: its writes are durable when they return.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
     private func probe(_ address: StorageAddress) async -> StorageProbe {

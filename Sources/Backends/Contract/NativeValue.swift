@@ -24,8 +24,10 @@ public indirect enum NativeValue: Hashable, Sendable {
 }
 
 extension NativeValue {
+    /// Whether two values are the same to the byte: reals by their bits, texts by their UTF-8.
     public static func == (left: Self, right: Self) -> Bool { left.canonicalBytes == right.canonicalBytes }
 
+    /// Feeds the parts that equality compares into a hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(canonicalBytes) }
 
     /// An injective encoding: two values have the same canonical bytes exactly when they are equal.

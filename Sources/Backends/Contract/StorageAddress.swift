@@ -12,10 +12,13 @@ public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
     /// The namespace that holds what storage keys name.
     public static let values = StorageNamespace("")
 
+    /// Whether two namespaces have the same bytes.
     public static func == (left: Self, right: Self) -> Bool { left.name.utf8.elementsEqual(right.name.utf8) }
 
+    /// Feeds the parts that equality compares into a hasher.
     public func hash(into hasher: inout Hasher) { StorageAddress.hashUTF8(of: name, into: &hasher) }
 
+    /// The namespace's name; "values" for the one without a name.
     public var description: String { name.isEmpty ? "values" : name }
 }
 
@@ -49,17 +52,20 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
     private static func validate(_ text: String, what: String) throws(BackendError) {
         if text.isEmpty { throw BackendError(.invalidName, "\(what) must not be empty.") }
         if text.utf8.count > maximumNameLength {
-            throw BackendError(.invalidName, "\(what) may have at most \(maximumNameLength) bytes of UTF-8; this one has \(text.utf8.count).")
+            throw BackendError(
+                .invalidName, "\(what) may have at most \(maximumNameLength) bytes of UTF-8; this one has \(text.utf8.count).")
         }
         if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value & 0xFFFE == 0xFFFE }) {
             throw BackendError(.invalidName, "\(what) must not hold control characters.")
         }
     }
 
+    /// Whether two addresses have the same bytes.
     public static func == (left: Self, right: Self) -> Bool {
         left.namespace == right.namespace && left.name.utf8.elementsEqual(right.name.utf8)
     }
 
+    /// Feeds the parts that equality compares into a hasher.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(namespace)
         Self.hashUTF8(of: name, into: &hasher)
@@ -71,5 +77,6 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
         hasher.combine(0 as UInt8)
     }
 
+    /// The name; outside the namespace of values, the namespace before it.
     public var description: String { namespace == .values ? name : "\(namespace)/\(name)" }
 }

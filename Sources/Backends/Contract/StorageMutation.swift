@@ -64,6 +64,7 @@ public enum StorageDurability: Int, Hashable, Sendable, Comparable {
     /// It survives a power cut.
     case durable
 
+    /// Whether the first lasts less long than the second.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 

@@ -10,7 +10,8 @@ public struct StorageRecord: Hashable, Sendable {
     public var isForeign: Bool
 
     /// Creates a record.
-    public init(payload: StoragePayload, metadata: StorageMetadata = StorageMetadata(), revision: StorageRevision, isForeign: Bool = false) {
+    public init(payload: StoragePayload, metadata: StorageMetadata = StorageMetadata(), revision: StorageRevision, isForeign: Bool = false)
+    {
         self.payload = payload
         self.metadata = metadata
         self.revision = revision

@@ -53,7 +53,8 @@
             directory = KeyringsDirectory(path: keyringsDirectory, files: runtime.files)
             identity = BackendIdentity(kind: "secret-service", store: layout.identity)
             capabilities = BackendCapabilities(
-                durability: keyringsDirectory == nil ? .untilPowerLoss : .durable, atomicBatch: false, crossProcess: true, protection: .keyring,
+                durability: keyringsDirectory == nil ? .untilPowerLoss : .durable, atomicBatch: false, crossProcess: true,
+                protection: .keyring,
                 maximumValueSize: Self.maximumValueSize, storesNativeValues: style.isInterop, sharedWithOthers: true,
                 usefulConcurrency: 2)
         }

@@ -16,6 +16,7 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         self.path = path
     }
 
+    /// The operation, the path and the system's name for the error.
     public var description: String { "\(operation) \(path): \(systemErrorText(number))" }
 
     /// Whether the operation failed because the name is in use.
@@ -137,7 +138,9 @@ public protocol FileSystem: Sendable {
     func resolve(_ path: String) -> String
 
     /// Takes the exclusive lock that a file stands for, creating the file (0600) if need be; the file is never removed.
-    /// - Parameter giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
     func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
 
     /// The names in a directory as they are created, changed or renamed by anyone; ends when the directory cannot be watched.
@@ -149,7 +152,10 @@ extension FileSystem {
     ///
     /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
     /// the new content already (then it may or may not survive a power cut); otherwise the old content stands untouched.
-    /// - Parameter temporaryName: The name of the file beside it; it must not be in use.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - bytes: Its new content.
+    ///   - temporaryName: The name of the file beside it; it must not be in use.
     public func replaceDurably(_ path: String, with bytes: [UInt8], temporaryName: String) throws(DurableReplaceError) {
         let directory = parentDirectory(of: path)
         let temporary = directory + "/" + temporaryName
@@ -157,14 +163,20 @@ extension FileSystem {
             try create(temporary, bytes)
         } catch {
             // A file of that name that is somebody else's stays.
-            if !error.isNameTaken { do throws(FileError) { try remove(temporary) } catch { /* swept by the next writer */ } }
+            if !error.isNameTaken {
+                do throws(FileError) { try remove(temporary) } catch {
+                    // Swept by the next writer.
+                }
+            }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
         do throws(FileError) {
             try synchronizeFile(temporary)
             try rename(temporary, to: path)
         } catch {
-            do throws(FileError) { try remove(temporary) } catch { /* what is left is swept by the next writer */ }
+            do throws(FileError) { try remove(temporary) } catch {
+                // What is left is swept by the next writer.
+            }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
         do throws(FileError) {

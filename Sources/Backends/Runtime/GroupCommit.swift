@@ -23,6 +23,8 @@ public final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable 
 
     /// Creates a queue of requests over a lane.
     /// - Parameters:
+    ///   - lane: Where groups are carried out.
+    ///   - clock: The clock of the deadlines.
     ///   - maximumGroup: The most requests carried out together.
     ///   - perform: Carries out a group on the lane, before the earliest deadline of the group if that can be done; one result a request, in order.
     public init(

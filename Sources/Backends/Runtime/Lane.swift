@@ -14,5 +14,6 @@ public struct DispatchLane: Lane {
     /// - Parameter label: The queue's name, for debuggers.
     public init(label: String) { queue = DispatchQueue(label: "LocalData.\(label)") }
 
+    /// Appends work to the queue.
     public func enqueue(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 }

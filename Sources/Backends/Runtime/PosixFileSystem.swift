@@ -1,3 +1,5 @@
+import Synchronization
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -5,13 +7,13 @@
 #elseif canImport(Darwin)
     import Darwin
 #endif
-import Synchronization
 
 /// The machine's own files, through POSIX calls.
 public struct PosixFileSystem: FileSystem {
     /// Creates it.
     public init() {}
 
+    /// `stat`: symbolic links are followed.
     public func status(_ path: String) throws(FileError) -> FileStatus? {
         var info = stat()
         guard stat(path, &info) == 0 else {
@@ -21,6 +23,7 @@ public struct PosixFileSystem: FileSystem {
         return FileStatus(info)
     }
 
+    /// Reads a regular file whole, and tells the state of the very file that was read.
     public func read(_ path: String) throws(FileError) -> FileContents? {
         // O_NONBLOCK: a FIFO in the file's place must not hang the lane; it has no effect on regular files.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -48,6 +51,7 @@ public struct PosixFileSystem: FileSystem {
         return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
     }
 
+    /// Creates a file with permissions 0600 (`O_EXCL`, `O_NOFOLLOW`) and writes it; nothing is durable yet.
     public func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
@@ -63,8 +67,10 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
+    /// `fsync` of the file.
     public func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
 
+    /// `fsync` of the directory.
     public func synchronizeDirectory(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
 
     private func synchronize(_ path: String, flags: Int32) throws(FileError) {
@@ -75,18 +81,22 @@ public struct PosixFileSystem: FileSystem {
         guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
     }
 
+    /// `rename`: the new name is replaced in one step.
     public func rename(_ path: String, to newPath: String) throws(FileError) {
         guard posixRename(path, newPath) == 0 else { throw FileError(number: errno, operation: "rename", path: newPath) }
     }
 
+    /// `link`: fails when the new name is taken.
     public func link(_ path: String, to newPath: String) throws(FileError) {
         guard posixLink(path, newPath) == 0 else { throw FileError(number: errno, operation: "link", path: newPath) }
     }
 
+    /// `unlink`; a name that is not there is no error.
     public func remove(_ path: String) throws(FileError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileError(number: errno, operation: "unlink", path: path) }
     }
 
+    /// `mkdir` with permissions 0700 for each missing part, each followed by `fsync` of its parent.
     public func createDirectory(_ path: String) throws(FileError) {
         if let status = try status(path) {
             guard status.isDirectory else { throw FileError(number: ENOTDIR, operation: "mkdir", path: path) }
@@ -98,6 +108,7 @@ public struct PosixFileSystem: FileSystem {
         try synchronizeDirectory(parent)
     }
 
+    /// `readdir`, without `.` and `..`.
     public func list(_ path: String) throws(FileError) -> [String]? {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -118,6 +129,7 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
+    /// `realpath`; for a path that does not exist, that of its longest existing part and the rest as it stands.
     public func resolve(_ path: String) -> String {
         if let resolved = realpath(path, nil) {
             defer { free(resolved) }
@@ -129,6 +141,7 @@ public struct PosixFileSystem: FileSystem {
         return (resolvedParent == "/" ? "" : resolvedParent) + "/" + lastComponent(of: path)
     }
 
+    /// `flock`, exclusive, tried again and again with pauses of 0.1 ms to 5 ms.
     public func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
@@ -146,6 +159,7 @@ public struct PosixFileSystem: FileSystem {
         return DescriptorLock(descriptor)
     }
 
+    /// `inotify` on Linux; elsewhere nothing is noticed.
     public func changes(in directory: String) -> AsyncStream<String> { DirectoryWatch.changes(in: directory) }
 }
 
@@ -185,7 +199,11 @@ extension FileStatus {
 }
 
 // The calls whose names the methods above shadow.
-private func posixRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int { read(descriptor, buffer.baseAddress, buffer.count) }
-private func posixWrite(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int { write(descriptor, buffer.baseAddress, buffer.count) }
+private func posixRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    read(descriptor, buffer.baseAddress, buffer.count)
+}
+private func posixWrite(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, buffer.baseAddress, buffer.count)
+}
 private func posixRename(_ old: String, _ new: String) -> Int32 { rename(old, new) }
 private func posixLink(_ old: String, _ new: String) -> Int32 { link(old, new) }

@@ -9,6 +9,7 @@ public struct MonotonicInstant: Hashable, Comparable, Sendable {
     /// Creates an instant.
     public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
+    /// Whether the first is earlier than the second.
     public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The instant that lies a duration later; durations beyond 292 years are cut off.
@@ -61,10 +62,13 @@ public struct SystemClock: RuntimeClock {
     /// Creates the clock.
     public init() {}
 
+    /// The machine's uptime, without the time it slept.
     public var now: MonotonicInstant { MonotonicInstant(nanoseconds: Int64(bitPattern: DispatchTime.now().uptimeNanoseconds)) }
 
+    /// The machine's wall clock.
     public var wallSeconds: Double { systemWallSeconds() }
 
+    /// Runs an action on a dispatch queue.
     public func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         let item = DispatchWorkItem(block: action)
         let when = DispatchTime(uptimeNanoseconds: UInt64(max(1, instant.nanoseconds)))
@@ -73,6 +77,7 @@ public struct SystemClock: RuntimeClock {
         return ScheduledAction { held.item.cancel() }
     }
 
+    /// Lets the calling thread sleep.
     public func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
 
     private static let queue = DispatchQueue(label: "LocalData.clock")

@@ -11,6 +11,7 @@ public struct PoolSpawner: TaskSpawner {
     /// Creates the spawner.
     public init() {}
 
+    /// Starts a task on the pool.
     @discardableResult
     public func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction {
         let task = Task { @concurrent in await operation() }

@@ -5,7 +5,9 @@ public struct BackendKeySource: KeySource {
     private let backend: any StorageBackend
     private let address: StorageAddress
 
+    /// The store and the slot, in words.
     public let identifier: String
+    /// What the store claims.
     public var protection: ProtectionLevel { backend.capabilities.protection }
 
     /// Names the slot; nothing is opened yet.
@@ -15,6 +17,7 @@ public struct BackendKeySource: KeySource {
         identifier = "\(backend.identity) item \(address.name)"
     }
 
+    /// Reads the key; nil when the slot is proven empty, an error when the key was removed or damaged.
     public func load() async throws(BackendError) -> SealingKey? {
         switch try await backend.read(address, .validated) {
         case .absent: return nil
@@ -28,6 +31,7 @@ public struct BackendKeySource: KeySource {
         }
     }
 
+    /// Writes the key where nothing stands. A key that stands there already wins; anything else is an error and stays.
     public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         switch try await backend.apply(.put(.bytes(Array(key.text.utf8)), StorageMetadata(serializer: "key"), at: address, if: .absent)) {
         case .applied: return key
@@ -35,7 +39,8 @@ public struct BackendKeySource: KeySource {
         case .locked: throw BackendError(.locked, "The store that is to hold the key is locked. Unlock it and try again.")
         case .failed(let error): throw error
         case .conflict, .notAttempted:
-            throw BackendError(.encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
+            throw BackendError(
+                .encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
         }
     }
 

@@ -42,6 +42,7 @@ public enum Envelope {
     /// Seals a content.
     /// - Parameters:
     ///   - content: What is hidden and protected; its length stays visible.
+    ///   - key: The sealing key.
     ///   - context: What it is bound to.
     ///   - randomBytes: Gives a number of unpredictable bytes.
     public static func seal(
@@ -50,7 +51,8 @@ public enum Envelope {
         let salt = randomBytes(32)
         do {
             let box = try AES.GCM.seal(
-                content, using: messageKey(key, salt: salt[...]), nonce: AES.GCM.Nonce(data: randomBytes(12)), authenticating: context.bytes)
+                content, using: messageKey(key, salt: salt[...]), nonce: AES.GCM.Nonce(data: randomBytes(12)), authenticating: context.bytes
+            )
             return [1] + key.id + salt + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
         } catch {
             throw BackendError(.failed, "The value could not be sealed.")
@@ -82,7 +84,8 @@ public enum Envelope {
                 nonce: AES.GCM.Nonce(data: sealed[nonceStart..<start]), ciphertext: sealed[start..<end], tag: sealed[end...])
             return Array(try AES.GCM.open(box, using: messageKey(key, salt: sealed[saltStart..<nonceStart]), authenticating: context.bytes))
         } catch {
-            throw BackendError(.corrupted, "The sealed value was changed, or brought here from another place. Its bytes are left as they are.")
+            throw BackendError(
+                .corrupted, "The sealed value was changed, or brought here from another place. Its bytes are left as they are.")
         }
     }
 

@@ -39,12 +39,15 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
             let key = Data(base64Encoded: String(parts[2])), key.count == Self.keyLength
         else {
             throw BackendError(
-                .encryptionKeyMismatch, "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
+                .encryptionKeyMismatch,
+                "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
         }
         self.init(id: id, key: SymmetricKey(data: key))
     }
 
+    /// The key's id, never the key.
     public var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
+    /// Nothing: a dump shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
 }
 

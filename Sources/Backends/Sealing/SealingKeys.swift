@@ -49,8 +49,10 @@ public actor SealingKeys {
     }
 
     /// The key of a source, for sealing: makes a first one if nothing speaks against it.
-    /// - Parameter sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the source is
-    ///   recorded.
+    /// - Parameters:
+    ///   - source: The source.
+    ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the source is
+    ///     recorded.
     /// - Throws: ``BackendError``, as ``existing(from:)``.
     public func forSealing(
         from source: any KeySource, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>

@@ -30,5 +30,6 @@ public struct CodingFailure: Error, Sendable, CustomStringConvertible {
         }.joined()
     }
 
+    /// One sentence, without any of the content.
     public var description: String { path.isEmpty ? "the value \(kind)" : "the value at \(path) \(kind)" }
 }

@@ -3,6 +3,12 @@ import Foundation
 
 /// The bridge between serialized bytes and a store's own values.
 enum NativeCoding {
+    /// The native form of a value whose JSON document is a scalar: a date stays a date, so that the program that wrote it before still reads it.
+    static func native<Value>(_ value: Value, json: [UInt8]) -> NativeValue? {
+        if let date = value as? Date { return .date(date.timeIntervalSinceReferenceDate) }
+        return scalar(ofJSON: json)
+    }
+
     /// The native form of a JSON document that is a lone text, truth value or number, if it stands for it exactly; else nil.
     static func scalar(ofJSON bytes: [UInt8]) -> NativeValue? {
         guard let first = bytes.first else { return nil }
@@ -31,7 +37,8 @@ enum NativeCoding {
         case .integer(let number): Data(String(number).utf8)
         case .unsigned(let number): Data(String(number).utf8)
         case .real(let number): try? Coders.jsonEncoder.encode(number)
-        case .date, .data, .array, .dictionary: nil
+        case .date(let seconds): try? Coders.jsonEncoder.encode(Date(timeIntervalSinceReferenceDate: seconds))
+        case .data, .array, .dictionary: nil
         }
     }
 
@@ -43,6 +50,7 @@ enum NativeCoding {
         case .integer(let number) where type == Int.self: Int(exactly: number) as? Value
         case .real(let number) where type == Double.self: number as? Value
         case .data(let bytes) where type == Data.self: Data(bytes) as? Value
+        case .date(let seconds) where type == Date.self: Date(timeIntervalSinceReferenceDate: seconds) as? Value
         default: nil
         }
     }

@@ -10,14 +10,17 @@ struct RecordCoder: Sendable {
     let runtime: Runtime
 
     /// The payload and metadata of a value.
-    func encode<Value>(_ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?) async throws -> (
+    func encode<Value>(
+        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?
+    ) async throws -> (
         StoragePayload, StorageMetadata
     ) {
         let plain = try bytes(of: value, key)
-        var metadata = StorageMetadata(serializer: key.serializer.name, typeTag: String(describing: Value.self), modifiedAt: runtime.clock.wallSeconds)
+        var metadata = StorageMetadata(
+            serializer: key.serializer.name, typeTag: String(describing: Value.self), modifiedAt: runtime.clock.wallSeconds)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
-            if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.scalar(ofJSON: plain) {
+            if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.native(value, json: plain) {
                 return (.native(native), metadata)
             }
             return (.bytes(plain), metadata)
@@ -43,7 +46,8 @@ struct RecordCoder: Sendable {
     func bytes<Value>(of value: Value, _ key: StorageKey<Value>) throws -> [UInt8] {
         do { return Array(try key.serializer.encode(value)) } catch {
             throw StorageError(
-                StorageError.encodingFailed, key: key.name, "The serializer \(key.serializer.name) cannot encode the value. Nothing was changed.",
+                StorageError.encodingFailed, key: key.name,
+                "The serializer \(key.serializer.name) cannot encode the value. Nothing was changed.",
                 underlying: CodingFailure(error))
         }
     }
@@ -58,7 +62,8 @@ struct RecordCoder: Sendable {
             return try decodePlain(record, key)
         }
         guard isSealed, case .bytes(let sealed) = record.payload else {
-            throw undecodable(key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:).")
+            throw undecodable(
+                key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:).")
         }
         let plain = try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? "")
         return try decodeBytes(plain, serializer: record.metadata.serializer, key)

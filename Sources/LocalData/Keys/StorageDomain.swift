@@ -20,6 +20,7 @@ public struct StorageDomain: Hashable, Sendable, CustomStringConvertible {
         /// Memory of this process.
         public static let memory = Kind("memory")
 
+        /// The kind's name.
         public var description: String { name }
     }
 
@@ -60,5 +61,6 @@ public struct StorageDomain: Hashable, Sendable, CustomStringConvertible {
     ///   - scope: Which store of that kind.
     public static func custom(_ backend: String, scope: String) -> StorageDomain { StorageDomain(kind: Kind(backend), scope: scope) }
 
+    /// The kind and the scope.
     public var description: String { scope.map { "\(kind)(\($0))" } ?? "\(kind)" }
 }

@@ -19,7 +19,8 @@ extension StorageKey {
         _ transform: @escaping @Sendable (Source) throws -> Value
     ) -> Self {
         adding {
-            AnyStorageMigration(TransformingMigration(destinationKey: $0, sourceKey: source, id: id, options: options, transform: transform))
+            AnyStorageMigration(
+                TransformingMigration(destinationKey: $0, sourceKey: source, id: id, options: options, transform: transform))
         }
     }
 

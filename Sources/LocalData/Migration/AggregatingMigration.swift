@@ -37,10 +37,12 @@ public struct AggregatingMigration<Value: Codable & Sendable>: StorageMigration 
         }
     }
 
+    /// Whether there is something to move.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         try await stepShouldMigrate(using: router, context: context)
     }
 
+    /// Moves the value in the safe order; where the destination holds one already, it stays.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await stepMigrate(using: router, context: context)
     }

@@ -18,7 +18,9 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
     /// Creates a migration that runs only for data of an application older than a version.
     ///
     /// The version is the one that completed the last sweep of the key's catalog; data of unknown age counts as older.
-    /// - Parameter version: Numbers separated by dots, compared number by number.
+    /// - Parameters:
+    ///   - base: What runs when the data is older.
+    ///   - version: Numbers separated by dots, compared number by number.
     public init(_ base: Base, below version: String) {
         self.init(base) { _, context in
             guard let previous = context.previousVersion else { return true }
@@ -26,15 +28,20 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
         }
     }
 
+    /// The id of `base`.
     public var id: String { base.id }
+    /// The destination of `base`.
     public var destinationKey: StorageKey<Base.Value> { base.destinationKey }
+    /// The sources of `base`.
     public var sources: [AnyStorageKey] { base.sources }
 
+    /// Asks the condition, and if it holds `base`.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         guard try await condition(router, context) else { return false }
         return try await base.shouldMigrate(using: router, context: context)
     }
 
+    /// Runs `base`.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await base.migrate(using: router, context: context)
     }

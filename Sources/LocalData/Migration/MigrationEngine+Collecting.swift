@@ -24,7 +24,9 @@ extension MigrationEngine {
             return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
         }
         do {
-            if let needed = try await neededBy(copy.route.slot, except: destination.slot) { return "\(needed) still takes its value from it" }
+            if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
+                return "\(needed) still takes its value from it"
+            }
             switch try await copy.route.apply(.delete, if: .revision(copy.record.revision)) {
             case .applied:
                 hub.publish(nil, at: copy.route.slot)

@@ -51,7 +51,8 @@ extension MigrationEngine {
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }
         if let place = sources.unreadable.first {
             inspection.state = .blocked
-            inspection.error = StorageError(StorageError.unavailable, key: key.name, "An older place, \(place.domain), cannot be looked at now.")
+            inspection.error = StorageError(
+                StorageError.unavailable, key: key.name, "An older place, \(place.domain), cannot be looked at now.")
         }
         return inspection
     }
@@ -64,7 +65,8 @@ extension MigrationEngine {
         let copies = found.older.map(\.copy)
         return MigrationReport.Row(
             key: entry.key.name, owner: entry.key.owner,
-            from: copies.isEmpty ? nil : copies.map { "\($0.route.domain)/\($0.route.keyName)" }.joined(separator: " + "), to: "\(entry.route.domain)",
+            from: copies.isEmpty ? nil : copies.map { "\($0.route.domain)/\($0.route.keyName)" }.joined(separator: " + "),
+            to: "\(entry.route.domain)",
             protectionBefore: copies.map(\.route.protection).min(), protection: entry.route.protection,
             bytes: found.record?.payload.byteCount ?? copies.first?.record.payload.byteCount ?? 0, state: found.state,
             residue: found.older.filter(\.isCopy).map { "\($0.copy.route.domain)/\($0.copy.route.keyName)" }, message: found.error?.message,

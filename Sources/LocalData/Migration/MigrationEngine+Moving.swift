@@ -47,7 +47,9 @@ extension MigrationEngine {
         guard let result = try await runCustom(migration, key, context) else { return .waits }
         switch try await route.read() {
         case .value(let record):
-            do { _ = try await records.decode(record, key, route) } catch let error as StorageError where Self.meansUndecodable(error) { return .waits }
+            do { _ = try await records.decode(record, key, route) } catch let error as StorageError where Self.meansUndecodable(error) {
+                return .waits
+            }
             let seen = Visit(state: .moved, from: result.source ?? migration.id, bytes: max(result.bytes, record.payload.byteCount))
             return .finished(seen)
         case .tombstone: return .finished(Visit(state: .removed))
@@ -66,7 +68,8 @@ extension MigrationEngine {
         guard let result else { return nil }
         guard result.success else {
             throw StorageError(
-                StorageError.migrationFailed, key: key.name, "The migration \(migration.id) reported that it failed. Older values are where it left them.",
+                StorageError.migrationFailed, key: key.name,
+                "The migration \(migration.id) reported that it failed. Older values are where it left them.",
                 underlying: result.errors.first)
         }
         ledger.worked(migration.id)
@@ -75,10 +78,13 @@ extension MigrationEngine {
 
     /// Lets the router's own errors through and names what a migration's own code threw.
     func wrappingUserErrors<Value, R>(_ key: StorageKey<Value>, _ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError { throw error } catch {
+        do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError {
+            throw error
+        } catch {
             throw StorageError(
                 StorageError.migrationFailed, key: key.name,
-                "The migration's own code failed (\(String(describing: type(of: error)))). The older value is where it was.", underlying: error)
+                "The migration's own code failed (\(String(describing: type(of: error)))). The older value is where it was.",
+                underlying: error)
         }
     }
 
@@ -112,20 +118,26 @@ extension MigrationEngine {
         let skips = options.whenSourceUnavailable == .skip
         if key.hasMigration, !lanes.isHeldByCurrentChain(sourceRoute.slot) {
             do {
-                try await lanes.withLane(sourceRoute.slot, keyName: key.name) { _ = try await settle(key, sourceRoute, try await self.context(.read, sourceRoute, within: context)) }
+                try await lanes.withLane(sourceRoute.slot, keyName: key.name) {
+                    _ = try await settle(key, sourceRoute, try await self.context(.read, sourceRoute, within: context))
+                }
             } catch StorageError.unavailable where skips { return .absent }
         }
         switch try await sourceRoute.read() {
         case .value(let record):
             let value: Key.Value
-            do { value = try await records.decode(record, key, sourceRoute) } catch let error as StorageError where Self.meansUndecodable(error) {
+            do { value = try await records.decode(record, key, sourceRoute) } catch let error as StorageError
+                where Self.meansUndecodable(error)
+            {
                 throw StorageError(
                     StorageError.migrationFailed, key: destination,
                     "The older value \(key.name) in \(sourceRoute.domain) cannot be read as its key describes it. It is left as it is. \(error.message)",
                     underlying: error)
             }
             return .value(
-                SourceReading(source: SourceRecord(key: AnyStorageKey(base: source), route: sourceRoute, record: record), value: value, isInPlace: false))
+                SourceReading(
+                    source: SourceRecord(key: AnyStorageKey(base: source), route: sourceRoute, record: record), value: value,
+                    isInPlace: false))
         case .absent: return .absent
         case .tombstone: return .removed
         case .locked: throw StorageError.locked(key.name, sourceRoute.domain)
@@ -149,7 +161,8 @@ extension MigrationEngine {
 
     /// Writes a value that was found elsewhere, makes sure that it is there to stay, and then removes what it was made of.
     private func move<Value>(
-        _ value: Value, _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route, _ occupant: Occupant, _ readings: [SourceReading]
+        _ value: Value, _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route, _ occupant: Occupant,
+        _ readings: [SourceReading]
     ) async throws -> Attempt {
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
         let isInPlace = elsewhere.count < readings.count
@@ -177,7 +190,8 @@ extension MigrationEngine {
         let origin = try await origin(of: elsewhere, migration: step.id, route)
         guard let written = try await write(value, key, route, origin, if: precondition) else { return .lookAgain }
         var visit = Visit(
-            state: elsewhere.isEmpty ? .converted : .moved, from: readings.map { "\($0.source.route.domain)/\($0.source.route.keyName)" }.joined(separator: " + "),
+            state: elsewhere.isEmpty ? .converted : .moved,
+            from: readings.map { "\($0.source.route.domain)/\($0.source.route.keyName)" }.joined(separator: " + "),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
         visit.residue = await collect(elsewhere, for: route, achieved: written.durability)
         ledger.worked(step.id)
@@ -189,7 +203,9 @@ extension MigrationEngine {
         var origin = RecordOrigin(migration: migration, boot: runtime.host.bootID)
         for source in sources {
             origin.add(source, destination: route)
-            if route.protection >= source.route.protection { origin.merge(try await records.origin(of: source.record.metadata, source.route)) }
+            if route.protection >= source.route.protection {
+                origin.merge(try await records.origin(of: source.record.metadata, source.route))
+            }
         }
         return origin
     }
@@ -222,14 +238,16 @@ extension MigrationEngine {
         func differs(_ how: String) -> StorageError {
             StorageError(
                 StorageError.migrationFailed, key: key.name,
-                "The value was written to \(route.domain) and could not be read back (\(how)). The older value is where it was.", outcome: .unknown)
+                "The value was written to \(route.domain) and could not be read back (\(how)). The older value is where it was.",
+                outcome: .unknown)
         }
         switch try await route.read(.fresh) {
         case .value(let found) where found.revision == record.revision:
             guard found.payload == record.payload else { throw differs("it differs") }
             _ = try await records.decode(found, key, route)
         case .value, .tombstone: return  // Somebody wrote after us, and therefore after what we wrote was there.
-        case .absent: return  // Likewise: removed after it was there.
+        // Programs of this library remove such a value by a tombstone: an empty slot is a write that was lost, or somebody's deletion of it. The source stays.
+        case .absent: throw differs("it is not there")
         case .locked: throw StorageError.locked(key.name, route.domain)
         case .unavailable(let error): throw StorageError.from(error, key: key.name)
         case .corrupt: throw differs("it is damaged")

@@ -118,7 +118,9 @@ extension MigrationEngine {
         }
         switch try await route.read() {
         case .value(let record):
-            do { return (record, try await records.decode(record, key, route)) } catch let error as StorageError where Self.meansUndecodable(error) {
+            do { return (record, try await records.decode(record, key, route)) } catch let error as StorageError
+                where Self.meansUndecodable(error)
+            {
                 return (record, nil)
             }
         case .absent, .tombstone: return (nil, nil)
@@ -137,10 +139,14 @@ extension MigrationEngine {
     ) async throws -> [String]? {
         let sourceRoutes = found.map(\.route)
         func quarantineSources() async throws {
-            for source in found { try await quarantine.keep(source.record, of: source.route, beside: [route], reason: "conflict with \(key.name)") }
+            for source in found {
+                try await quarantine.keep(source.record, of: source.route, beside: [route], reason: "conflict with \(key.name)")
+            }
         }
         func quarantineDestination() async throws {
-            if case .held(let record, _) = standing { try await quarantine.keep(record, of: route, beside: sourceRoutes, reason: "replaced in a conflict") }
+            if case .held(let record, _) = standing {
+                try await quarantine.keep(record, of: route, beside: sourceRoutes, reason: "replaced in a conflict")
+            }
         }
         func needCandidate() throws -> Value {
             guard let candidate else {

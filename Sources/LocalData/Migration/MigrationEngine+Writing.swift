@@ -24,10 +24,12 @@ extension MigrationEngine {
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
     func remove<Value>(_ key: StorageKey<Value>) async throws {
         let route = try routes.route(for: key)
-        try await lanes.withLane(route.slot, keyName: key.name) {
-            try await retrying(key) {
-                let probe = try await standing(route)
-                return key.hasMigration ? try await bury(key, route, on: probe) : try await erase(route, on: probe)
+        try await unbroken {
+            try await self.lanes.withLane(route.slot, keyName: key.name) {
+                try await self.retrying(key) {
+                    let probe = try await self.standing(route)
+                    return key.hasMigration ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
+                }
             }
         }
         await ledger.flush()
@@ -36,6 +38,8 @@ extension MigrationEngine {
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let route = try routes.route(for: key)
+        // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
+        if key.hasMigration { _ = try await current(key) }
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
             if key.hasMigration { _ = try await settle(key, route, try await context(.read, route)) }
             return try await retrying(key) { () -> R? in
@@ -51,7 +55,8 @@ extension MigrationEngine {
                     return try await erase(route, on: probe) == nil ? nil : answer
                 }
                 let origin =
-                    key.hasMigration ? try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found) : nil
+                    key.hasMigration
+                    ? try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found) : nil
                 let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
                 return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : answer
             }
@@ -92,7 +97,9 @@ extension MigrationEngine {
         var origin = RecordOrigin(boot: runtime.host.bootID)
         for copy in copies { origin.add(copy, destination: route) }
         if let metadata {
-            do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError where Self.meansUndecodable(error) {
+            do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError
+                where Self.meansUndecodable(error)
+            {
                 // The old record's seal does not open: its copies are unknown, and will be conflicts instead of copies.
             }
         }

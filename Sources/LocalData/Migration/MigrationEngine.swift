@@ -101,6 +101,18 @@ final class MigrationEngine: Sendable {
         return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
     }
 
+    /// Runs work to its end even if its caller is cancelled meanwhile: a migration is not stopped between two of its steps.
+    func unbroken<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            runtime.tasks.spawn {
+                let result: Result<R, any Error>
+                do { result = .success(try await work()) } catch { result = .failure(error) }
+                continuation.resume(with: result)
+            }
+        }
+    }
+
     static func meansUndecodable(_ error: StorageError) -> Bool {
         [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(error.code)
     }
@@ -128,7 +140,9 @@ final class MigrationEngine: Sendable {
                 if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
             case .value(let record):
                 let value: Value
-                do { value = try await records.decode(record, key, route) } catch let error as StorageError where Self.meansUndecodable(error) {
+                do { value = try await records.decode(record, key, route) } catch let error as StorageError
+                    where Self.meansUndecodable(error)
+                {
                     if let visit = try await fill(key, route, context, .undecodable(record, error)) { return visit }
                     continue
                 }
@@ -145,7 +159,9 @@ final class MigrationEngine: Sendable {
     }
 
     /// Looks for the value where it used to be. Nil means: the destination changed meanwhile, look at it again.
-    private func fill<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ occupant: Occupant) async throws -> Visit? {
+    private func fill<Value>(
+        _ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ occupant: Occupant
+    ) async throws -> Visit? {
         var foundEmpty: [AnyStorageMigration] = []
         for migration in try inOrder(key, route, occupant) {
             switch try await attempt(migration, key, route, context, occupant) {

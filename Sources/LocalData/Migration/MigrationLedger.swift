@@ -55,7 +55,9 @@ final class MigrationLedger: Sendable {
         case .locked: throw BackendError(.locked, "The migration ledger is locked.")
         case .unavailable(let error): throw error
         case .corrupt:
-            throw BackendError(.corrupted, "The migration ledger is damaged and was left as it is. Move it away to begin a new one; no value depends on it.")
+            throw BackendError(
+                .corrupted,
+                "The migration ledger is damaged and was left as it is. Move it away to begin a new one; no value depends on it.")
         }
     }
 
@@ -76,7 +78,9 @@ final class MigrationLedger: Sendable {
             for (address, probe) in zip(catalogs, try await backend.read(catalogs, .validated)) {
                 if case .native(.string(let version)) = probe.record?.payload { found.versions[address] = version }
             }
-        } catch { /* informational: see the type's description */ }
+        } catch {
+            // Informational: see the type's description.
+        }
         state.withLock { [found] state in
             state.known = Known(versions: state.known?.versions ?? found.versions, residues: found.residues)
         }
@@ -148,7 +152,9 @@ final class MigrationLedger: Sendable {
     private func note(_ mutation: StorageMutation) {
         state.withLock { state in
             state.pending[mutation.address] = mutation
-            if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") { state.known?.residues.insert(mutation.address) }
+            if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") {
+                state.known?.residues.insert(mutation.address)
+            }
         }
     }
 
@@ -159,7 +165,9 @@ final class MigrationLedger: Sendable {
             return Array(state.pending.values)
         }
         guard !pending.isEmpty else { return }
-        do throws(BackendError) { _ = try await backend().apply(pending) } catch { /* informational: see the type's description */ }
+        do throws(BackendError) { _ = try await backend().apply(pending) } catch {
+            // Informational: see the type's description.
+        }
     }
 
     func close() async {
@@ -177,13 +185,16 @@ final class MigrationLedger: Sendable {
     private static func shortened(_ name: String) -> String {
         let safe = name.precomposedAndPrintable
         guard safe.utf8.count > 900 else { return safe }
-        return "\(safe.prefix(300))…\(RecordOrigin.fingerprint(of: StorageRecord(payload: .bytes(Array(name.utf8)), revision: StorageRevision([]))))"
+        return
+            "\(safe.prefix(300))…\(RecordOrigin.fingerprint(of: StorageRecord(payload: .bytes(Array(name.utf8)), revision: StorageRevision([]))))"
     }
 }
 
 extension String {
     /// The text in NFC with control characters replaced, as every store takes it.
     fileprivate var precomposedAndPrintable: String {
-        String(String.UnicodeScalarView(precomposedStringWithCanonicalMapping.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
+        String(
+            String.UnicodeScalarView(
+                precomposedStringWithCanonicalMapping.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }))
     }
 }

@@ -86,12 +86,14 @@ public struct MigrationReport: Sendable, Codable {
         }
         if let first = failed.first {
             throw StorageError(
-                StorageError.migrationFailed, key: first.key, "\(failed.count) of \(rows.count) keys failed: \(names(failed)). \(first.message ?? "")")
+                StorageError.migrationFailed, key: first.key,
+                "\(failed.count) of \(rows.count) keys failed: \(names(failed)). \(first.message ?? "")")
         }
         if let first = blocked.first {
             throw StorageError(
                 first.errorCode.map { StorageError.Code($0) } ?? StorageError.unavailable, key: first.key,
-                "\(blocked.count) of \(rows.count) keys wait for a store: \(names(blocked)). Sweep again once it can be used. \(first.message ?? "")")
+                "\(blocked.count) of \(rows.count) keys wait for a store: \(names(blocked)). Sweep again once it can be used. \(first.message ?? "")"
+            )
         }
         let residues = rows.filter { !$0.residue.isEmpty }
         if let first = residues.first {

@@ -1,7 +1,7 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Crypto
-public import Foundation
+import Foundation
 import Sealing
 import Synchronization
 
@@ -90,7 +90,8 @@ final class Quarantine: Sendable {
             let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await store.synchronize() }
             if achieved >= min(route.capabilities.durability, store.capabilities.durability) { return }
             throw StorageError(
-                StorageError.unavailable, key: route.keyName, "The quarantine is not certain to survive a power cut yet, so the value stays where it is.")
+                StorageError.unavailable, key: route.keyName,
+                "The quarantine is not certain to survive a power cut yet, so the value stays where it is.")
         case .failed(let error): throw StorageError.from(error, key: route.keyName)
         default:
             throw StorageError(
@@ -152,7 +153,9 @@ final class Quarantine: Sendable {
     func discard(_ id: String) async throws {
         let store = try store()
         let result = try await translatingErrors(key: id) { () throws(BackendError) in try await store.apply(.delete(StorageAddress(id))) }
-        guard result.isApplied else { throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.") }
+        guard result.isApplied else {
+            throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.")
+        }
     }
 
     private func probe(_ id: String) async throws -> StorageProbe {

@@ -15,7 +15,9 @@ public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration
     ///   - sourceKey: Where it was.
     ///   - id: The migration's name in the ledger; derived from both places when not given.
     ///   - options: What it may do beyond the safe default.
-    public init(destinationKey: StorageKey<Value>, sourceKey: AnyStorageKey, id: String? = nil, options: MigrationOptions = MigrationOptions()) {
+    public init(
+        destinationKey: StorageKey<Value>, sourceKey: AnyStorageKey, id: String? = nil, options: MigrationOptions = MigrationOptions()
+    ) {
         self.destinationKey = destinationKey
         self.sourceKey = sourceKey
         self.id = id ?? "\(destinationKey.name):SimpleLegacyMigration:\(sourceKey.domain)/\(sourceKey.name)"
@@ -29,12 +31,15 @@ public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration
         self.init(destinationKey: destinationKey, sourceKey: .key(sourceKey), id: id, options: options)
     }
 
+    /// The one older place.
     public var sources: [AnyStorageKey] { [sourceKey] }
 
+    /// Whether there is something to move.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         try await stepShouldMigrate(using: router, context: context)
     }
 
+    /// Moves the value in the safe order; where the destination holds one already, it stays.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await stepMigrate(using: router, context: context)
     }
@@ -48,7 +53,8 @@ extension SimpleLegacyMigration: PlannedMigration {
             guard let value = found as? Value else {
                 throw StorageError(
                     StorageError.migrationFailed, key: name,
-                    "The source's values have another type than \(Value.self). Use moved(from:_:) or TransformingMigration to convert them.")
+                    "The source's values have another type than \(Value.self). Use moved(from:_:) or TransformingMigration to convert them."
+                )
             }
             return value
         }

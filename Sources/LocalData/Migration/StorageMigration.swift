@@ -1,7 +1,7 @@
 /// Brings a value from where it was to its key's place.
 ///
 /// Conform to it for what the ready-made migrations cannot say. Inside ``migrate(using:context:)`` use the router that is given, and
-/// ``MigrationContext/move(from:to:transform:)`` for a step that cannot lose a value.
+/// ``MigrationContext/move(from:to:options:transform:)`` for a step that cannot lose a value.
 public protocol StorageMigration: Sendable {
     /// The type of the value at the destination.
     associatedtype Value: Codable & Sendable

@@ -1,4 +1,4 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Logging
 import Synchronization
@@ -24,7 +24,8 @@ extension StorageRouter {
         if isBlank(key.owner) || isBlank(key.description) {
             throw StorageError(
                 StorageError.incompleteKey, key: key.name,
-                "The key's \(isBlank(key.owner) ? "owner" : "description") is empty. Say who answers for the value and what it is; nothing was registered.")
+                "The key's \(isBlank(key.owner) ? "owner" : "description") is empty. Say who answers for the value and what it is; nothing was registered."
+            )
         }
         let route = try engine.routes.route(for: key)
         guard route.protection >= catalog.minimumProtection else {
@@ -52,11 +53,13 @@ extension StorageRouter {
     ///   - catalog: The catalog. Its keys are registered if they can be; a catalog that is refused is reported as failed.
     ///   - progress: Called after each key, from the sweep's own tasks.
     @discardableResult
-    public func sweep(_ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport {
+    public func sweep(_ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport
+    {
         do { try await registerCatalog(catalog) } catch {
             let error = error as? StorageError
             let row = MigrationReport.Row(
-                key: error?.keyName ?? catalog.id, owner: catalog.id, to: catalog.id, protection: .plain, bytes: 0, state: .failed, residue: [],
+                key: error?.keyName ?? catalog.id, owner: catalog.id, to: catalog.id, protection: .plain, bytes: 0, state: .failed,
+                residue: [],
                 message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code.name, seconds: 0)
             return MigrationReport(rows: [row])
         }
@@ -77,8 +80,10 @@ extension StorageRouter {
         let engine = engine
         let start = engine.runtime.clock.now
         let route = try engine.routes.entryRoute(for: key)
-        let visit = try await engine.lanes.withLane(route.slot, keyName: key.name) {
-            try await engine.settle(key, route, try await engine.context(.forced, route))
+        let visit = try await engine.unbroken {
+            try await engine.lanes.withLane(route.slot, keyName: key.name) {
+                try await engine.settle(key, route, try await engine.context(.forced, route))
+            }
         }
         await engine.ledger.flush()
         return MigrationResult(
@@ -175,11 +180,14 @@ extension MigrationEngine {
     private func sweptRow<Key: TypedKey>(opening key: Key, _ entry: KeyRegistry.Entry) async -> MigrationReport.Row {
         let start = runtime.clock.now
         var row = MigrationReport.Row(
-            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0, state: .unchanged,
+            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0,
+            state: .unchanged,
             residue: [], seconds: 0)
         do {
-            let visit = try await lanes.withLane(entry.route.slot, keyName: entry.key.name) {
-                try await settle(key.typed, entry.route, try await context(.sweep, entry.route))
+            let visit = try await unbroken {
+                try await self.lanes.withLane(entry.route.slot, keyName: entry.key.name) {
+                    try await self.settle(key.typed, entry.route, try await self.context(.sweep, entry.route))
+                }
             }
             row.state = visit.state
             row.from = visit.from
@@ -202,7 +210,10 @@ extension MigrationEngine {
 
     /// Whether an error says "not now" rather than "not so".
     static func isPassing(_ error: StorageError) -> Bool {
-        [StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled, StorageError.conflict]
-            .contains(error.code)
+        [
+            StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled,
+            StorageError.conflict,
+        ]
+        .contains(error.code)
     }
 }

@@ -28,12 +28,15 @@ public struct TransformingMigration<Source: Codable & Sendable, Value: Codable &
         self.transform = transform
     }
 
+    /// The one older place.
     public var sources: [AnyStorageKey] { [.key(sourceKey)] }
 
+    /// Whether there is something to move.
     public func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
         try await stepShouldMigrate(using: router, context: context)
     }
 
+    /// Moves the value in the safe order; where the destination holds one already, it stays.
     public func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
         try await stepMigrate(using: router, context: context)
     }

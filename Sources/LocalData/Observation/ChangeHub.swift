@@ -134,7 +134,8 @@ final class ChangeHub: Sendable {
             for await addresses in changes {
                 guard let self else { return }
                 let touched = self.state.withLock { state in
-                    state.subscriptions.filter { slot, _ in slot.store == store && (addresses?.contains(slot.address) ?? true) }.values.flatMap(\.values)
+                    state.subscriptions.filter { slot, _ in slot.store == store && (addresses?.contains(slot.address) ?? true) }.values
+                        .flatMap(\.values)
                 }
                 for subscription in touched { subscription.push(.look) }
             }

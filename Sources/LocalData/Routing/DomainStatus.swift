@@ -18,12 +18,14 @@ public enum DomainStatus: Sendable {
         case .absent: self = .absent
         case .unavailable(let error):
             self = .unavailable(
-                StorageError.from(error, key: "\(domain)") as? StorageError ?? StorageError(StorageError.unavailable, key: "\(domain)", error.reason))
+                StorageError.from(error, key: "\(domain)") as? StorageError
+                    ?? StorageError(StorageError.unavailable, key: "\(domain)", error.reason))
         }
     }
 }
 
 extension DomainStatus: CustomStringConvertible {
+    /// The state in words.
     public var description: String {
         switch self {
         case .ready: "ready"

@@ -36,7 +36,11 @@ final class KeyRegistry: Sendable {
             }
             for entry in entries {
                 let slot = entry.route.slot
-                if let old = state.entries[slot] { for source in old.reach { state.namedBy[source]?.remove(slot) } } else { state.order.append(slot) }
+                if let old = state.entries[slot] {
+                    for source in old.reach { state.namedBy[source]?.remove(slot) }
+                } else {
+                    state.order.append(slot)
+                }
                 state.entries[slot] = entry
                 for source in entry.reach { state.namedBy[source, default: []].insert(slot) }
             }

@@ -38,13 +38,15 @@ struct Route: Sendable {
         case .conflict(.locked): StorageError.locked(keyName, domain)
         case .conflict(.unavailable(let error)): StorageError.from(error, key: keyName)
         case .conflict, .notAttempted, .applied:
-            StorageError(StorageError.conflict, key: keyName, "The value was changed at the same time by somebody else. Read it and try again.")
+            StorageError(
+                StorageError.conflict, key: keyName, "The value was changed at the same time by somebody else. Read it and try again.")
         }
     }
 
     func corrupted(_ corruption: StorageCorruption) -> StorageError {
         StorageError(
             StorageError.corrupted, key: keyName,
-            "What stands in \(domain) is damaged (\(corruption.reason)). Its bytes are kept; restore them from a backup, or set a new value.")
+            "What stands in \(domain) is damaged (\(corruption.reason)). Its bytes are kept; restore them from a backup, or set a new value."
+        )
     }
 }

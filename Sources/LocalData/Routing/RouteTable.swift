@@ -18,7 +18,8 @@ final class RouteTable: Sendable {
 
     /// Closes the circle to the router, which is made after its parts.
     func connect(
-        isRegistered: @escaping @Sendable (PhysicalSlot) -> Bool, makeContext: @escaping @Sendable (MigrationContext.Reason, String?) throws -> MigrationContext
+        isRegistered: @escaping @Sendable (PhysicalSlot) -> Bool,
+        makeContext: @escaping @Sendable (MigrationContext.Reason, String?) throws -> MigrationContext
     ) {
         self.isRegistered.withLock { $0 = isRegistered }
         self.makeContext.withLock { $0 = makeContext }
@@ -42,7 +43,8 @@ final class RouteTable: Sendable {
         let route = try route(for: key)
         if configuration.requiresRegistration, isRegistered.withLock(\.self)?(route.slot) == false {
             throw StorageError(
-                StorageError.unregisteredKey, key: key.name, "The configuration only allows registered keys. Add the key to a catalog and register it.")
+                StorageError.unregisteredKey, key: key.name,
+                "The configuration only allows registered keys. Add the key to a catalog and register it.")
         }
         return route
     }

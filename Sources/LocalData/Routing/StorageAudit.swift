@@ -73,11 +73,14 @@ extension MigrationEngine {
         var lastWorked: Double?
         if let migration { lastWorked = await ledger.lastWork(migration) }
         return StorageAudit.Row(
-            key: entry.key.name, owner: entry.key.owner, description: entry.key.description, catalog: entry.catalog, domain: "\(entry.route.domain)",
+            key: entry.key.name, owner: entry.key.owner, description: entry.key.description, catalog: entry.catalog,
+            domain: "\(entry.route.domain)",
             protection: entry.route.protection, state: found.state, serializer: found.record?.metadata.serializer,
-            isForeign: found.record?.isForeign ?? false, bytes: found.record?.payload.byteCount ?? 0, modifiedAt: found.record?.metadata.modifiedAt,
+            isForeign: found.record?.isForeign ?? false, bytes: found.record?.payload.byteCount ?? 0,
+            modifiedAt: found.record?.metadata.modifiedAt,
             migration: migration, migrationLastWorked: lastWorked,
-            provenance: (found.origin?.copies.keys.sorted()) ?? [], residue: found.older.map { "\($0.copy.route.domain)/\($0.copy.route.keyName)" },
+            provenance: (found.origin?.copies.keys.sorted()) ?? [],
+            residue: found.older.map { "\($0.copy.route.domain)/\($0.copy.route.keyName)" },
             message: found.error?.message)
     }
 }

@@ -31,10 +31,12 @@ extension StorageRouter {
     public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
         var batch = StorageBatch()
         try body(&batch)
-        try await engine.commit(batch, requireRegistered: { key in
-            func check<Key: TypedKey>(_ key: Key) throws { _ = try self.engine.routes.entryRoute(for: key.typed) }
-            try check(key.base)
-        })
+        try await engine.commit(
+            batch,
+            requireRegistered: { key in
+                func check<Key: TypedKey>(_ key: Key) throws { _ = try self.engine.routes.entryRoute(for: key.typed) }
+                try check(key.base)
+            })
     }
 }
 
@@ -50,11 +52,13 @@ extension MigrationEngine {
         guard let first = order.first.flatMap({ changes[$0] }) else { return }
         guard order.allSatisfy({ $0.store == first.route.slot.store }) else {
             throw StorageError(
-                StorageError.unsupported, key: first.change.key.name, "A batch commits in one store; these keys are of several. Make a batch for each store.")
+                StorageError.unsupported, key: first.change.key.name,
+                "A batch commits in one store; these keys are of several. Make a batch for each store.")
         }
         guard order.count == 1 || first.route.capabilities.atomicBatch else {
             throw StorageError(
-                StorageError.unsupported, key: first.change.key.name, "\(first.route.domain) cannot commit several changes at once. Set the keys one by one.")
+                StorageError.unsupported, key: first.change.key.name,
+                "\(first.route.domain) cannot commit several changes at once. Set the keys one by one.")
         }
         let ordered = order.compactMap { changes[$0] }
         try await lanes.withLanes(order, keyName: first.change.key.name) {
@@ -87,7 +91,9 @@ extension MigrationEngine {
             }
         }
         guard let route = changes.first?.route else { return true }
-        let results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in try await route.backend.apply(mutations) }
+        let results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in
+            try await route.backend.apply(mutations)
+        }
         for (result, entry) in zip(results, changes) {
             switch result {
             case .applied, .notAttempted: continue

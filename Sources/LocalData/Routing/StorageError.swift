@@ -14,6 +14,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, CustomRefl
         /// Creates a code; the names of the static members are taken.
         public init(_ name: String) { self.name = name }
 
+        /// The code's name.
         public var description: String { name }
 
         /// Lets `catch StorageError.locked` match.
@@ -40,6 +41,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, CustomRefl
         self.underlying = underlying
     }
 
+    /// The code, the key's name and the sentence; never a value.
     public var description: String { "\(code) (\(keyName)): \(message)" }
 
     /// The parts that a dump may show. Of the error below only the type: what a program's own code threw may quote a value.

@@ -28,7 +28,8 @@ extension StorageRouter {
         try state.withLock { state in
             guard state.bootstrapped == nil, state.byDefault == nil else {
                 throw StorageError(
-                    StorageError.alreadyBootstrapped, key: "shared", "The shared router exists already. Bootstrap once, before anything uses StorageRouter.shared.")
+                    StorageError.alreadyBootstrapped, key: "shared",
+                    "The shared router exists already. Bootstrap once, before anything uses StorageRouter.shared.")
             }
             state.bootstrapped = StorageRouter(configuration: configuration)
         }

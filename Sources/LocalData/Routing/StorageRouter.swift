@@ -1,4 +1,4 @@
-public import BackendContract
+import BackendContract
 import BackendRuntime
 import Logging
 import Sealing
@@ -43,7 +43,8 @@ public actor StorageRouter {
             makeContext: { [weak self] reason, previous in
                 guard let self else { throw CancellationError() }
                 return MigrationContext(
-                    applicationID: configuration.applicationID, applicationVersion: configuration.applicationVersion, previousVersion: previous, reason: reason,
+                    applicationID: configuration.applicationID, applicationVersion: configuration.applicationVersion,
+                    previousVersion: previous, reason: reason,
                     router: self)
             })
     }
@@ -58,7 +59,8 @@ public actor StorageRouter {
     @concurrent
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         if let value = try await value(for: key) ?? key.defaultValue { return value }
-        throw StorageError(StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
+        throw StorageError(
+            StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
     }
 
     /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
@@ -78,7 +80,9 @@ public actor StorageRouter {
     }
 
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
-    /// - Parameter body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
     /// - Returns: What `body` returned the last time.
     /// - Throws: What `body` throws, with nothing changed; ``StorageError``.
     @concurrent
@@ -92,6 +96,7 @@ public actor StorageRouter {
 
     /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
     /// - Parameters:
+    ///   - key: The key.
     ///   - default: What the body starts with when the value is absent.
     ///   - body: Changes the value. It may run again when somebody else changed the value meanwhile.
     @concurrent

@@ -29,6 +29,7 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
         if case .encrypted(let source) = form { source } else { nil }
     }
 
+    /// The policy and where its key is kept, in words.
     public var description: String {
         switch form {
         case .automatic: "automatic"
@@ -66,6 +67,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter path: An absolute path.
     public static func keyFile(_ path: String) -> KeySourceReference { KeySourceReference(form: .keyFile(path: path)) }
 
+    /// Where the key is kept, in words.
     public var description: String {
         switch form {
         case .configured: "configured source"

@@ -41,7 +41,8 @@ public struct StorageDirectories: Hashable, Sendable {
             return home + "/" + fallback
         }
         return StorageDirectories(
-            preferences: try base("XDG_CONFIG_HOME", ".config"), data: try base("XDG_DATA_HOME", ".local/share") + "/\(applicationID)/LocalData",
+            preferences: try base("XDG_CONFIG_HOME", ".config"),
+            data: try base("XDG_DATA_HOME", ".local/share") + "/\(applicationID)/LocalData",
             state: try base("XDG_STATE_HOME", ".local/state") + "/\(applicationID)/LocalData",
             locks: try base("XDG_STATE_HOME", ".local/state") + "/LocalData/locks")
     }
@@ -55,7 +56,8 @@ public struct StorageDirectories: Hashable, Sendable {
         let state = first("STATE_DIRECTORY")
         let preferences = first("CONFIGURATION_DIRECTORY") ?? state.map { $0 + "/preferences" }
         if let state, let preferences {
-            return StorageDirectories(preferences: preferences, data: state + "/LocalData/data", state: state + "/LocalData/state",
+            return StorageDirectories(
+                preferences: preferences, data: state + "/LocalData/data", state: state + "/LocalData/state",
                 locks: state + "/LocalData/locks")
         }
         return try xdg(applicationID: applicationID, host: host)

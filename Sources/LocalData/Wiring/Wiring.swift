@@ -29,10 +29,12 @@ final class Wiring: Sendable {
         case .encryptedSQLite:
             throw StorageError(
                 StorageError.unavailable, key: "",
-                "This build has no encrypted SQLite backend (trait SQLite). Plug one in with StorageConfiguration.use(for: .encryptedSQLite).")
+                "This build has no encrypted SQLite backend (trait SQLite). Plug one in with StorageConfiguration.use(for: .encryptedSQLite)."
+            )
         default:
             throw StorageError(
-                StorageError.unavailable, key: "", "No backend serves the domain \(kind). Plug one in with StorageConfiguration.use(for:_:).")
+                StorageError.unavailable, key: "",
+                "No backend serves the domain \(kind). Plug one in with StorageConfiguration.use(for:_:).")
         }
     }
 
@@ -55,7 +57,8 @@ final class Wiring: Sendable {
         #if Keyring && os(Linux)
             let directories = try directories()
             let dataHome =
-                runtime.host.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? runtime.host.homeDirectory.map { $0 + "/.local/share" }
+                runtime.host.environment["XDG_DATA_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+                ?? runtime.host.homeDirectory.map { $0 + "/.local/share" }
             return SecretServiceStore(
                 service: service, style: configuration.keyringStyles[service] ?? .localData,
                 lockFile: "\(directories.locks)/keyring.lock", deadline: configuration.deadlines.keyring,
@@ -63,7 +66,8 @@ final class Wiring: Sendable {
         #else
             throw StorageError(
                 StorageError.unavailable, key: "",
-                "This build has no keyring (trait Keyring, Linux only). Build with the trait, or plug a backend in with StorageConfiguration.use(for: .keychain).")
+                "This build has no keyring (trait Keyring, Linux only). Build with the trait, or plug a backend in with StorageConfiguration.use(for: .keychain)."
+            )
         #endif
     }
 
@@ -128,7 +132,8 @@ extension InMemoryStore {
         return InMemoryStore(
             medium: medium, identity: BackendIdentity(kind: "memory-\(domain.kind)", store: domain.scope ?? ""),
             capabilities: BackendCapabilities(
-                durability: .durable, atomicBatch: true, crossProcess: true, protection: isShared ? .plain : .keyring, storesNativeValues: isShared,
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: isShared ? .plain : .keyring,
+                storesNativeValues: isShared,
                 sharedWithOthers: isShared, usefulConcurrency: 64), runtime: runtime)
     }
 }

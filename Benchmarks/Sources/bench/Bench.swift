@@ -1,0 +1,41 @@
+import Foundation
+import LocalData
+
+/// What the claims of the documentation rest on: ratios between things that were measured in one run, on one machine, with the same durability.
+///
+/// Every figure is the median of several rounds. A row that is durable says so; rows of different durability are never compared.
+@main
+struct Bench {
+    static func main() async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("localdata-bench-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        try await Sweeping(root: root.appendingPathComponent("sweep")).run()
+        try await Reading(root: root.appendingPathComponent("get")).run()
+        try await Writing(root: root.appendingPathComponent("set")).run()
+    }
+}
+
+/// The median of the seconds that some work takes.
+func median(of rounds: Int, _ work: () async throws -> Double) async rethrows -> Double {
+    var times: [Double] = []
+    for _ in 0..<rounds { times.append(try await work()) }
+    return times.sorted()[rounds / 2]
+}
+
+/// The seconds that some work takes.
+func seconds(_ work: () async throws -> Void) async rethrows -> Double {
+    let start = ContinuousClock.now
+    try await work()
+    let (seconds, attoseconds) = (ContinuousClock.now - start).components
+    return Double(seconds) + Double(attoseconds) / 1e18
+}
+
+func row(_ name: String, _ value: String, _ note: String = "") {
+    print(name.padding(toLength: 58, withPad: " ", startingAt: 0) + value.padding(toLength: 16, withPad: " ", startingAt: 0) + note)
+}
+
+func configuration(_ root: URL) -> StorageConfiguration {
+    var configuration = StorageConfiguration(root: root, applicationID: "bench")
+    configuration.userDefaultsName = "bench"
+    return configuration
+}

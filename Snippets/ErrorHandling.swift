@@ -1,0 +1,18 @@
+// A launch that goes on without what a locked keyring holds, and stops at what is broken.
+// snippet.hide
+import LocalData
+
+struct AppKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [] }
+}
+
+let router = StorageRouter(configuration: .inMemory())
+// snippet.show
+let report = try await router.registerCatalog(AppKeys(), migrateImmediately: true)
+do {
+    try report.requireComplete()
+} catch StorageError.locked {
+    print("\(report.blocked.count) values wait for the keyring. Unlock it, then sweep again.")
+} catch StorageError.residueRemains {
+    print("Every value is in its place; older copies remain, and the next sweep tries again.")
+}
