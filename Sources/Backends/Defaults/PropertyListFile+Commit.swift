@@ -120,14 +120,17 @@ extension PropertyListFile {
         // A symbolic link stays one: its target is replaced.
         let target = files.resolve(path)
         let name = lastComponent(of: target)
-        let isUnchanged = try onFiles { (files) throws(FileError) in
+        try onFiles { (files) throws(FileError) in
             try files.createDirectory(parentDirectory(of: target))
             try removeLeftovers(of: name, in: parentDirectory(of: target))
-            return snapshot.isSameFile(try files.status(path))
         }
-        guard isUnchanged else { return false }
         do throws(DurableReplaceError) {
-            try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime))
+            // Writers that take no lock are only noticed: what they did before this moment is read and kept, what they do after it is lost with the old file.
+            let isReplaced = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
+                () throws(FileError) in
+                snapshot.isSameFile(try files.status(path))
+            }
+            guard isReplaced else { return false }
         } catch {
             drop()
             throw error.error.backendError(outcome: error.mayBeReplaced ? .unknown : .notApplied)

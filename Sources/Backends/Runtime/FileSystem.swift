@@ -156,7 +156,13 @@ extension FileSystem {
     ///   - path: The file.
     ///   - bytes: Its new content.
     ///   - temporaryName: The name of the file beside it; it must not be in use.
-    public func replaceDurably(_ path: String, with bytes: [UInt8], temporaryName: String) throws(DurableReplaceError) {
+    ///   - stillWanted: Asked when the new content is on the disk, right before it takes the old one's place.
+    /// - Returns: Whether the content was replaced: false when it was not wanted any more, and nothing changed.
+    @discardableResult
+    public func replaceDurably(
+        _ path: String, with bytes: [UInt8], temporaryName: String,
+        if stillWanted: () throws(FileError) -> Bool = { () throws(FileError) in true }
+    ) throws(DurableReplaceError) -> Bool {
         let directory = parentDirectory(of: path)
         let temporary = directory + "/" + temporaryName
         do throws(FileError) {
@@ -172,6 +178,10 @@ extension FileSystem {
         }
         do throws(FileError) {
             try synchronizeFile(temporary)
+            guard try stillWanted() else {
+                try remove(temporary)
+                return false
+            }
             try rename(temporary, to: path)
         } catch {
             do throws(FileError) { try remove(temporary) } catch {
@@ -184,6 +194,7 @@ extension FileSystem {
         } catch {
             throw DurableReplaceError(error: error, mayBeReplaced: true)
         }
+        return true
     }
 }
 

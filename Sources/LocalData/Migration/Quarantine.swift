@@ -66,10 +66,11 @@ final class Quarantine: Sendable {
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
             (id, content) = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
                 let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in
-                    let kept = try await store.read(try await store.addresses(in: .values), .validated)
+                    // A missing key never becomes a new one beside what it sealed, here as everywhere.
+                    let entries = try await store.read(try await store.addresses(in: .values), .validated)
                     return Set(
-                        kept.compactMap { probe in
-                            guard let record = probe.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else { return nil }
+                        entries.compactMap { entry in
+                            guard let record = entry.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else { return nil }
                             return Envelope.keyID(of: bytes)
                         })
                 }
