@@ -14,7 +14,8 @@ import Testing
 
     /// Expects an error of a code that says what to do next and shows none of the texts that it must not.
     func expectRefusal(
-        _ codes: StorageError.Code..., hiding hidden: [String] = [], at location: SourceLocation = #_sourceLocation, body: () async throws -> Void
+        _ codes: StorageError.Code..., hiding hidden: [String] = [], at location: SourceLocation = #_sourceLocation,
+        body: () async throws -> Void
     ) async {
         do {
             try await body()
@@ -37,7 +38,10 @@ import Testing
     @Test func `hostile names of values are refused or kept exactly, and what was there stays`() async throws {
         let stage = try Stage(keyring: true)
         let router = stage.launch()
-        let names = ["", "../x", "/etc/passwd", "a\0b", "a\nb", String(repeating: "x", count: 10_000), "🦜", "caf\u{E9}", "cafe\u{301}", ".", "LocalData"]
+        let names = [
+            "", "../x", "/etc/passwd", "a\0b", "a\nb", String(repeating: "x", count: 10_000), "🦜", "caf\u{E9}", "cafe\u{301}", ".",
+            "LocalData",
+        ]
         for domain in [StorageDomain.userDefaults, .keychain] {
             try await router.set("neighbour", for: key("neighbour", domain))
             for name in names {
@@ -67,7 +71,9 @@ import Testing
         #expect(try await router.get(key("caf\u{E9}")) == "composed")
     }
 
-    @Test(arguments: ["../x", "/etc/passwd", "a/b", "", ".", "..", "~", "file:x", "a\0b", "a\nb", "cafe\u{301}", String(repeating: "x", count: 300)])
+    @Test(arguments: [
+        "../x", "/etc/passwd", "a/b", "", ".", "..", "~", "file:x", "a\0b", "a\nb", "cafe\u{301}", String(repeating: "x", count: 300),
+    ])
     func `a hostile name of a suite is refused, and no file is made`(suite: String) async throws {
         let stage = try Stage()
         let router = stage.launch()
@@ -132,8 +138,10 @@ import Testing
         let router = stage.launch()
         let moving = key("a", .userDefaults(suite: "modern")).moved(from: key("a"))
         for body: () async throws -> Void in [
-            { _ = try await router.get(key("a")) }, { _ = try await router.value(for: key("other")) }, { try await router.set("x", for: key("a")) },
-            { try await router.remove(key("a")) }, { _ = try await router.exists(key("a")) }, { _ = try await router.names(in: .userDefaults) },
+            { _ = try await router.get(key("a")) }, { _ = try await router.value(for: key("other")) },
+            { try await router.set("x", for: key("a")) },
+            { try await router.remove(key("a")) }, { _ = try await router.exists(key("a")) },
+            { _ = try await router.names(in: .userDefaults) },
             { _ = try await router.get(moving) },
         ] {
             await expectRefusal(StorageError.corrupted, hiding: [secret], body: body)
@@ -152,7 +160,9 @@ import Testing
         StorageKey(name: name, domain: .userDefaults(suite: suite), security: .encrypted, owner: "Tests", description: "A sealed value")
     }
 
-    @Test(arguments: [true, false]) func `a wrong key is refused in every form, and the right one opens everything again`(hasLedger: Bool) async throws {
+    @Test(arguments: [true, false]) func `a wrong key is refused in every form, and the right one opens everything again`(
+        hasLedger: Bool
+    ) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: sealed("a"))
         let keyFile = stage.root.path + "/data/sealing-key"
@@ -193,7 +203,8 @@ import Testing
         if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
         let router = stage.launch()
         for body: () async throws -> Void in [
-            { _ = try await router.get(sealed("a")) }, { try await router.set("new", for: sealed("a")) }, { try await router.set("new", for: sealed("b")) },
+            { _ = try await router.get(sealed("a")) }, { try await router.set("new", for: sealed("a")) },
+            { try await router.set("new", for: sealed("b")) },
             { try await router.update(sealed("a")) { $0 = "new" } },
         ] {
             await expectRefusal(StorageError.encryptionKeyMissing, hiding: [secret], body: body)
@@ -208,7 +219,8 @@ import Testing
         let stage = try Stage()
         func keyed(_ name: String, by file: String) -> StorageKey<String> {
             StorageKey(
-                name: name, domain: .userDefaults(suite: "sealed"), security: .encrypted(.keyFile(stage.directory.file(file))), owner: "Tests",
+                name: name, domain: .userDefaults(suite: "sealed"), security: .encrypted(.keyFile(stage.directory.file(file))),
+                owner: "Tests",
                 description: "A sealed value")
         }
         try await stage.launch().set(secret, for: keyed("a", by: "one"))

@@ -170,7 +170,9 @@ import Testing
         func conditional(_ name: String, from source: StorageKey<String>) -> StorageKey<String> {
             StorageKey(
                 name: name, domain: Places.modern, owner: "Tests", description: "A value",
-                migration: { AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: $0, sourceKey: source), below: "2.0")) })
+                migration: {
+                    AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: $0, sourceKey: source), below: "2.0"))
+                })
         }
         let swept = FaultCatalog(id: "swept", keys: [.key(conditional("swept", from: source))])
         let left = conditional("left", from: Places.second)

@@ -111,7 +111,9 @@ extension MigrationEngine {
         let key = source.typed
         if key.hasMigration, !lanes.isHeldByCurrentChain(route.slot) {
             do {
-                try await lanes.withLane(route.slot, keyName: key.name) { _ = try await settle(key, route, try await self.context(.read, route, within: context)) }
+                try await lanes.withLane(route.slot, keyName: key.name) {
+                    _ = try await settle(key, route, try await self.context(.read, route, within: context))
+                }
             } catch let error as StorageError where Self.meansUndecodable(error) || error.code == StorageError.migrationFailed {
                 // It stands there and cannot be read: compared as bytes below.
             }

@@ -122,7 +122,9 @@ final class MigrationEngine: Sendable {
     func context(
         _ reason: MigrationContext.Reason, _ route: Route, within outer: MigrationContext? = nil
     ) async throws -> MigrationContext {
-        guard let catalog = registry.catalog(of: route.slot) else { return try routes.context(reason, previousVersion: outer?.previousVersion) }
+        guard let catalog = registry.catalog(of: route.slot) else {
+            return try routes.context(reason, previousVersion: outer?.previousVersion)
+        }
         return try routes.context(reason, previousVersion: await ledger.applicationVersion(of: catalog))
     }
 

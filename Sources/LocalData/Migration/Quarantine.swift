@@ -70,7 +70,9 @@ final class Quarantine: Sendable {
                     let entries = try await store.read(try await store.addresses(in: .values), .validated)
                     return Set(
                         entries.compactMap { entry in
-                            guard let record = entry.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else { return nil }
+                            guard let record = entry.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else {
+                                return nil
+                            }
                             return Envelope.keyID(of: bytes)
                         })
                 }
