@@ -166,6 +166,33 @@ import Testing
         #expect(try await second.value == "v")
     }
 
+    @Test func `a sweep of one catalog does not make another catalog's data new`() async throws {
+        func conditional(_ name: String, from source: StorageKey<String>) -> StorageKey<String> {
+            StorageKey(
+                name: name, domain: Places.modern, owner: "Tests", description: "A value",
+                migration: {
+                    AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: $0, sourceKey: source), below: "2.0"))
+                })
+        }
+        let swept = FaultCatalog(id: "swept", keys: [.key(conditional("swept", from: source))])
+        let left = conditional("left", from: Places.second)
+        machine.seedUserDefaults(["old": .string("a")], suite: "a")
+        machine.seedUserDefaults(["second": .string("b")], suite: "c")
+        let first = machine.launch(version: "2.0")
+        try await first.registerCatalog(swept, migrateImmediately: true).requireComplete()
+        try await first.registerCatalog(FaultCatalog(id: "left", keys: [.key(left)]))
+        try await first.shutdown()
+        let second = machine.launch(version: "2.0")
+        try await second.registerCatalog(swept, migrateImmediately: true)
+        try await second.registerCatalog(FaultCatalog(id: "left", keys: [.key(left)]))
+        #expect(try await second.get(left) == "b")
+        // What was swept by this version is not older than it.
+        machine.seedUserDefaults(["old": .string("late")], suite: "a")
+        let late = conditional("swept-2", from: source)
+        try await second.registerCatalog(FaultCatalog(id: "swept", keys: [.key(late)]))
+        #expect(try await second.value(for: late) == nil)
+    }
+
     // MARK: What an error shows
 
     private struct Quoting: Error { let text: String }

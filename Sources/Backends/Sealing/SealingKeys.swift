@@ -11,19 +11,26 @@ public actor SealingKeys {
         /// Records the id, durably.
         public var record: @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
 
-        /// Creates pins from two closures.
+        /// The ids of the keys of all sources that were ever recorded.
+        public var all: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+
+        /// Creates pins from closures.
         public init(
             recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?,
-            record: @escaping @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
+            record: @escaping @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void,
+            all: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]>
         ) {
             self.recorded = recorded
             self.record = record
+            self.all = all
         }
     }
 
     private let pins: Pins
     private let randomBytes: @Sendable (Int) -> [UInt8]
     private var known: [String: SealingKey] = [:]
+    /// The sources whose key is recorded: with it may be sealed.
+    private var settled: Set<String> = []
 
     /// Creates an empty set of keys.
     public init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
@@ -31,42 +38,62 @@ public actor SealingKeys {
         self.randomBytes = randomBytes
     }
 
-    /// The key of a source, for opening: never makes one.
+    /// The key of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the right one.
     /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is none; `encryptionKeyMismatch` when it is not the recorded one.
     public func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
         if let key = known[source.identifier] { return key }
         guard let key = try await source.load() else { throw missing(source) }
-        return try await adopt(key, from: source)
+        if let recorded = try await pins.recorded(source.identifier) { try compare(key, recorded, source) }
+        known[source.identifier] = key
+        return key
     }
 
     /// The key of a source, for sealing: makes a first one if nothing speaks against it.
     /// - Parameters:
     ///   - source: The source.
-    ///   - holdsSealedData: Whether the store that is about to be written holds anything sealed; asked only before a key would be made.
+    ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the source is
+    ///     recorded.
     /// - Throws: ``BackendError``, as ``existing(from:)``.
     public func forSealing(
-        from source: any KeySource, holdsSealedData: @Sendable () async throws(BackendError) -> Bool
+        from source: any KeySource, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
     ) async throws(BackendError) -> SealingKey {
-        if let key = known[source.identifier] { return key }
-        if let key = try await source.load() { return try await adopt(key, from: source) }
-        if try await pins.recorded(source.identifier) != nil { throw missing(source) }
-        if try await holdsSealedData() { throw missing(source) }
-        return try await adopt(try await source.create(.random(randomBytes)), from: source)
+        let name = source.identifier
+        if settled.contains(name), let key = known[name] { return key }
+        var key = try await source.load()
+        if let recorded = try await pins.recorded(name) {
+            guard let key else { throw missing(source) }
+            try compare(key, recorded, source)
+            return settle(key, name)
+        }
+        // Keys of other sources may have sealed what is there. One that nobody knows of may have been this source's.
+        let sealed = try await sealedIDs()
+        let strangers = sealed.subtracting(try await pins.all())
+        if let key {
+            guard strangers.isEmpty || sealed.contains(key.id) else { throw mismatch(key, strangers.first ?? [], source) }
+        } else {
+            guard strangers.isEmpty else { throw missing(source) }
+            key = try await source.create(.random(randomBytes))
+        }
+        guard let key else { throw missing(source) }
+        try await pins.record(key.id, name)
+        return settle(key, name)
     }
 
-    private func adopt(_ key: SealingKey, from source: any KeySource) async throws(BackendError) -> SealingKey {
-        if let pinned = try await pins.recorded(source.identifier) {
-            guard pinned == key.id else {
-                throw BackendError(
-                    .encryptionKeyMismatch,
-                    "The key in \(source.identifier) is \(hexadecimalText(of: key.id)); this program's data was sealed with \(hexadecimalText(of: pinned)). Restore that key; nothing was changed."
-                )
-            }
-        } else {
-            try await pins.record(key.id, source.identifier)
-        }
-        known[source.identifier] = key
+    private func settle(_ key: SealingKey, _ name: String) -> SealingKey {
+        known[name] = key
+        settled.insert(name)
         return key
+    }
+
+    private func compare(_ key: SealingKey, _ recorded: [UInt8], _ source: any KeySource) throws(BackendError) {
+        if key.id != recorded { throw mismatch(key, recorded, source) }
+    }
+
+    private func mismatch(_ key: SealingKey, _ other: [UInt8], _ source: any KeySource) -> BackendError {
+        BackendError(
+            .encryptionKeyMismatch,
+            "The key in \(source.identifier) is \(hexadecimalText(of: key.id)); this program's data was sealed with \(hexadecimalText(of: other)). Restore that key; nothing was changed."
+        )
     }
 
     private func missing(_ source: any KeySource) -> BackendError {

@@ -141,7 +141,7 @@ extension RecordCoder {
     private func seal(_ content: [UInt8], purpose: String, _ route: Route, serializer: String) async throws -> [UInt8] {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-            let key = try await keys.forSealing(from: source) { () throws(BackendError) in try await holdsSealedData(route.backend) }
+            let key = try await keys.forSealing(from: source) { () throws(BackendError) in try await sealedIDs(in: route.backend) }
             return try Envelope.seal(
                 content, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]), runtime.randomBytes)
         }
@@ -162,15 +162,19 @@ extension RecordCoder {
         return try sources(reference)
     }
 
-    private func holdsSealedData(_ backend: any StorageBackend) async throws(BackendError) -> Bool {
+    /// The ids of the keys that sealed what a store holds.
+    private func sealedIDs(in backend: any StorageBackend) async throws(BackendError) -> Set<[UInt8]> {
         let addresses = try await backend.addresses(in: .values)
+        var ids: Set<[UInt8]> = []
         for probe in try await backend.read(addresses, .validated) {
             switch probe {
-            case .value(let record) where record.metadata.sealing != nil: return true
-            case .tombstone(let tombstone) where tombstone.metadata.origin.flatMap(Envelope.keyID(of:)) != nil: return true
+            case .value(let record) where record.metadata.sealing != nil:
+                if case .bytes(let bytes) = record.payload { ids.insert(Envelope.keyID(of: bytes).map(Array.init) ?? []) }
+            case .tombstone(let tombstone):
+                if let id = tombstone.metadata.origin.flatMap(Envelope.keyID(of:)) { ids.insert(Array(id)) }
             default: continue
             }
         }
-        return false
+        return ids
     }
 }

@@ -17,7 +17,7 @@ public struct ConditionalMigration<Base: StorageMigration>: StorageMigration {
 
     /// Creates a migration that runs only for data of an application older than a version.
     ///
-    /// The version is the one that completed the last sweep; data of unknown age counts as older.
+    /// The version is the one that completed the last sweep of the key's catalog; data of unknown age counts as older.
     /// - Parameters:
     ///   - base: What runs when the data is older.
     ///   - version: Numbers separated by dots, compared number by number.

@@ -14,7 +14,7 @@ public struct MigrationContext: Sendable {
     public let applicationID: String
     /// The application's version, if the configuration names one.
     public let applicationVersion: String?
-    /// The version that completed the last sweep; nil when none has, or when it named none.
+    /// The version that completed the last sweep of the key's catalog; nil when none has, when it named none, or when the key is in no catalog.
     public let previousVersion: String?
     /// Why the migration runs.
     public let reason: Reason

@@ -32,7 +32,9 @@ extension MigrationEngine {
         guard try await wrappingUserErrors(key, { try await step.condition(context.router, context) }) else { return .waits }
         try checkProtection(step, key, route)
         var probes: [SourceProbe] = []
-        for source in step.sources { probes.append(try await readSource(source.base, for: key.name, route, occupant, step.options)) }
+        for source in step.sources {
+            probes.append(try await readSource(source.base, for: key.name, route, occupant, step.options, context))
+        }
         if !step.isAggregating, case .removed = probes.first { return .finished(Visit(state: .removed)) }
         let readings = probes.compactMap { if case .value(let reading) = $0 { reading } else { nil } }
         if readings.isEmpty { return .foundNothing }
@@ -110,7 +112,8 @@ extension MigrationEngine {
 
     /// Reads a source, after that source's own migrations have run.
     func readSource<Key: TypedKey>(
-        _ source: Key, for destination: String, _ route: Route, _ occupant: Occupant, _ options: MigrationOptions
+        _ source: Key, for destination: String, _ route: Route, _ occupant: Occupant, _ options: MigrationOptions,
+        _ context: MigrationContext
     ) async throws -> SourceProbe {
         let key = source.typed
         let sourceRoute = try routes.route(for: AnyStorageKey(base: source))
@@ -119,7 +122,7 @@ extension MigrationEngine {
         if key.hasMigration, !lanes.isHeldByCurrentChain(sourceRoute.slot) {
             do {
                 try await lanes.withLane(sourceRoute.slot, keyName: key.name) {
-                    _ = try await settle(key, sourceRoute, try await context(.read))
+                    _ = try await settle(key, sourceRoute, try await self.context(.read, sourceRoute, within: context))
                 }
             } catch StorageError.unavailable where skips { return .absent }
         }

@@ -55,7 +55,7 @@ extension MigrationEngine {
                 continue
             }
             guard try await wrappingUserErrors(key, { try await step.condition(context.router, context) }) else { continue }
-            switch try await reconcile(step, key, route, standing, origin, except: known) {
+            switch try await reconcile(step, key, route, context, standing, origin, except: known) {
             case .nothing: continue
             case .lookAgain: return nil
             case .done(let state, let from, let protection, let residue):
@@ -77,8 +77,8 @@ extension MigrationEngine {
     }
 
     private func reconcile<Value>(
-        _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route, _ standing: Standing<Value>, _ origin: RecordOrigin?,
-        except known: Set<PhysicalSlot>
+        _ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext, _ standing: Standing<Value>,
+        _ origin: RecordOrigin?, except known: Set<PhysicalSlot>
     ) async throws -> Comparison {
         var found: [SourceRecord] = []
         var values: [(any Sendable)?] = []
@@ -88,7 +88,7 @@ extension MigrationEngine {
                 values.append(nil)
                 continue
             }
-            let (record, value) = try await readOther(source.base, sourceRoute, step.options)
+            let (record, value) = try await readOther(source.base, sourceRoute, step.options, context)
             values.append(value)
             if let record { found.append(SourceRecord(key: source, route: sourceRoute, record: record)) }
         }
@@ -106,12 +106,14 @@ extension MigrationEngine {
 
     /// Reads a source that is compared with a settled destination: one that does not decode still counts, as bytes.
     private func readOther<Key: TypedKey>(
-        _ source: Key, _ route: Route, _ options: MigrationOptions
+        _ source: Key, _ route: Route, _ options: MigrationOptions, _ context: MigrationContext
     ) async throws -> (StorageRecord?, (any Sendable)?) {
         let key = source.typed
         if key.hasMigration, !lanes.isHeldByCurrentChain(route.slot) {
             do {
-                try await lanes.withLane(route.slot, keyName: key.name) { _ = try await settle(key, route, try await context(.read)) }
+                try await lanes.withLane(route.slot, keyName: key.name) {
+                    _ = try await settle(key, route, try await self.context(.read, route, within: context))
+                }
             } catch let error as StorageError where Self.meansUndecodable(error) || error.code == StorageError.migrationFailed {
                 // It stands there and cannot be read: compared as bytes below.
             }

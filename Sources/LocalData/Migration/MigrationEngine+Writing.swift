@@ -41,7 +41,7 @@ extension MigrationEngine {
         // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
         if key.hasMigration { _ = try await current(key) }
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
-            if key.hasMigration { _ = try await settle(key, route, try await context(.read)) }
+            if key.hasMigration { _ = try await settle(key, route, try await context(.read, route)) }
             return try await retrying(key) { () -> R? in
                 let probe = try await standing(route)
                 var value: Value?

@@ -89,11 +89,11 @@ final class MigrationEngine: Sendable {
     private func migrateAndLook<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> (StorageRecord?, Value?) {
         if lanes.isInChain {
             // What a migration asks for is waited for in the lanes, where a circle is noticed, and never in another's flight.
-            try await lanes.withLane(route.slot, keyName: key.name) { _ = try await settle(key, route, try await context(.read)) }
+            try await lanes.withLane(route.slot, keyName: key.name) { _ = try await settle(key, route, try await context(.read, route)) }
         } else {
             try await flights.join(Flights.Work(slot: route.slot, key)) {
                 try await self.lanes.withLane(route.slot, keyName: key.name) {
-                    _ = try await self.settle(key, route, try await self.context(.read))
+                    _ = try await self.settle(key, route, try await self.context(.read, route))
                 }
                 await self.ledger.flush()
             }
@@ -117,8 +117,15 @@ final class MigrationEngine: Sendable {
         [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(error.code)
     }
 
-    func context(_ reason: MigrationContext.Reason) async throws -> MigrationContext {
-        try routes.context(reason, previousVersion: await ledger.applicationVersion())
+    /// What the migrations of a key are told.
+    /// - Parameter outer: What the migration was told that reads the key as its source: it counts for a key that is in no catalog itself.
+    func context(
+        _ reason: MigrationContext.Reason, _ route: Route, within outer: MigrationContext? = nil
+    ) async throws -> MigrationContext {
+        guard let catalog = registry.catalog(of: route.slot) else {
+            return try routes.context(reason, previousVersion: outer?.previousVersion)
+        }
+        return try routes.context(reason, previousVersion: await ledger.applicationVersion(of: catalog))
     }
 
     // MARK: The state table

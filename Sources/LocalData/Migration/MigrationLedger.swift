@@ -21,7 +21,8 @@ final class MigrationLedger: Sendable {
     }
 
     private struct Known {
-        var version: String?
+        /// The versions that completed a sweep, by the addresses of their catalogs.
+        var versions: [StorageAddress: String]
         var residues: Set<StorageAddress>
     }
 
@@ -60,29 +61,33 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    /// The version that completed the last sweep, as it was when this run began.
-    func applicationVersion() async -> String? {
-        if let known = state.withLock(\.known) { return known.version }
-        await look()
-        return state.withLock(\.known)?.version
+    /// The version that completed the last sweep of a catalog, as it was when this run began.
+    func applicationVersion(of catalog: String) async -> String? {
+        if state.withLock({ $0.known == nil }) { await look() }
+        return state.withLock(\.known)?.versions[Self.versionAddress(catalog)]
     }
 
     /// Looks at what earlier runs, and other processes, recorded.
     func look() async {
-        var known = Known(version: nil, residues: [])
+        var found = Known(versions: [:], residues: [])
         do throws(BackendError) {
-            known.version = try await text("application.version")
-            known.residues = Set(try await backend().addresses(in: .values).filter { $0.name.hasPrefix("residue:") })
+            let backend = try backend()
+            let addresses = try await backend.addresses(in: .values)
+            found.residues = Set(addresses.filter { $0.name.hasPrefix("residue:") })
+            let catalogs = addresses.filter { $0.name.hasPrefix("version:") }
+            for (address, probe) in zip(catalogs, try await backend.read(catalogs, .validated)) {
+                if case .native(.string(let version)) = probe.record?.payload { found.versions[address] = version }
+            }
         } catch {
             // Informational: see the type's description.
         }
-        state.withLock { state in
-            state.known = Known(version: state.known.map(\.version) ?? known.version, residues: known.residues)
+        state.withLock { [found] state in
+            state.known = Known(versions: state.known?.versions ?? found.versions, residues: found.residues)
         }
     }
 
-    /// Records that a version completed a sweep.
-    func completed(version: String) { note(.put(.native(.string(version)), at: StorageAddress("application.version"))) }
+    /// Records that a version completed a sweep of a catalog.
+    func completed(version: String, _ catalog: String) { note(.put(.native(.string(version)), at: Self.versionAddress(catalog))) }
 
     /// Records that a migration did something now.
     func worked(_ migration: String) {
@@ -126,6 +131,15 @@ final class MigrationLedger: Sendable {
     /// The key that a source gave before.
     func pin(_ source: String) async throws(BackendError) -> String? { try await text("pin:\(source)") }
 
+    /// The keys that all sources gave.
+    func pins() async throws(BackendError) -> [String] {
+        let backend = try backend()
+        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("pin:") }
+        return try await backend.read(addresses, .validated).compactMap { probe in
+            if case .native(.string(let id)) = probe.record?.payload { id } else { nil }
+        }
+    }
+
     /// Records the key that a source gave, durably.
     func setPin(_ id: String, _ source: String) async throws(BackendError) {
         switch try await backend().apply(.put(.native(.string(id)), at: StorageAddress(Self.shortened("pin:\(source)")))) {
@@ -160,6 +174,8 @@ final class MigrationLedger: Sendable {
         await flush()
         await state.withLock(\.backend)?.close()
     }
+
+    private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("version:\(catalog)")) }
 
     private static func residueAddress(_ copy: Route, _ destination: Route) -> StorageAddress {
         StorageAddress(shortened("residue:\(destination.placeName)|\(copy.placeName)"))

@@ -68,7 +68,13 @@ final class Quarantine: Sendable {
                 let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in
                     // A missing key never becomes a new one beside what it sealed, here as everywhere.
                     let entries = try await store.read(try await store.addresses(in: .values), .validated)
-                    return entries.contains { $0.record?.metadata.sealing != nil }
+                    return Set(
+                        entries.compactMap { entry in
+                            guard let record = entry.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else {
+                                return nil
+                            }
+                            return Envelope.keyID(of: bytes)
+                        })
                 }
                 let mac = HMAC<SHA256>.authenticationCode(for: Data("LocalData quarantine 1".utf8) + content, using: key.key)
                 let id = "q" + hexadecimalText(of: mac.prefix(16))

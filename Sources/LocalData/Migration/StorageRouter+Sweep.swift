@@ -82,7 +82,7 @@ extension StorageRouter {
         let route = try engine.routes.entryRoute(for: key)
         let visit = try await engine.unbroken {
             try await engine.lanes.withLane(route.slot, keyName: key.name) {
-                try await engine.settle(key, route, try await engine.context(.forced))
+                try await engine.settle(key, route, try await engine.context(.forced, route))
             }
         }
         await engine.ledger.flush()
@@ -95,8 +95,8 @@ extension StorageRouter {
         let start = engine.runtime.clock.now
         await engine.ledger.look()
         let report = await engine.sweep(entries, progress: progress)
-        if report.isComplete, let version = configuration.applicationVersion, !report.rows.isEmpty {
-            engine.ledger.completed(version: version)
+        if report.isComplete, let version = configuration.applicationVersion {
+            for catalog in Set(entries.map(\.catalog)) { engine.ledger.completed(version: version, catalog) }
         }
         await engine.ledger.flush()
         let seconds = Double(start.duration(to: engine.runtime.clock.now).wholeNanoseconds) / 1e9
@@ -186,7 +186,7 @@ extension MigrationEngine {
         do {
             let visit = try await unbroken {
                 try await self.lanes.withLane(entry.route.slot, keyName: entry.key.name) {
-                    try await self.settle(key.typed, entry.route, try await self.context(.sweep))
+                    try await self.settle(key.typed, entry.route, try await self.context(.sweep, entry.route))
                 }
             }
             row.state = visit.state

@@ -52,6 +52,9 @@ final class KeyRegistry: Sendable {
         state.withLock { state in state.order.compactMap { state.entries[$0] }.filter { catalog == nil || $0.catalog == catalog } }
     }
 
+    /// The catalog that a slot's key is in.
+    func catalog(of slot: PhysicalSlot) -> String? { state.withLock { $0.entries[slot]?.catalog } }
+
     func contains(_ slot: PhysicalSlot) -> Bool { state.withLock { $0.entries[slot] != nil } }
 
     /// The registered keys that take their value from a slot, without the one at `destination`, and without those that would find it there now.

@@ -28,7 +28,8 @@ public actor StorageRouter {
         let keys = SealingKeys(
             pins: SealingKeys.Pins(
                 recorded: { (source) throws(BackendError) in try await ledger.pin(source).flatMap(bytes(ofHexadecimal:)) },
-                record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) }),
+                record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) },
+                all: { () throws(BackendError) in Set(try await ledger.pins().compactMap(bytes(ofHexadecimal:))) }),
             randomBytes: runtime.randomBytes)
         let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }
         let engine = MigrationEngine(
