@@ -30,6 +30,8 @@ final class Stage: Sendable {
     var configuration: StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: service)
         configuration.userDefaultsName = "standard"
+        // All suites share one keyring and its lock: on a busy machine there is a queue before it.
+        configuration.deadlines.keyring = .seconds(120)
         #if Keyring
             if let keyring {
                 // The daemon's files are where its own home is, not where the tests' is.

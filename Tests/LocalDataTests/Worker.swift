@@ -16,7 +16,10 @@ struct Worker {
     init(asNobodyOn stage: Stage) throws {
         program = try InteractiveProgram(
             try Program.path("setpriv"),
-            ["--reuid=65534", "--regid=65534", "--clear-groups", try Program.built("MigrationWorker"), stage.root.path, stage.service, "-"],
+            [
+                "--reuid=65534", "--regid=65534", "--clear-groups", try Program.built("MigrationWorker"), stage.root.path, stage.service,
+                "-",
+            ],
             environment: ProcessInfo.processInfo.environment)
     }
 

@@ -16,7 +16,8 @@ struct MigrationWorker {
         var configuration = StorageConfiguration(root: URL(fileURLWithPath: arguments[1]), applicationID: arguments[2])
         configuration.userDefaultsName = "standard"
         if arguments[3] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[3] }
-        configuration.deadlines.keyring = .milliseconds(1_500)
+        let deadline = configuration.runtime.host.environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
+        configuration.deadlines.keyring = .milliseconds(deadline)
         let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)

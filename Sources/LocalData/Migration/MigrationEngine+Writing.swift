@@ -187,19 +187,28 @@ extension MigrationEngine {
     func bury<Value>(_ key: StorageKey<Value>, _ route: Route, on probe: StorageProbe) async throws -> Void? {
         let (copies, unreadable) = try await readableSources(of: key, route)
         let origin = try await carriedOrigin(key, route, probe, copies: copies)
+        if case .tombstone(let tombstone) = probe, let old = try? await records.origin(of: tombstone.metadata, route),
+            copies.allSatisfy({ old.names($0.route.placeName, $0.record) })
+        {
+            // Removed before, and nothing new to name: the tombstone stays as it is, with the start of the machine it was written in.
+            try await clear(copies, unreadable, key, route, old)
+            return ()
+        }
         guard try await commit(.tombstone(try await records.tombstone(origin, route)), route, on: probe) != nil else { return nil }
-        try await clear(copies, unreadable, key, route)
+        try await clear(copies, unreadable, key, route, origin)
         return ()
     }
 
     /// Removes the older copies of a removed value.
     /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when one of them stays.
-    func clear<Value>(_ copies: [SourceRecord], _ unreadable: [Route], _ key: StorageKey<Value>, _ route: Route) async throws {
+    func clear<Value>(
+        _ copies: [SourceRecord], _ unreadable: [Route], _ key: StorageKey<Value>, _ route: Route, _ origin: RecordOrigin?
+    ) async throws {
         var residue = unreadable.map { "\($0.domain)/\($0.keyName): it cannot be read now" }
         for place in unreadable { ledger.remains(place, of: route, "it could not be read when the value was removed") }
         if !copies.isEmpty {
             do {
-                residue += await collect(copies.reversed(), for: route, achieved: try await settledDurability(of: route, nil))
+                residue += await collect(copies.reversed(), for: route, achieved: try await settledDurability(of: route, origin))
             } catch {
                 // The removal stands: a barrier that failed only means that the copies may not go yet.
                 for copy in copies {

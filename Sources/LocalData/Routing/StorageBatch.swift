@@ -130,6 +130,6 @@ extension MigrationEngine {
     }
 
     private func clear<Key: TypedKey>(opening key: Key, _ route: Route, _ sources: OlderPlaces) async throws {
-        try await clear(sources.found, sources.unreadable, key.typed, route)
+        try await clear(sources.found, sources.unreadable, key.typed, route, nil)
     }
 }
