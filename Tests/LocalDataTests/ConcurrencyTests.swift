@@ -95,12 +95,16 @@ import Testing
                     return value
                 }
                 recorder.add(key.name, .swap(seen, text), begin, recorder.tick())
-            } catch { /* cancelled: nothing was changed */  }
+            } catch {
+                // Cancelled: nothing was changed.
+            }
         case 4:
             await changed(.write(text), of: keys) { try await router.batch { batch in for key in keys { batch.set(text, for: key) } } }
         case 5: _ = await router.sweep(catalog)
         default:
-            do { recorder.add(key.name, .read(try await router.value(for: key)), begin, recorder.tick()) } catch { /* cancelled */  }
+            do { recorder.add(key.name, .read(try await router.value(for: key)), begin, recorder.tick()) } catch {
+                // Cancelled: nothing was read.
+            }
         }
     }
 
