@@ -43,6 +43,19 @@
             #expect(try stage.propertyList()["other"] as? Int == 7)
         }
 
+        @Test func `LD1: a string that another process kept with UserDefaults is moved into the keyring`() async throws {
+            let stage = try Stage(keyring: true)
+            try FileManager.default.createDirectory(atPath: stage.preferences, withIntermediateDirectories: true)
+            var environment = ProcessInfo.processInfo.environment
+            environment["XDG_CONFIG_HOME"] = stage.preferences
+            #expect(try await Worker(stage, environment: environment).run("foundation", "old_key_name", "abc") == "done")
+            try #require(try stage.propertyList()["old_key_name"] as? String == "abc")
+            let router = stage.launch()
+            #expect(try await router.get(modern(stage)) == "abc")
+            #expect(try stage.propertyList()["old_key_name"] == nil)
+            #expect(try await router.exists(modern(stage)))
+        }
+
         @Test func `LD2: with both present get returns the modern value and leaves the legacy one`() async throws {
             let stage = try Stage(keyring: true)
             let router = stage.launch()

@@ -32,6 +32,11 @@ struct MigrationWorker {
             case "seed":
                 try await router.set(words[1], for: legacyToken(words[0]))
                 return "done"
+            case "foundation":
+                // What an old program does: Foundation's own defaults, under XDG_CONFIG_HOME.
+                let defaults = UserDefaults(suiteName: "standard")
+                defaults?.set(words[1], forKey: words[0])
+                return defaults?.synchronize() == true ? "done" : "not synchronized"
             case "get": return "value \(try await router.get(modernToken))"
             case "set":
                 try await router.set(words[0], for: modernToken)
