@@ -16,7 +16,7 @@ final class Wiring: Sendable {
 
     /// The backend of one scope of a kind of domain.
     func makeBackend(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
-        if case .refused(let why) = configuration.place { throw StorageError(StorageError.unavailable, key: "", why) }
+        if case .refused(let why) = configuration.place { return MissingBackend(for: StorageDomain(kind: kind, scope: scope), why) }
         if let make = configuration.makers[kind] { return try make(scope) }
         if case .memory(let world) = configuration.place { return try makeInMemory(kind, scope, world) }
         switch kind {
@@ -27,13 +27,13 @@ final class Wiring: Sendable {
             return try propertyList(try PropertyListStore.path(ofSuite: scope, in: directories.preferences))
         case .keychain: return try makeKeyring(scope)
         case .encryptedSQLite:
-            throw StorageError(
-                StorageError.unavailable, key: "",
+            return MissingBackend(
+                for: StorageDomain(kind: kind, scope: scope),
                 "This build has no encrypted SQLite backend (trait SQLite). Plug one in with StorageConfiguration.use(for: .encryptedSQLite)."
             )
         default:
-            throw StorageError(
-                StorageError.unavailable, key: "",
+            return MissingBackend(
+                for: StorageDomain(kind: kind, scope: scope),
                 "No backend serves the domain \(kind). Plug one in with StorageConfiguration.use(for:_:).")
         }
     }
@@ -64,8 +64,8 @@ final class Wiring: Sendable {
                 lockFile: "\(directories.locks)/keyring.lock", deadline: configuration.deadlines.keyring,
                 promptDeadline: configuration.deadlines.prompt, keyringsDirectory: dataHome.map { $0 + "/keyrings" }, runtime: runtime)
         #else
-            throw StorageError(
-                StorageError.unavailable, key: "",
+            return MissingBackend(
+                for: .keychain(service: service),
                 "This build has no keyring (trait Keyring, Linux only). Build with the trait, or plug a backend in with StorageConfiguration.use(for: .keychain)."
             )
         #endif

@@ -1,0 +1,50 @@
+import BackendContract
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// Domains that nothing serves in this build.
+@Suite struct MissingBackendTests {
+    struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
+
+    let missing = StorageKey<String>(name: "a", domain: .encryptedSQLite(database: "main"), owner: "Tests", description: "A document")
+    let old = StorageKey<String>(name: "old", domain: .userDefaults, owner: "Tests", description: "An older place")
+
+    @Test func `a key of a missing backend is unavailable, and the error names the trait`() async throws {
+        let router = try Stage().launch()
+        do {
+            _ = try await router.get(missing)
+            Issue.record("nothing was thrown")
+        } catch let error as StorageError {
+            #expect(error.code == StorageError.unavailable)
+            #expect(error.message.contains("trait SQLite"))
+        }
+        await expectCode(StorageError.unavailable) { try await router.set("v", for: missing) }
+        if case .unavailable = await router.status(of: missing.domain) {} else { Issue.record("the status is not unavailable") }
+    }
+
+    @Test func `a catalog with such a key registers, and its sweep blocks that key alone`() async throws {
+        let stage = try Stage()
+        let router = stage.launch()
+        try await router.set("v", for: old)
+        let moved = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(
+            from: old)
+        let document = missing.moved(from: StorageKey(name: "document", domain: .userDefaults, owner: "Tests", description: "The document"))
+        let report = try await router.registerCatalog(Catalog(allKeys: [.key(document), .key(moved)]), migrateImmediately: true)
+        #expect(report.rows.map(\.state) == [.blocked, .moved])
+        #expect(report.rows[0].errorCode == "unavailable")
+    }
+
+    @Test func `such a source stops the search, unless the migration passes it over`() async throws {
+        let router = try Stage().launch()
+        try await router.set("v", for: old)
+        let plain = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value")
+        let weaker = MigrationOptions(allowsWeakerProtection: true)
+        await expectCode(StorageError.unavailable) {
+            _ = try await router.get(plain.moved(from: missing, options: weaker).moved(from: old))
+        }
+        let skipping = MigrationOptions(whenSourceUnavailable: .skip, allowsWeakerProtection: true)
+        #expect(try await router.get(plain.moved(from: missing, options: skipping).moved(from: old)) == "v")
+    }
+}
