@@ -1,4 +1,5 @@
 import BackendContract
+import TestSupport
 import Testing
 
 /// The bytes below were assembled by hand from the description of record format 1, with zlib's CRC-32.

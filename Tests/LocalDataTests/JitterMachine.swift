@@ -3,12 +3,13 @@ import BackendRuntime
 import LocalData
 import MemoryBackend
 import Synchronization
+import TestSupport
 
 /// A machine whose stores let other tasks pass before and after every call, in an order that a seed decides.
 final class JitterMachine: Sendable {
-    private let state: Mutex<(media: [String: MemoryMedium], numbers: SeededNumbers)>
+    private let state: Mutex<(media: [String: MemoryMedium], numbers: SeededGenerator)>
 
-    init(seed: UInt64) { state = Mutex((media: [:], numbers: SeededNumbers(seed))) }
+    init(seed: UInt64) { state = Mutex((media: [:], numbers: SeededGenerator(seed))) }
 
     func draw(_ bound: Int) -> Int { state.withLock { Int.random(in: 0..<bound, using: &$0.numbers) } }
 
