@@ -79,6 +79,14 @@ public struct StorageConfiguration: Sendable {
         self.init(applicationID: applicationID, place: .directories(StorageDirectories(root: root)), keySource: .localKeyFile)
     }
 
+    /// Folders of one's own choice. The sealing key is a file with permissions 0600 in the data folder.
+    /// - Parameters:
+    ///   - directories: The folders.
+    ///   - applicationID: The application's id.
+    public init(directories: StorageDirectories, applicationID: String) {
+        self.init(applicationID: applicationID, place: .directories(directories), keySource: .localKeyFile)
+    }
+
     /// No disk and no D-Bus: every domain lives in memory, and says of itself what the real one would. Two of them share nothing; two routers made of one share
     /// everything, as if the program had been started again.
     public static func inMemory() -> StorageConfiguration {
