@@ -1,4 +1,4 @@
-// swift-tools-version: 6.1
+// swift-tools-version: 6.2
 import PackageDescription
 
 /// The settings of every target: language mode 6 and the upcoming features the house is written in.
@@ -120,6 +120,9 @@ let package = Package(
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",
             swiftSettings: [.swiftLanguageMode(.v5)]),
+        .target(
+            name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
+            swiftSettings: [.defaultIsolation(MainActor.self)]),
         .executableTarget(
             name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house),
         .executableTarget(
@@ -128,14 +131,6 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-#if compiler(>=6.2)
-    // The samples for modules that are isolated to the main actor by default. The setting has a name of its own only in manifests of 6.2.
-    package.targets.append(
-        .target(
-            name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
-            swiftSettings: [.unsafeFlags(["-default-isolation", "MainActor"])]))
-#endif
 
 // Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
 if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
