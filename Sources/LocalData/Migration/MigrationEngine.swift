@@ -54,7 +54,11 @@ final class MigrationEngine: Sendable {
 
     /// The value of a key and the record it stands in: from its place, or from where it used to be.
     func current<Value>(_ key: StorageKey<Value>) async throws -> (StorageRecord?, Value?) {
-        let route = try routes.route(for: key)
+        try await current(key, try routes.route(for: key))
+    }
+
+    /// The same, for a key whose route is known.
+    func current<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> (StorageRecord?, Value?) {
         if let found = try await lookInPlace(key, route, afterMigration: false) { return found.pair }
         if lanes.isHeldByCurrentChain(route.slot) {
             return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)

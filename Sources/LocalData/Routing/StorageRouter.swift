@@ -67,8 +67,7 @@ public actor StorageRouter {
     /// - Throws: As ``get(_:)``, without `notFound`.
     @concurrent
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
-        _ = try engine.routes.entryRoute(for: key)
-        return try await engine.current(key).1
+        try await engine.current(key, try engine.routes.entryRoute(for: key)).1
     }
 
     /// Stores a value; durable, as far as the domain's store is, when it returns.
