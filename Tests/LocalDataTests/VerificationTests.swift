@@ -63,6 +63,62 @@ import Testing
         #expect(try await router.get(source) == "precious")
     }
 
+    /// A store that promises durability and, as a keyring whose folder is not known, cannot vouch for it before the machine was started again.
+    final class HesitantStore: StorageBackend {
+        let base: InMemoryStore
+
+        init(_ medium: MemoryMedium) {
+            var capabilities = InMemoryStore.ownCapabilities
+            capabilities.durability = .durable
+            base = InMemoryStore(medium: medium, capabilities: capabilities)
+        }
+
+        var identity: BackendIdentity { base.identity }
+        var capabilities: BackendCapabilities { base.capabilities }
+
+        func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+            try await base.read(addresses, freshness)
+        }
+
+        func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+            try await base.apply(mutations).map {
+                if case .applied(let revision, _) = $0 { .applied(revision, .untilPowerLoss) } else { $0 }
+            }
+        }
+
+        func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            try await base.addresses(in: namespace)
+        }
+        func synchronize() async throws(BackendError) -> StorageDurability { .untilPowerLoss }
+    }
+
+    @Test func `an older copy stays until the new value is known to survive a power cut`() async throws {
+        struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
+        let (machine, medium) = (TestMachine(), MemoryMedium())
+        func launch(boot: String) -> StorageRouter {
+            var configuration = machine.configuration
+            configuration.runtime.host.bootID = boot
+            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in HesitantStore(medium) }
+            return StorageRouter(configuration: configuration)
+        }
+        let source = StorageKey<String>(name: "old", domain: .userDefaults, owner: "Tests", description: "An older place")
+        let key = StorageKey<String>(name: "new", domain: .custom("hesitant", scope: "x"), owner: "Tests", description: "A value").moved(
+            from: source)
+        let first = launch(boot: "first")
+        try await first.set("precious", for: source)
+        #expect(try await first.get(key) == "precious")
+        #expect(try await first.get(source) == "precious")
+        let waiting = try await first.registerCatalog(Catalog(allKeys: [.key(key)]), migrateImmediately: true)
+        #expect(waiting.rows.first?.residue.count == 1)
+        #expect(try await first.get(source) == "precious")
+
+        // The machine was started again, and the value is there.
+        let second = launch(boot: "second")
+        try await second.registerCatalog(Catalog(allKeys: [.key(key)]), migrateImmediately: true).requireComplete()
+        #expect(try await second.get(key) == "precious")
+        #expect(try await !second.exists(source))
+    }
+
     @Test func `a sweep that is cancelled between the steps of a key finishes that key`() async throws {
         let machine = TestMachine()
         let router = machine.launch()
