@@ -1,0 +1,136 @@
+import Foundation
+
+/// Where a row's 16-byte slot (its blind index) stands.
+enum Layout: String, CaseIterable {
+    /// The slot is the primary key, and there is no rowid.
+    case a = "A"
+    /// SQLite numbers the rows; a unique index holds the slots.
+    case b = "B"
+    /// The number of a row is the first 62 bits of its slot, or the next free one above.
+    case c = "C"
+
+    var title: String {
+        switch self {
+        case .a: "A `WITHOUT ROWID`"
+        case .b: "B rowid and index"
+        case .c: "C id from the slot"
+        }
+    }
+
+    fileprivate var schema: String {
+        switch self {
+        case .a: "CREATE TABLE records (slot BLOB PRIMARY KEY NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID"
+        case .b: "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL UNIQUE, version INTEGER NOT NULL, sealed BLOB NOT NULL)"
+        case .c: "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)"
+        }
+    }
+
+    /// Finds by slot in A and B, by number in C. The first column is what `update` finds the row by.
+    fileprivate var find: String {
+        switch self {
+        case .a: "SELECT slot, version, sealed FROM records WHERE slot = ?"
+        case .b: "SELECT id, version, sealed FROM records WHERE slot = ?"
+        case .c: "SELECT slot, version, sealed FROM records WHERE id = ?"
+        }
+    }
+
+    fileprivate var update: String { "UPDATE records SET version = ?2, sealed = ?3 WHERE \(self == .a ? "slot" : "id") = ?1" }
+
+    fileprivate var insert: String {
+        self == .c
+            ? "INSERT INTO records (slot, version, sealed, id) VALUES (?, ?, ?, ?)"
+            : "INSERT INTO records (slot, version, sealed) VALUES (?, ?, ?)"
+    }
+}
+
+/// The records of one database in one of the layouts. A put looks for the row first, as the store must to judge a precondition.
+final class Table {
+    private let connection: Connection
+    private let layout: Layout
+    private let find, update, insert, begin, commit, all: Statement
+    private let path: String
+    private let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 16, alignment: 16)
+
+    init(_ layout: Layout, path: String) throws {
+        self.path = path
+        self.layout = layout
+        connection = try Connection(path: path)
+        try connection.run(layout.schema)
+        find = try connection.prepare(layout.find)
+        update = try connection.prepare(layout.update)
+        insert = try connection.prepare(layout.insert)
+        begin = try connection.prepare("BEGIN IMMEDIATE")
+        commit = try connection.prepare("COMMIT")
+        all = try connection.prepare("SELECT slot, version, sealed FROM records")
+    }
+
+    deinit { copy.deallocate() }
+
+    /// The version of a row, whose sealed bytes are copied out; nil if there is no such row.
+    func get(_ slot: UnsafeRawBufferPointer) throws -> Int64? {
+        defer { find.reset() }
+        guard try seek(slot).found else { return nil }
+        copy.copyMemory(from: find.blob(2))
+        return find.integer(1)
+    }
+
+    /// Replaces a row, or inserts it, in a transaction that is open.
+    func write(_ slot: UnsafeRawBufferPointer, version: Int64, sealed: UnsafeRawBufferPointer) throws {
+        let place = try seek(slot)
+        let id = layout == .b && place.found ? find.integer(0) : place.id
+        find.reset()
+        let statement = place.found ? update : insert
+        if place.found, layout != .a { statement.bind(id, at: 1) } else { statement.bind(slot, at: 1) }
+        statement.bind(version, at: 2)
+        statement.bind(sealed, at: 3)
+        if !place.found, layout == .c { statement.bind(id, at: 4) }
+        try statement.run()
+    }
+
+    /// A durable transaction.
+    func transaction(_ body: () throws -> Void) throws {
+        try begin.run()
+        try body()
+        try commit.run()
+    }
+
+    /// Every row, in the order of the layout's key.
+    func forEach(_ body: (_ slot: UnsafeRawBufferPointer, _ version: Int64, _ sealed: UnsafeRawBufferPointer) -> Void) throws {
+        defer { all.reset() }
+        while try all.step() { body(all.blob(0), all.integer(1), all.blob(2)) }
+    }
+
+    /// Copies every row out, and counts them.
+    func enumerate() throws -> Int {
+        var count = 0
+        try forEach { _, _, sealed in
+            copy.copyMemory(from: sealed)
+            count += 1
+        }
+        return count
+    }
+
+    func checkpoint() throws { try connection.checkpoint() }
+
+    /// The database file, with nothing left in the log.
+    func contents() throws -> Data {
+        try connection.checkpoint(truncating: true)
+        return try Data(contentsOf: URL(fileURLWithPath: path), options: .alwaysMapped)
+    }
+
+    /// Puts `find` on the row of a slot. If there is none, the number is the one that a new row gets in C.
+    private func seek(_ slot: UnsafeRawBufferPointer) throws -> (found: Bool, id: Int64) {
+        guard layout == .c else {
+            find.bind(slot, at: 1)
+            return (try find.step(), 0)
+        }
+        var id = Int64(UInt64(bigEndian: slot.loadUnaligned(as: UInt64.self)) >> 2)
+        while true {
+            find.bind(id, at: 1)
+            guard try find.step() else { return (false, id) }
+            if find.blob(0).elementsEqual(slot) { return (true, id) }
+            find.reset()
+            id += 1
+        }
+    }
+}
