@@ -1,0 +1,916 @@
+#!/usr/bin/env python3
+"""An independent reader and writer of LocalData's encrypted SQLite, format 1.
+
+Written from the description in Docs/Design.md alone, so that a fault in the Swift code and a fault in the description both show.
+Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
+
+  reader.py dump DATABASE KEYFILE      checks everything, prints the content as JSON
+  reader.py make DATABASE KEYFILE      writes a new database from a list of records on standard input
+  reader.py vectors                    prints golden vectors as JSON
+  reader.py selftest                   checks the primitives against published vectors
+
+Exit status of dump: 0 sound, 1 a promise of the format is broken, 2 the wrong key, 3 another format or an unknown feature.
+"""
+
+import argparse
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import math
+import os
+import re
+import sqlite3
+import struct
+import sys
+import unicodedata
+import urllib.parse
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+APPLICATION_ID = 0x4C444231
+FORMAT = 1
+SCHEMA = {
+    "header": "CREATE TABLE header (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
+    "keyset": "CREATE TABLE keyset (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL, kek BLOB NOT NULL,"
+    " verifier BLOB NOT NULL, wrapped BLOB NOT NULL) WITHOUT ROWID",
+    "records": "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
+}
+STATES = {1: "active", 2: "decrypt-only", 3: "destroyed"}
+STATE_NUMBERS = {name: number for number, name in STATES.items()}
+KINDS = {1: "value", 3: "tombstone"}
+KIND_NUMBERS = {name: number for number, name in KINDS.items()}
+KNOWN_FEATURES = frozenset()
+ROW_OVERHEAD = 1 + 8 + 24 + 16
+
+
+class Refused(Exception):
+    """Why a file is not read: a sentence, and the exit status."""
+
+    def __init__(self, status, sentence):
+        super().__init__(sentence)
+        self.status = status
+
+
+def broken(sentence):
+    return Refused(1, sentence)
+
+
+def wrong_key(sentence):
+    return Refused(2, sentence)
+
+
+def unknown(sentence):
+    return Refused(3, sentence)
+
+
+# Primitives
+
+
+def hmac_sha256(key, data):
+    return hmac.new(key, data, hashlib.sha256).digest()
+
+
+def hkdf(key, salt, info, length):
+    """HKDF-SHA256 (RFC 5869)."""
+    pseudorandom = hmac_sha256(salt, key)
+    output, block, counter = b"", b"", 1
+    while len(output) < length:
+        block = hmac_sha256(pseudorandom, block + info + bytes([counter]))
+        output += block
+        counter += 1
+    return output[:length]
+
+
+def xaes_subkey(key, nonce):
+    """XAES-256-GCM (c2sp.org/XAES-256-GCM): the key and the nonce for AES-256-GCM."""
+    assert len(key) == 32 and len(nonce) == 24
+    encryptor = Cipher(algorithms.AES(key), modes.ECB()).encryptor()
+    zero = int.from_bytes(encryptor.update(bytes(16)), "big")
+    mask = (zero << 1) & ((1 << 128) - 1)
+    if zero >> 127:
+        mask ^= 0x87
+    derived = b""
+    for counter in (1, 2):
+        message = int.from_bytes(bytes([0, counter, 0x58, 0]) + nonce[:12], "big")
+        derived += encryptor.update((message ^ mask).to_bytes(16, "big"))
+    return derived, nonce[12:]
+
+
+def seal(key, nonce, plaintext, associated):
+    """Nonce, ciphertext, tag."""
+    subkey, rest = xaes_subkey(key, nonce)
+    return nonce + AESGCM(subkey).encrypt(rest, plaintext, associated)
+
+
+def unseal(key, sealed, associated):
+    """The plaintext of nonce, ciphertext, tag. Raises InvalidTag."""
+    subkey, rest = xaes_subkey(key, sealed[:24])
+    return AESGCM(subkey).decrypt(rest, sealed[24:], associated)
+
+
+# Encoding
+
+
+def counted(data):
+    return struct.pack(">I", len(data)) + data
+
+
+def fields(*parts):
+    return b"".join(counted(part.encode() if isinstance(part, str) else part) for part in parts)
+
+
+def size_class(length):
+    """The padded size of `length` bytes, the 4 bytes of the content's length among them."""
+    step = 128
+    exponent = length.bit_length() - 1 - 3
+    if exponent > 7:
+        step = 1 << exponent
+    return -(-length // step) * step
+
+
+def padded(content):
+    plaintext = counted(content)
+    return plaintext + bytes(size_class(len(plaintext)) - len(plaintext))
+
+
+class Cursor:
+    """Reads a content from front to back."""
+
+    def __init__(self, data, what):
+        self.data, self.at, self.what = data, 0, what
+
+    def take(self, count):
+        if count > len(self.data) - self.at:
+            raise broken("%s ends too early." % self.what)
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+    def byte(self):
+        return self.take(1)[0]
+
+    def length(self):
+        return struct.unpack(">I", self.take(4))[0]
+
+    def counted(self):
+        return self.take(self.length())
+
+    def text(self):
+        return utf8(self.counted(), self.what)
+
+    def end(self):
+        if self.at != len(self.data):
+            raise broken("%s has %d bytes too many." % (self.what, len(self.data) - self.at))
+
+
+def utf8(data, what):
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise broken("%s holds text that is not UTF-8." % what)
+
+
+# Metadata, as in record format 1: (tag, name, type)
+
+METADATA = [
+    (1, "serializer", "text"),
+    (2, "typeTag", "text"),
+    (3, "schemaVersion", "integer"),
+    (4, "origin", "bytes"),
+    (5, "sealing", "text"),
+    (6, "createdAt", "time"),
+    (7, "modifiedAt", "time"),
+    (8, "expiresAt", "time"),
+    (9, "attributes", "dictionary"),
+]
+
+
+def encode_dictionary(texts):
+    entries = sorted((name.encode(), value.encode()) for name, value in texts.items())
+    return b"\x09" + struct.pack(">I", len(entries)) + b"".join(counted(name) + b"\x01" + counted(value) for name, value in entries)
+
+
+def decode_dictionary(data, what):
+    cursor = Cursor(data, what)
+    if cursor.byte() != 9:
+        raise broken("%s is not a dictionary." % what)
+    result, previous = {}, None
+    for _ in range(cursor.length()):
+        name = cursor.counted()
+        if previous is not None and name <= previous:
+            raise broken("%s has names out of order." % what)
+        previous = name
+        if cursor.byte() != 1:
+            raise broken("%s has a value that is not a text." % what)
+        result[utf8(name, what)] = cursor.text()
+    cursor.end()
+    return result
+
+
+def encode_metadata(metadata):
+    left, encoded = dict(metadata), []
+    for tag, name, kind in METADATA:
+        if name not in left:
+            continue
+        value = left.pop(name)
+        if kind == "text":
+            content = value.encode()
+        elif kind == "integer":
+            content = struct.pack(">q", value)
+        elif kind == "bytes":
+            content = base64.b64decode(value, validate=True)
+        elif kind == "time":
+            content = struct.pack(">d", value)
+        else:
+            content = encode_dictionary(value)
+        encoded.append(bytes([tag]) + counted(content))
+    if left:
+        raise SystemExit("Unknown metadata: %s" % ", ".join(sorted(left)))
+    return bytes([len(encoded)]) + b"".join(encoded)
+
+
+def decode_metadata(cursor):
+    known = {tag: (name, kind) for tag, name, kind in METADATA}
+    result, previous = {}, 0
+    for _ in range(cursor.byte()):
+        tag = cursor.byte()
+        if tag <= previous:
+            raise broken("%s has metadata tags out of order." % cursor.what)
+        previous = tag
+        if tag not in known:
+            raise broken("%s has metadata with the unknown tag %d." % (cursor.what, tag))
+        name, kind = known[tag]
+        content = cursor.counted()
+        what = "%s, metadata %s," % (cursor.what, name)
+        if kind in ("integer", "time") and len(content) != 8:
+            raise broken("%s does not have 8 bytes." % what)
+        if kind == "text":
+            result[name] = utf8(content, what)
+        elif kind == "integer":
+            result[name] = struct.unpack(">q", content)[0]
+        elif kind == "bytes":
+            result[name] = base64.b64encode(content).decode()
+        elif kind == "time":
+            number = struct.unpack(">d", content)[0]
+            result[name] = number if math.isfinite(number) else "bits:" + content.hex()
+        else:
+            result[name] = decode_dictionary(content, what)
+    return result
+
+
+# Content of a record
+
+
+def encode_content(kind, namespace, name, metadata, payload):
+    return bytes([kind]) + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
+
+
+def decode_content(plaintext, what):
+    """Undoes the padding, reads the content: kind, namespace, name, metadata, payload."""
+    cursor = Cursor(plaintext, what)
+    content = cursor.counted()
+    if len(plaintext) != size_class(len(content) + 4):
+        raise broken("%s is padded to %d bytes, but its class is %d." % (what, len(plaintext), size_class(len(content) + 4)))
+    if any(plaintext[4 + len(content) :]):
+        raise broken("%s is padded with something else than zeros." % what)
+    cursor = Cursor(content, what)
+    kind = cursor.byte()
+    if kind not in KINDS:
+        raise broken("%s has the unknown kind %d." % (what, kind))
+    namespace, name = cursor.counted(), cursor.counted()
+    if not 1 <= len(name) <= 1024:
+        raise broken("%s has a name of %d bytes." % (what, len(name)))
+    if len(namespace) > 1024:
+        raise broken("%s has a namespace of %d bytes." % (what, len(namespace)))
+    if any(unicodedata.category(character) == "Cc" for character in utf8(namespace, what) + utf8(name, what)):
+        raise broken("%s has a control character in its name." % what)
+    metadata = decode_metadata(cursor)
+    payload = cursor.counted()
+    cursor.end()
+    if kind == 3 and payload:
+        raise broken("%s is a tombstone with a payload." % what)
+    return kind, namespace, name, metadata, payload
+
+
+# Keys
+
+
+class Kek:
+    """The key-encryption key, from its text form."""
+
+    FORM = re.compile(rb"LocalData-key-1 ([0-9a-f]{16}) ([A-Za-z0-9+/]{43}=)\n?")
+
+    def __init__(self, identifier, key):
+        self.id, self.key = identifier, key
+
+    @classmethod
+    def read(cls, path):
+        try:
+            with open(path, "rb") as file:
+                text = file.read()
+        except OSError as error:
+            raise wrong_key("The key file cannot be read: %s." % error.strerror)
+        match = cls.FORM.fullmatch(text)
+        if not match:
+            raise wrong_key("The key file does not hold a key in the form LocalData-key-1.")
+        try:
+            return cls(bytes.fromhex(match.group(1).decode()), base64.b64decode(match.group(2), validate=True))
+        except (binascii.Error, ValueError):
+            raise wrong_key("The key file does not hold a key in the form LocalData-key-1.")
+
+    def text(self):
+        return "LocalData-key-1 %s %s\n" % (self.id.hex(), base64.b64encode(self.key).decode())
+
+    def wrapping_key(self, database):
+        return hkdf(self.key, database, b"LocalData SQLite 1 wrap", 32)
+
+    def verifier(self, database):
+        return hkdf(self.key, database, b"LocalData SQLite 1 verifier", 16)
+
+
+def keyset_associated(database, key, state, kek):
+    return fields("LocalData SQLite 1 keyset", database, key, bytes([state]), kek)
+
+
+class DataKey:
+    """A data key and what is derived from it; a destroyed one has `data` None."""
+
+    def __init__(self, database, identifier, state, data):
+        self.database, self.id, self.state, self.data = database, identifier, state, data
+        if data is not None:
+            self.sealing = hkdf(data, database, b"LocalData SQLite 1 seal", 32)
+            self.indexing = hkdf(data, database, b"LocalData SQLite 1 index", 32)
+            self.integrity = hkdf(data, database, b"LocalData SQLite 1 integrity", 32)
+
+    def slot(self, namespace, name):
+        return hmac_sha256(self.indexing, fields("LocalData SQLite 1 slot", "records", namespace, name))[:16]
+
+    def associated(self, slot, version):
+        return fields("LocalData SQLite 1 record", self.database, "records", slot, struct.pack(">Q", version), self.id)
+
+    def seal_row(self, slot, version, nonce, plaintext):
+        return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(slot, version))
+
+    def row(self, kek, nonce):
+        """The row of keyset: key, state, kek, verifier, wrapped."""
+        content = b"" if STATES[self.state] == "destroyed" else self.data
+        associated = keyset_associated(self.database, self.id, self.state, kek.id)
+        wrapped = seal(kek.wrapping_key(self.database), nonce, content, associated)
+        return self.id, self.state, kek.id, kek.verifier(self.database), wrapped
+
+
+def natural_id(slot):
+    return int.from_bytes(slot[:8], "big") >> 2
+
+
+def tag_input(header, keyset):
+    """What the header's tag is over: `header` a dictionary, `keyset` the rows."""
+    parts = ["LocalData SQLite 1 header"]
+    for name, value in sorted((name.encode(), value) for name, value in header.items() if name != "tag"):
+        parts += [name, value]
+    for key, state, kek, verifier, wrapped in sorted(keyset):
+        parts += [key, bytes([state]), kek, verifier, wrapped]
+    return fields(*parts)
+
+
+# dump
+
+
+def open_read_only(path):
+    if not os.path.isfile(path):
+        raise broken("There is no file %s." % path)
+    with open(path, "rb") as file:
+        start = file.read(100)
+    if start[:16] != b"SQLite format 3\0" or len(start) < 100:
+        raise broken("This is not an SQLite database.")
+    if start[18:20] != b"\x02\x02":
+        raise broken("The file is not in WAL mode.")
+    uri = "file:%s?mode=ro" % urllib.parse.quote(os.path.abspath(path))
+    if not os.path.exists(path + "-wal"):
+        # Nobody has it open. Without this SQLite would make a -wal and a -shm, and leave them there.
+        uri += "&immutable=1"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+    connection.text_factory = bytes
+    for pragma in ("trusted_schema=OFF", "cell_size_check=ON", "query_only=ON"):
+        connection.execute("PRAGMA " + pragma)
+    connection.execute("BEGIN")
+    return connection
+
+
+def check_file(connection):
+    def pragma(name):
+        value = connection.execute("PRAGMA " + name).fetchone()[0]
+        return value.decode() if isinstance(value, bytes) else value
+
+    if pragma("application_id") != APPLICATION_ID:
+        raise unknown("This is a foreign file: its application_id is 0x%08X." % (pragma("application_id") & 0xFFFFFFFF))
+    if pragma("user_version") != FORMAT:
+        raise unknown("This file has format %d; only format %d is known." % (pragma("user_version"), FORMAT))
+    for name, expected in (("page_size", 4096), ("encoding", "UTF-8")):
+        if pragma(name) != expected:
+            raise broken("%s is %s, not %s." % (name, pragma(name), expected))
+    findings = [row[0] for row in connection.execute("PRAGMA integrity_check")]
+    if findings != [b"ok"]:
+        raise broken("SQLite finds the file damaged: %s." % findings[0].decode("utf-8", "replace"))
+    found = {}
+    for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
+        name = name.decode("utf-8", "replace")
+        if kind != b"table" or name not in SCHEMA or table.decode("utf-8", "replace") != name or name in found:
+            raise broken("The schema has something that does not belong there: %s %s." % (kind.decode("utf-8", "replace"), name))
+        if sql != SCHEMA[name].encode():
+            raise broken("The table %s is not declared as it must be." % name)
+        found[name] = True
+    for name in SCHEMA:
+        if name not in found:
+            raise broken("The table %s is missing." % name)
+
+
+def typed(connection, table, columns):
+    """The rows of a table, each column checked to be of its storage class."""
+    names = list(columns)
+    query = "SELECT %s, %s FROM %s" % (", ".join("typeof(%s)" % name for name in names), ", ".join(names), table)
+    for row in connection.execute(query):
+        for name, found in zip(names, row):
+            if found.decode() != columns[name]:
+                raise broken("In %s, %s is stored as %s, not as %s." % (table, name, found.decode(), columns[name]))
+        yield row[len(names) :]
+
+
+def read_header(connection):
+    header = {}
+    for name, value in typed(connection, "header", {"name": "text", "value": "blob"}):
+        header[utf8(name, "The header")] = value
+    for name in header:
+        if name not in ("database", "features", "source", "tag"):
+            raise broken("The header has the unknown entry %s." % name)
+    for name in ("database", "features", "source", "tag"):
+        if name not in header:
+            raise broken("The header has no entry %s." % name)
+    if len(header["database"]) != 16:
+        raise broken("The database's id has %d bytes." % len(header["database"]))
+    if len(header["tag"]) != 32:
+        raise broken("The tag has %d bytes." % len(header["tag"]))
+    cursor, features = Cursor(header["features"], "The list of features"), []
+    while cursor.at < len(cursor.data):
+        features.append(cursor.counted())
+    for feature in features:
+        text = utf8(feature, "The list of features")
+        if text not in KNOWN_FEATURES:
+            raise unknown("The file needs the feature %s, which is not known." % text)
+    if features != sorted(set(features)):
+        raise broken("The features are not in order.")
+    utf8(header["source"], "The source")
+    return header
+
+
+def read_keyset(connection, database, kek):
+    columns = {"key": "blob", "state": "integer", "kek": "blob", "verifier": "blob", "wrapped": "blob"}
+    rows = sorted(typed(connection, "keyset", columns))
+    for key, state, row_kek, verifier, wrapped in rows:
+        what = "The data key %s" % key.hex()
+        if (len(key), len(row_kek), len(verifier)) != (8, 8, 16):
+            raise broken("%s has an id, kek or verifier of another length." % what)
+        if state not in STATES:
+            raise broken("%s has the unknown state %d." % (what, state))
+        if len(wrapped) != (40 if STATES[state] == "destroyed" else 72):
+            raise broken("%s is wrapped in %d bytes." % (what, len(wrapped)))
+    if [row[1] for row in rows].count(1) != 1:
+        raise broken("%d data keys are active, not one." % [row[1] for row in rows].count(1))
+
+    wrapping, verifier = kek.wrapping_key(database), kek.verifier(database)
+    keys, failures = {}, []
+    for key, state, row_kek, row_verifier, wrapped in rows:
+        try:
+            data = unseal(wrapping, wrapped, keyset_associated(database, key, state, row_kek))
+        except InvalidTag:
+            failures.append(key)
+            continue
+        keys[key] = DataKey(database, key, state, None if STATES[state] == "destroyed" else data)
+    # The key is wrong if nothing speaks for it; if something does, what does not fit is damage.
+    speaks = bool(keys) or any(row[3] == verifier for row in rows)
+    if not speaks and rows[0][2] == kek.id:
+        raise wrong_key("The key has the id %s that this database wants, but is another key." % kek.id.hex())
+    if not speaks:
+        raise wrong_key("The key %s does not open this database; it wants %s." % (kek.id.hex(), rows[0][2].hex()))
+    for key, state, row_kek, row_verifier, wrapped in rows:
+        if row_kek != kek.id:
+            raise broken("The data key %s is wrapped under %s, not under %s." % (key.hex(), row_kek.hex(), kek.id.hex()))
+        if row_verifier != verifier:
+            raise broken("The verifier of the data key %s is wrong." % key.hex())
+    if failures:
+        raise broken("The data key %s cannot be unwrapped." % failures[0].hex())
+    return rows, keys
+
+
+def read_record(row, keys):
+    number, slot, version, sealed = row
+    what = "The row %d" % number
+    if len(slot) != 16:
+        raise broken("%s has a slot of %d bytes." % (what, len(slot)))
+    if version < 1:
+        raise broken("%s has the version %d." % (what, version))
+    if not sealed or sealed[0] != 1:
+        raise unknown("%s has another row format." % what)
+    size = len(sealed) - ROW_OVERHEAD
+    if size < 128 or size_class(size) != size:
+        raise broken("%s has a plaintext of %d bytes, which is no size class." % (what, size))
+    key = keys.get(sealed[1:9])
+    if key is None:
+        raise broken("%s is sealed with %s, which is not in the keyset." % (what, sealed[1:9].hex()))
+    result = {
+        "id": number,
+        "pushedUp": number - natural_id(slot),
+        "slot": slot.hex(),
+        "version": version,
+        "key": key.id.hex(),
+        "keyState": STATES[key.state],
+        "nonce": sealed[9:33].hex(),
+        "paddedSize": size,
+    }
+    if key.data is None:
+        return result, None
+    try:
+        plaintext = unseal(key.sealing, sealed[9:], key.associated(slot, version))
+    except InvalidTag:
+        raise broken("%s cannot be opened: it, its slot or its version was changed." % what)
+    kind, namespace, name, metadata, payload = decode_content(plaintext, what)
+    if key.slot(namespace, name) != slot:
+        raise broken("%s is in another slot than its name's." % what)
+    result.update(namespace=namespace.decode(), name=name.decode(), kind=KINDS[kind], metadata=metadata)
+    result["payload"] = base64.b64encode(payload).decode()
+    try:
+        result["text"] = payload.decode("utf-8")
+    except UnicodeDecodeError:
+        pass
+    return result, (namespace, name)
+
+
+def check_places(rows):
+    """Going up from a slot's own id without a gap finds it, and finds it once."""
+    taken = {row[0] for row in rows}
+    slots = {}
+    for number, slot, _, _ in rows:
+        if slot in slots:
+            raise broken("The rows %d and %d have the same slot." % (slots[slot], number))
+        slots[slot] = number
+        own = natural_id(slot)
+        if number < own or number - own > len(rows):
+            raise broken("The row %d is not where its slot belongs (%d)." % (number, own))
+        for between in range(own, number):
+            if between not in taken:
+                raise broken("There is a gap at %d between the row %d and its slot's own id." % (between, number))
+
+
+def dump(path, key_path):
+    kek = Kek.read(key_path)
+    try:
+        connection = open_read_only(path)
+        try:
+            check_file(connection)
+            header = read_header(connection)
+            keyset, keys = read_keyset(connection, header["database"], kek)
+            active = next(key for key in keys.values() if STATES[key.state] == "active")
+            if not hmac.compare_digest(hmac_sha256(active.integrity, tag_input(header, keyset)), header["tag"]):
+                raise broken("The header's tag is wrong: header or keyset was changed.")
+            columns = {"id": "integer", "slot": "blob", "version": "integer", "sealed": "blob"}
+            rows = sorted(typed(connection, "records", columns))
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise broken("SQLite cannot read the file: %s." % error)
+    except UnicodeDecodeError:
+        # SQLite's own sentence quotes what it stumbled over.
+        raise broken("SQLite cannot read the file: its schema is damaged.")
+    records, names = [], {}
+    for row in rows:
+        record, name = read_record(row, keys)
+        if name is not None:
+            if name in names:
+                raise broken("The rows %d and %d have the same name." % (names[name], row[0]))
+            names[name] = row[0]
+        records.append(record)
+    check_places(rows)
+    return {
+        "database": header["database"].hex(),
+        "source": header["source"].decode(),
+        "kek": kek.id.hex(),
+        "keys": [{"id": row[0].hex(), "state": STATES[row[1]]} for row in keyset],
+        "records": records,
+    }
+
+
+# make
+
+
+class Randomness:
+    """Random bytes by label: from a seed, so that a file can be made again, or from the system."""
+
+    def __init__(self, seed):
+        self.seed = seed
+
+    def take(self, label, count):
+        if self.seed is None:
+            return os.urandom(count)
+        return hashlib.shake_256(fields("LocalData sealed SQLite fixture", str(self.seed), label)).digest(count)
+
+    def version(self, label):
+        return 1 + int.from_bytes(self.take(label, 4), "big")
+
+
+def read_or_make_key(path, random):
+    """The key in a file; one that is not there is made."""
+    if os.path.exists(path):
+        return Kek.read(path)
+    kek = Kek(random.take("kek id", 8), random.take("kek", 32))
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(kek.text())
+    return kek
+
+
+def make_keys(states, database, random):
+    if states.count("active") != 1 or any(state not in STATE_NUMBERS for state in states):
+        raise SystemExit("--keys takes active, decrypt-only and destroyed, with exactly one active.")
+    # A key that will be destroyed is whole here, so that rows can be sealed with it; only its row leaves it out.
+    return [
+        DataKey(database, random.take("data key id %d" % index, 8), STATE_NUMBERS[state], random.take("data key %d" % index, 32))
+        for index, state in enumerate(states)
+    ]
+
+
+def choose_key(keys, wanted):
+    if isinstance(wanted, int):
+        return keys[wanted]
+    for key in keys:
+        if STATES[key.state] == wanted:
+            return key
+    raise SystemExit("No data key is %s; see --keys." % wanted)
+
+
+def neighbour(slot, index, keys, random):
+    """A row that takes the natural id of `slot`.
+
+    Its slot begins with the same 8 bytes and goes on otherwise. Nobody finds a name for such a slot in a hurry, but a row under a
+    destroyed key needs none: its indexing key is gone, so any 16 bytes are as good as true ones to every reader.
+    """
+    key = choose_key(keys, "destroyed")
+    taken = slot[:8] + random.take("neighbour slot %d" % index, 8)
+    version = random.version("neighbour version %d" % index)
+    plaintext = padded(encode_content(1, b"", b"neighbour %d" % index, {}, b"takes the place"))
+    return taken, version, key.seal_row(taken, version, random.take("neighbour nonce %d" % index, 24), plaintext)
+
+
+def make_rows(records, keys, random, collide):
+    """The rows, each at the first free id from its slot's own one on, in the order of the list."""
+    rows = {}
+
+    def place(slot, version, sealed):
+        number = natural_id(slot)
+        while number in rows:
+            number += 1
+        rows[number] = (number, slot, version, sealed)
+
+    for index, record in enumerate(records):
+        unknown_fields = set(record) - {"namespace", "name", "kind", "metadata", "payload", "key", "version", "collide"}
+        if unknown_fields:
+            raise SystemExit("Record %d has unknown fields: %s" % (index, ", ".join(sorted(unknown_fields))))
+        key = choose_key(keys, record.get("key", "active"))
+        namespace, name = record.get("namespace", "").encode(), record["name"].encode()
+        kind = KIND_NUMBERS[record.get("kind", "value")]
+        payload = base64.b64decode(record.get("payload", ""), validate=True)
+        if kind == 3 and payload:
+            raise SystemExit("Record %d is a tombstone with a payload." % index)
+        slot = key.slot(namespace, name)
+        if record.get("collide"):
+            if not collide:
+                raise SystemExit("Record %d wants a neighbour in its place, which needs --collide." % index)
+            place(*neighbour(slot, index, keys, random))
+        version = record.get("version", random.version("version %d" % index))
+        plaintext = padded(encode_content(kind, namespace, name, record.get("metadata", {}), payload))
+        place(slot, version, key.seal_row(slot, version, random.take("nonce %d" % index, 24), plaintext))
+    return [rows[number] for number in sorted(rows)]
+
+
+def make_header(database, source, keyset, active):
+    header = {"database": database, "features": b"", "source": source.encode()}
+    header["tag"] = hmac_sha256(active.integrity, tag_input(header, keyset))
+    return header
+
+
+def make(path, key_path, states, source, collide, seed, records):
+    random = Randomness(seed)
+    if os.path.exists(path):
+        raise SystemExit("%s exists." % path)
+    kek = read_or_make_key(key_path, random)
+    database = random.take("database id", 16)
+    keys = make_keys(states, database, random)
+    keyset = [key.row(kek, random.take("wrap nonce %d" % index, 24)) for index, key in enumerate(keys)]
+    header = make_header(database, source, keyset, choose_key(keys, "active"))
+    rows = make_rows(records, keys, random, collide)
+
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    connection = sqlite3.connect(path, isolation_level=None)
+    for pragma in ("page_size=4096", "encoding='UTF-8'", "journal_mode=WAL", "synchronous=FULL"):
+        connection.execute("PRAGMA " + pragma)
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute("PRAGMA application_id=%d" % APPLICATION_ID)
+    connection.execute("PRAGMA user_version=%d" % FORMAT)
+    for statement in SCHEMA.values():
+        connection.execute(statement)
+    connection.executemany("INSERT INTO header VALUES (?, ?)", sorted(header.items()))
+    connection.executemany("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", sorted(keyset))
+    connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+    connection.execute("COMMIT")
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.close()
+
+
+# vectors
+
+
+def vectors(seed):
+    random = Randomness(seed)
+    kek = Kek(random.take("kek id", 8), random.take("kek", 32))
+    database = random.take("database id", 16)
+    states = ["active", "decrypt-only", "destroyed"]
+    keys = make_keys(states, database, random)
+    source = "golden source"
+    nonces = [random.take("wrap nonce %d" % index, 24) for index in range(len(keys))]
+    keyset = [key.row(kek, nonce) for key, nonce in zip(keys, nonces)]
+    header = make_header(database, source, keyset, keys[0])
+    everything = {
+        "serializer": "json",
+        "typeTag": "Dictionary<String, Int>",
+        "schemaVersion": -3,
+        "origin": base64.b64encode(b"{\"boot\":\"b\"}").decode(),
+        "sealing": "1:0011223344556677",
+        "createdAt": 1700000000.25,
+        "modifiedAt": 1795212290.3853037,
+        "expiresAt": 4102444800.0,
+        "attributes": {"b": "second", "a": "first", "ä": "after ASCII"},
+    }
+    inputs = [
+        (0, 1, "", "a", {}, b""),
+        (0, 1, "", "city", {"serializer": "json"}, b"\"Oslo\""),
+        (0, 1, "ledger", "Grüße/日本 🗝", everything, bytes(range(256)) * 5),
+        (0, 3, "", "gone", {"modifiedAt": 1795212290.5}, b""),
+        (1, 1, "", "city", {"serializer": "json"}, b"\"Oslo\""),
+        (0, 1, "", "n" * 1024, {}, b"x" * 5120),
+    ]
+    records = []
+    for index, (which, kind, namespace, name, metadata, payload) in enumerate(inputs):
+        key = keys[which]
+        slot = key.slot(namespace.encode(), name.encode())
+        version = random.version("version %d" % index)
+        nonce = random.take("nonce %d" % index, 24)
+        content = encode_content(kind, namespace.encode(), name.encode(), metadata, payload)
+        sealed = key.seal_row(slot, version, nonce, padded(content))
+        records.append(
+            {
+                "key": key.id.hex(),
+                "kind": KINDS[kind],
+                "namespace": namespace,
+                "name": name,
+                "metadata": metadata,
+                "payload": base64.b64encode(payload).decode(),
+                "slot": slot.hex(),
+                "id": natural_id(slot),
+                "version": version,
+                "nonce": nonce.hex(),
+                "associated": key.associated(slot, version).hex(),
+                "plaintext": padded(content).hex(),
+                "sealed": sealed.hex(),
+            }
+        )
+    lengths = [0, 1, 14, 123, 124, 125, 252, 253, 1019, 1020, 1021, 2043, 2044, 2045, 2300, 2301]
+    lengths += [4091, 4092, 4093, 5120, 65532, 65533, 1000000]
+    return {
+        "seed": seed,
+        "database": database.hex(),
+        "kek": {
+            "id": kek.id.hex(),
+            "key": kek.key.hex(),
+            "text": kek.text(),
+            "wrappingKey": kek.wrapping_key(database).hex(),
+            "verifier": kek.verifier(database).hex(),
+        },
+        "keyset": [
+            {
+                "key": key.id.hex(),
+                "state": key.state,
+                "data": key.data.hex(),
+                "nonce": nonce.hex(),
+                "associated": keyset_associated(database, key.id, key.state, kek.id).hex(),
+                "wrapped": row[4].hex(),
+                "sealingKey": key.sealing.hex(),
+                "indexingKey": key.indexing.hex(),
+                "integrityKey": key.integrity.hex(),
+            }
+            for key, nonce, row in zip(keys, nonces, keyset)
+        ],
+        "header": {
+            "features": header["features"].hex(),
+            "source": source,
+            "tagInput": tag_input(header, keyset).hex(),
+            "tag": header["tag"].hex(),
+        },
+        "records": records,
+        "sizes": [{"content": length, "plaintext": size_class(length + 4)} for length in lengths],
+    }
+
+
+# selftest
+
+
+def selftest():
+    def check(what, condition):
+        if not condition:
+            raise broken("%s: does not agree." % what)
+        print("%s: agrees" % what)
+
+    nonce = b"ABCDEFGHIJKLMNOPQRSTUVWX"
+    for byte, associated, subkey, sealed in (
+        (
+            1,
+            b"",
+            "c8612c9ed53fe43e8e005b828a1631a0bbcb6ab2f46514ec4f439fcfd0fa969b",
+            "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271",
+        ),
+        (
+            3,
+            b"c2sp.org/XAES-256-GCM",
+            "e9c621d4cdd9b11b00a6427ad7e559aeedd66b3857646677748f8ca796cb3fd8",
+            "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d",
+        ),
+    ):
+        key = bytes([byte]) * 32
+        check("C2SP vector %d, derived key" % byte, xaes_subkey(key, nonce) == (bytes.fromhex(subkey), nonce[12:]))
+        check("C2SP vector %d, sealed" % byte, seal(key, nonce, b"XAES-256-GCM", associated) == nonce + bytes.fromhex(sealed))
+        check("C2SP vector %d, opened" % byte, unseal(key, nonce + bytes.fromhex(sealed), associated) == b"XAES-256-GCM")
+
+    stream, at, result = hashlib.shake_128().digest(10000 * (32 + 24 + 2 * 256)), 0, hashlib.shake_128()
+    for _ in range(10000):
+        parts = []
+        for length in (32, 24, None, None):
+            if length is None:
+                length = stream[at]
+                at += 1
+            parts.append(stream[at : at + length])
+            at += length
+        result.update(seal(*parts)[24:])
+    expected = "e6b9edf2df6cec60c8cbd864e2211b597fb69a529160cd040d56c0c210081939"
+    check("C2SP accumulated vector, 10,000 rounds", result.hexdigest(32) == expected)
+
+    output = hkdf(bytes([0x0B]) * 22, bytes(range(13)), bytes(range(0xF0, 0xFA)), 42)
+    check("RFC 5869, A.1", output.hex() == "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865")
+
+    for length in range(1, 70000):
+        step = max(128, 2.0 ** (math.floor(math.log2(length)) - 3))
+        if size_class(length) != math.ceil(length / step) * step:
+            raise broken("The size class of %d: does not agree." % length)
+    print("size classes: agree with the formula")
+
+
+def print_json(value):
+    json.dump(value, sys.stdout, indent=2, sort_keys=False, ensure_ascii=False, allow_nan=False)
+    print()
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True)
+    command = commands.add_parser("dump", help="check a database and print what is in it")
+    command.add_argument("database")
+    command.add_argument("key_file")
+    command = commands.add_parser("make", help="write a new database from records on standard input")
+    command.add_argument("database")
+    command.add_argument("key_file", help="made if it is not there")
+    command.add_argument("--keys", default="active", help="states of the data keys, for instance active,decrypt-only,destroyed")
+    command.add_argument("--source", default="test", help="the header's source")
+    command.add_argument("--collide", action="store_true", help='a record with "collide": true finds its own id taken')
+    command.add_argument("--seed", type=int, help="everything random comes from this number: for golden files only")
+    command = commands.add_parser("vectors", help="print golden vectors")
+    command.add_argument("--seed", type=int, default=1)
+    commands.add_parser("selftest", help="check the primitives against published vectors")
+    arguments = parser.parse_args()
+    sys.stdout.reconfigure(encoding="utf-8")
+    try:
+        if arguments.command == "dump":
+            print_json(dump(arguments.database, arguments.key_file))
+        elif arguments.command == "make":
+            records = json.load(sys.stdin)
+            states = arguments.keys.split(",")
+            make(arguments.database, arguments.key_file, states, arguments.source, arguments.collide, arguments.seed, records)
+        elif arguments.command == "vectors":
+            print_json(vectors(arguments.seed))
+        else:
+            selftest()
+    except Refused as refusal:
+        print(refusal, file=sys.stderr)
+        sys.exit(refusal.status)
+
+
+if __name__ == "__main__":
+    main()
