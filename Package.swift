@@ -10,6 +10,7 @@ let house: [SwiftSetting] = [
 ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
@@ -58,7 +59,7 @@ let package = Package(
             name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "libsecret-1",
             providers: [.apt(["libsecret-1-dev"]), .yum(["libsecret-devel"])]),
         .target(
-            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto], path: "Sources/Backends/Sealing",
+            name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto, cryptoExtras], path: "Sources/Backends/Sealing",
             swiftSettings: house),
 
         // MARK: The front door
@@ -116,6 +117,9 @@ let package = Package(
                 "TestSupport",
                 "MigrationWorker", "GuideSamples", "GuideSamplesCustom",
             ], swiftSettings: house),
+        .testTarget(
+            name: "SealingTests", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "TestSupport", crypto],
+            swiftSettings: house),
         .target(name: "GuideSamples", dependencies: ["LocalData"], path: "Tests/GuideSamples"),
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",

@@ -37,10 +37,18 @@ public struct Runtime: Sendable {
     /// A generator that draws from ``randomBits``.
     public var generator: RuntimeGenerator { RuntimeGenerator(bits: randomBits) }
 
-    /// A number of random bytes.
+    /// A number of random bytes: those of ``randomBits``, the lowest of each 64 bits first. What is left of the last 64 is thrown away.
     public func randomBytes(_ count: Int) -> [UInt8] {
-        var generator = generator
-        return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
+        [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
+            while filled < count {
+                withUnsafeBytes(of: randomBits().littleEndian) { word in
+                    let part = min(word.count, count - filled)
+                    UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[filled...]).copyMemory(
+                        from: UnsafeRawBufferPointer(rebasing: word[..<part]))
+                    filled += part
+                }
+            }
+        }
     }
 }
 

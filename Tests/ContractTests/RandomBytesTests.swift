@@ -1,0 +1,21 @@
+import BackendRuntime
+import Synchronization
+import Testing
+
+/// Random bytes are what the injected generator gives, and no word of it is asked for in vain.
+struct RandomBytesTests {
+    @Test(arguments: [(0, 0), (1, 1), (8, 1), (9, 2), (24, 3), (31, 4)])
+    func `bytes are those of whole words, the lowest first`(count: Int, words: Int) {
+        let asked = Mutex<UInt64>(0)
+        var runtime = Runtime.live
+        runtime.randomBits = {
+            asked.withLock { number in
+                number += 1
+                return number << 56 | 0x06_0504_0302_0100
+            }
+        }
+        let expected: [UInt8] = [0, 1, 2, 3, 4, 5, 6, 1, 0, 1, 2, 3, 4, 5, 6, 2, 0, 1, 2, 3, 4, 5, 6, 3, 0, 1, 2, 3, 4, 5, 6, 4]
+        #expect(runtime.randomBytes(count) == Array(expected[..<count]))
+        #expect(asked.withLock { $0 } == words)
+    }
+}
