@@ -14,13 +14,22 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
+/// SQLite, through GRDB and by itself; only where the trait asks for it.
+let sqlite: [Target.Dependency] = [
+    .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
+    .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
+]
+
 let package = Package(
     name: "LocalData",
     platforms: [.macOS(.v15)],
     products: [
         .library(
             name: "LocalData",
-            targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "Sealing"]),
+            targets: [
+                "LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
+                "Sealing",
+            ]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
         .executable(name: "localdata", targets: ["LocalDataCLI"]),
@@ -34,6 +43,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     ],
     targets: [
         // MARK: The contract, and what a backend needs from the machine
@@ -61,12 +71,17 @@ let package = Package(
         .target(
             name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto, cryptoExtras], path: "Sources/Backends/Sealing",
             swiftSettings: house),
+        .target(
+            name: "SQLiteBackend", dependencies: ["BackendContract", "BackendRuntime", "Sealing", crypto] + sqlite,
+            path: "Sources/Backends/SQLite", swiftSettings: house),
 
         // MARK: The front door
         .target(
             name: "LocalData",
             dependencies: [
-                "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "Sealing", crypto, logging,
+                "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing",
+                crypto,
+                logging,
             ],
             swiftSettings: house),
         .target(
@@ -83,9 +98,9 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "BackendContract", "BackendRuntime",
+                "BackendContract", "BackendRuntime", "Sealing",
                 .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
-            ],
+            ] + sqlite,
             path: "Tests/Support", swiftSettings: house),
         .testTarget(
             name: "ContractTests", dependencies: ["BackendContract", "BackendRuntime", "TestSupport"], swiftSettings: house),
@@ -93,8 +108,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend",
-                "FolderStore",
-                "TestSupport",
+                "SQLiteBackend", "Sealing", "FolderStore", "TestSupport",
             ], swiftSettings: house),
         .testTarget(
             name: "DefaultsBackendTests",
@@ -110,6 +124,13 @@ let package = Package(
         .testTarget(
             name: "KeyringBackendTests", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             swiftSettings: house),
+        .testTarget(
+            name: "SQLiteBackendTests",
+            dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "SQLiteProbe", "TestSupport", crypto] + sqlite,
+            swiftSettings: house),
+        .executableTarget(
+            name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend"],
+            path: "Tests/SQLiteProbe", swiftSettings: house),
         .testTarget(
             name: "LocalDataTests",
             dependencies: [

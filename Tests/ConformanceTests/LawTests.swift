@@ -9,7 +9,7 @@ struct Case: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { "\(bench): \(law)" }
 
-    static let all = (benches + keyringBenches).flatMap { bench in
+    static let all = (benches + keyringBenches + sqliteBenches).flatMap { bench in
         BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) }
     }
 }

@@ -1,57 +1,59 @@
 /// Writes length-prefixed, big-endian bytes.
-struct ByteWriter {
-    var bytes: [UInt8] = []
+package struct ByteWriter {
+    package var bytes: [UInt8] = []
 
-    mutating func byte(_ value: UInt8) { bytes.append(value) }
+    package init() {}
 
-    mutating func fixed<Number: FixedWidthInteger>(_ value: Number) {
+    package mutating func byte(_ value: UInt8) { bytes.append(value) }
+
+    package mutating func fixed<Number: FixedWidthInteger>(_ value: Number) {
         withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
     }
 
-    mutating func counted(_ content: some Collection<UInt8>) {
+    package mutating func counted(_ content: some Collection<UInt8>) {
         fixed(UInt32(content.count))
         bytes.append(contentsOf: content)
     }
 }
 
 /// Why bytes are not a record.
-struct RecordDamage: Error {
-    let reason: String
-    init(_ reason: String) { self.reason = reason }
+package struct RecordDamage: Error {
+    package let reason: String
+    package init(_ reason: String) { self.reason = reason }
 }
 
 /// Reads what ``ByteWriter`` wrote, trusting nothing: every length is checked before it is used.
-struct ByteReader {
+package struct ByteReader {
     private let bytes: ArraySlice<UInt8>
     private var position: Int
 
-    init(_ bytes: ArraySlice<UInt8>) {
+    package init(_ bytes: ArraySlice<UInt8>) {
         self.bytes = bytes
         position = bytes.startIndex
     }
 
-    var isAtEnd: Bool { position == bytes.endIndex }
+    package var isAtEnd: Bool { position == bytes.endIndex }
 
-    mutating func byte() throws(RecordDamage) -> UInt8 {
+    package mutating func byte() throws(RecordDamage) -> UInt8 {
         guard position < bytes.endIndex else { throw RecordDamage("ends too early") }
         defer { position += 1 }
         return bytes[position]
     }
 
-    mutating func fixed<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
+    package mutating func fixed<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
         var value: Number = 0
         for _ in 0..<(Number.bitWidth / 8) { value = (value << 8) | Number(truncatingIfNeeded: try byte()) }
         return value
     }
 
-    mutating func counted() throws(RecordDamage) -> [UInt8] {
+    package mutating func counted() throws(RecordDamage) -> [UInt8] {
         let count = Int(try fixed(UInt32.self))
         guard count <= bytes.endIndex - position else { throw RecordDamage("announces more bytes than there are") }
         defer { position += count }
         return Array(bytes[position..<(position + count)])
     }
 
-    mutating func text() throws(RecordDamage) -> String {
+    package mutating func text() throws(RecordDamage) -> String {
         guard let text = String(validating: try counted(), as: UTF8.self) else { throw RecordDamage("holds text that is not UTF-8") }
         return text
     }

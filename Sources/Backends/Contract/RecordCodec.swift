@@ -100,7 +100,8 @@ extension RecordCodec {
         return writer.bytes
     }
 
-    private static func encodeMetadata(_ metadata: StorageMetadata, into writer: inout ByteWriter) {
+    /// Appends the metadata part of record format 1.
+    package static func encodeMetadata(_ metadata: StorageMetadata, into writer: inout ByteWriter) {
         var fields: [(tag: UInt8, content: [UInt8])] = []
         func add(_ tag: UInt8, _ text: String?) { if let text { fields.append((tag, Array(text.utf8))) } }
         func add(_ tag: UInt8, _ seconds: Double?) {
@@ -131,7 +132,8 @@ extension RecordCodec {
         }
     }
 
-    private static func decodeMetadata(from reader: inout ByteReader) throws(RecordDamage) -> StorageMetadata {
+    /// Reads the metadata part of record format 1.
+    package static func decodeMetadata(from reader: inout ByteReader) throws(RecordDamage) -> StorageMetadata {
         var metadata = StorageMetadata()
         var lastTag: UInt8 = 0
         for _ in 0..<(try reader.byte()) {

@@ -7,6 +7,8 @@ public struct BackendKeySource: KeySource {
 
     /// The store and the slot, in words.
     public let identifier: String
+    /// The item's name.
+    public var pin: String { "keyring item \(address.name)" }
     /// What the store claims.
     public var protection: ProtectionLevel { backend.capabilities.protection }
 
@@ -43,6 +45,9 @@ public struct BackendKeySource: KeySource {
                 .encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
         }
     }
+
+    /// Unlocks the store, if it is one that can be locked.
+    public func unlock() async throws(BackendError) { try await (backend as? any LockableBackend)?.unlock() }
 
     private func key(in record: StorageRecord) throws(BackendError) -> SealingKey {
         switch record.payload {

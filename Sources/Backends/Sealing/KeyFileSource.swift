@@ -12,6 +12,8 @@ public struct KeyFileSource: KeySource {
 
     /// The path, in words.
     public let identifier: String
+    /// The file's name.
+    public var pin: String { "key file \(lastComponent(of: path))" }
     /// `sealed`: the key lies on a disk, readable by whoever reads the person's files.
     public var protection: ProtectionLevel { .sealed }
 

@@ -24,6 +24,11 @@ public actor SealingKeys {
             self.record = record
             self.all = all
         }
+
+        /// Remembers nothing: only what stands in the stores themselves tells that a key must be there.
+        public static let none = Pins(
+            recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
+            all: { () throws(BackendError) in [] })
     }
 
     private let pins: Pins
@@ -77,6 +82,12 @@ public actor SealingKeys {
         guard let key else { throw missing(source) }
         try await pins.record(key.id, name)
         return settle(key, name)
+    }
+
+    /// Forgets the key of a source that turned out to be a wrong one: it is fetched again when it is next needed.
+    package func forget(_ source: any KeySource) {
+        known[source.identifier] = nil
+        settled.remove(source.identifier)
     }
 
     private func settle(_ key: SealingKey, _ name: String) -> SealingKey {

@@ -1,0 +1,63 @@
+#if SQLite
+    import BackendContract
+
+    /// What makes a file a database of format 1 (`Docs/Design.md` describes it byte for byte).
+    enum DatabaseFormat {
+        /// "LDB1" in the file's header: whose database it is.
+        static let applicationID = 0x4C44_4231
+        /// The format's number, kept as SQLite's user version.
+        static let number = 1
+        /// The table that the rows are in; it is part of what they are bound to.
+        static let table = "records"
+
+        /// The statements that make the schema. A database that holds anything else is refused: a trigger could write, a view could answer.
+        static let schema = [
+            "CREATE TABLE header (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE keyset (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL, kek BLOB NOT NULL, verifier BLOB NOT NULL, wrapped BLOB NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
+        ]
+
+        /// The statement that lists what a database holds, in the order of ``schema``.
+        static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema ORDER BY name"
+
+        /// What every connection is told before its first statement.
+        static let pragmas = [
+            // Nothing in the schema is trusted, nothing temporary reaches the disk, and what is deleted is overwritten.
+            "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY", "PRAGMA mmap_size = 0",
+            "PRAGMA secure_delete = ON",
+            // A commit is on the disk when it returns; checkpoints are made by our own hand.
+            "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0",
+        ]
+
+        /// - Throws: ``BackendError``, naming what stands there.
+        static func check(applicationID: Int, number: Int, schema: [String]) throws(BackendError) {
+            guard applicationID == Self.applicationID else {
+                throw BackendError(
+                    .corrupted,
+                    "The file is not a database of this library. Move it away, or use another database name; nothing was changed.")
+            }
+            guard number == Self.number else {
+                throw BackendError(
+                    .unsupported,
+                    "The database has format \(number); this version of the library knows format \(Self.number). \(number > Self.number ? "Update the program." : "Open it with the version that wrote it.") Nothing was changed."
+                )
+            }
+            try check(schema: schema)
+        }
+
+        /// - Throws: ``BackendError`` with `incompatibleSchema`.
+        static func check(schema: [String]) throws(BackendError) {
+            guard schema != Self.schema else { return }
+            let extra = schema.filter { !Self.schema.contains($0) }.map { $0.prefix(60) }.first
+            throw BackendError(
+                .incompatibleSchema,
+                "The database's schema is not that of format \(number): \(extra.map { "it has \"\($0)…\"" } ?? "something is missing"). Somebody else changed it; restore the file from a backup. Nothing was changed."
+            )
+        }
+    }
+
+    extension BackendError.Code {
+        /// The structure of what is stored is not what the reader was made for.
+        static let incompatibleSchema = BackendError.Code("incompatibleSchema")
+    }
+#endif

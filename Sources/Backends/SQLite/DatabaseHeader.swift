@@ -1,0 +1,86 @@
+#if SQLite
+    import BackendContract
+    import GRDBSQLite
+    import Sealing
+
+    /// What stands in clear at a database's beginning: its id, the key source in use, what a reader must know, and the wrapped keys.
+    struct DatabaseHeader: Hashable, Sendable {
+        /// The database's id.
+        let database: [UInt8]
+        /// The key source in use, as it calls itself.
+        let source: String
+        /// The wrapped data keys.
+        let keyset: [KeysetEntry]
+        /// The tag over all of it.
+        let tag: [UInt8]
+
+        /// A new database's header, sealed.
+        init(database: [UInt8], source: String, keyset: Keyset, entries: [KeysetEntry]) {
+            self.database = database
+            self.source = source
+            self.keyset = entries
+            tag = keyset.tag(header: Self.entries(database, source), entries: entries)
+        }
+
+        /// Reads the header of a database whose format was checked.
+        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that is not known here, by its name.
+        init(reading connection: RawDatabase) throws(BackendError) {
+            var values: [String: [UInt8]] = [:]
+            try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
+                guard sqlite3_column_type(row, 1) == SQLITE_BLOB else { throw Keyset.damage }
+                values[RawDatabase.text(row, 0)] = RawDatabase.bytes(row, 1)
+            }
+            guard let features = values.removeValue(forKey: "features"), let database = values.removeValue(forKey: "database"),
+                database.count == Keyset.databaseLength, let tag = values.removeValue(forKey: "tag"),
+                let source = values.removeValue(forKey: "source").flatMap({ String(validating: $0, as: UTF8.self) })
+            else { throw Keyset.damage }
+            try Self.refuseUnknown(features)
+            if let stranger = values.keys.sorted().first {
+                throw BackendError(
+                    .corrupted,
+                    "The database's header has an entry \"\(stranger.prefix(40))\" that does not belong there. Restore the file from a backup."
+                )
+            }
+            var entries: [KeysetEntry] = []
+            try connection.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key") { (row) throws(BackendError) in
+                guard sqlite3_column_type(row, 1) == SQLITE_INTEGER else { throw Keyset.damage }
+                entries.append(
+                    try KeysetEntry(
+                        key: RawDatabase.bytes(row, 0), state: sqlite3_column_int64(row, 1), kek: RawDatabase.bytes(row, 2),
+                        verifier: RawDatabase.bytes(row, 3), wrapped: RawDatabase.bytes(row, 4)))
+            }
+            guard !entries.isEmpty else { throw Keyset.damage }
+            self.database = database
+            self.source = source
+            self.tag = tag
+            keyset = entries
+        }
+
+        private static func refuseUnknown(_ features: [UInt8]) throws(BackendError) {
+            var reader = ByteReader(features[...])
+            guard !reader.isAtEnd else { return }
+            let feature: String
+            do throws(RecordDamage) { feature = try reader.text() } catch { throw Keyset.damage }
+            throw BackendError(
+                .unsupported,
+                "The database uses \"\(feature.prefix(40))\", which this version of the library does not know. Update the program; nothing was changed."
+            )
+        }
+
+        /// The entries of the table, without the tag.
+        static func entries(_ database: [UInt8], _ source: String) -> [(name: String, value: [UInt8])] {
+            [("database", database), ("features", []), ("source", Array(source.utf8))]
+        }
+
+        /// Unwraps the keys, and checks that header and keyset are as they were written.
+        /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`.
+        func open(_ kek: SealingKey) throws(BackendError) -> Keyset {
+            let keys = try Keyset.open(keyset, database: database, kek: kek)
+            guard keys.isTag(tag, header: Self.entries(database, source), entries: keyset) else { throw Keyset.damage }
+            return keys
+        }
+
+        /// The id of the key that wraps the data keys.
+        var kek: [UInt8] { keyset.first?.kek ?? [] }
+    }
+#endif

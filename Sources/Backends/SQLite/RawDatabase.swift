@@ -1,0 +1,99 @@
+#if SQLite
+    import BackendContract
+    import GRDBSQLite
+
+    /// A connection of SQLite's own, for what is done too often, or too close to the metal, to go through GRDB. Used by one caller at a time.
+    struct RawDatabase {
+        let handle: OpaquePointer
+
+        /// Takes the handle of a connection that somebody else opened and will close.
+        init(_ handle: OpaquePointer) { self.handle = handle }
+
+        /// Opens an existing file for reading.
+        /// - Parameter path: An absolute path: one that began with "file:" would be read as a URI.
+        init(reading path: String) throws(SQLiteFault) {
+            var database: OpaquePointer?
+            // Readers of a database with a write-ahead log write too: into the index that its processes share.
+            let code = sqlite3_open_v2(path, &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
+            guard code == SQLITE_OK, let database else {
+                sqlite3_close_v2(database)
+                throw SQLiteFault(code)
+            }
+            handle = database
+            do throws(SQLiteFault) {
+                keepLog()
+                for pragma in DatabaseFormat.pragmas + ["PRAGMA query_only = ON"] { try execute(pragma) }
+            } catch {
+                close()
+                throw error
+            }
+        }
+
+        func close() { sqlite3_close_v2(handle) }
+
+        /// Leaves the log's file in place when the last connection closes: nobody then has to make it anew, and no name comes and goes.
+        func keepLog() {
+            var keep: Int32 = 1
+            sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep)
+        }
+
+        func execute(_ sql: String) throws(SQLiteFault) {
+            guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFault(sqlite3_extended_errcode(handle)) }
+        }
+
+        /// Steps through a query's rows.
+        func rows(_ sql: String, _ body: (OpaquePointer) throws(BackendError) -> Void) throws(BackendError) {
+            var statement: OpaquePointer?
+            defer { sqlite3_finalize(statement) }
+            guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+                throw SQLiteFault(sqlite3_extended_errcode(handle)).backendError()
+            }
+            while true {
+                switch sqlite3_step(statement) {
+                case SQLITE_ROW: try body(statement)
+                case SQLITE_DONE: return
+                default: throw SQLiteFault(sqlite3_extended_errcode(handle)).backendError()
+                }
+            }
+        }
+
+        /// The number in the first column of a query's last row.
+        func number(_ sql: String) throws(BackendError) -> Int {
+            var number = 0
+            try rows(sql) { (statement) throws(BackendError) in number = Int(sqlite3_column_int64(statement, 0)) }
+            return number
+        }
+
+        /// The texts in the first column.
+        func texts(_ sql: String) throws(BackendError) -> [String] {
+            var texts: [String] = []
+            try rows(sql) { (statement) throws(BackendError) in texts.append(Self.text(statement, 0)) }
+            return texts
+        }
+
+        static func text(_ statement: OpaquePointer, _ column: Int32) -> String {
+            sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
+        }
+
+        static func bytes(_ statement: OpaquePointer, _ column: Int32) -> [UInt8] {
+            Array(
+                UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, column), count: Int(sqlite3_column_bytes(statement, column))))
+        }
+
+        /// Checks that the database is one of this format, and holds nothing but what belongs to it.
+        /// - Throws: ``BackendError``: `corrupted`, `unsupported`, `incompatibleSchema`.
+        func checkFormat() throws(BackendError) {
+            try DatabaseFormat.check(
+                applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"),
+                schema: try texts(DatabaseFormat.schemaQuery))
+        }
+
+        /// Runs a number of looks on one state of the database.
+        func inReadTransaction<R, Failure: Error>(_ body: () throws(Failure) -> R, _ failure: (SQLiteFault) -> Failure) throws(Failure) -> R
+        {
+            do throws(SQLiteFault) { try execute("BEGIN") } catch { throw failure(error) }
+            defer { sqlite3_exec(handle, "COMMIT", nil, nil, nil) }
+            return try body()
+        }
+    }
+#endif

@@ -1,0 +1,88 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Crypto
+    import GRDBSQLite
+    import Sealing
+
+    /// A row as it stands in the database, not yet believed. Its bytes are SQLite's own, and there only until the statement moves on.
+    struct RawRow {
+        /// Nil where something else than bytes stands.
+        let slot: UnsafeRawBufferPointer?
+        let version: Int64?
+        let sealed: UnsafeRawBufferPointer?
+
+        /// Takes the three columns that a statement stands on, beginning with a number.
+        init(_ statement: OpaquePointer, firstColumn: Int32) {
+            func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
+                guard sqlite3_column_type(statement, column) == SQLITE_BLOB else { return nil }
+                let start = sqlite3_column_blob(statement, column)
+                return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
+            }
+            slot = bytes(firstColumn)
+            version =
+                sqlite3_column_type(statement, firstColumn + 1) == SQLITE_INTEGER ? sqlite3_column_int64(statement, firstColumn + 1) : nil
+            sealed = bytes(firstColumn + 2)
+        }
+
+        /// What an attempt to open the row came to.
+        enum Opened {
+            case content(RowContent, StorageRevision)
+            /// What stands there is not what was written.
+            case damaged(StorageCorruption)
+            /// Sealed by a key that has been destroyed: nobody can say what it was.
+            case destroyed
+            /// Sealed by a key that the keyset at hand does not have: it may have been changed by another process.
+            case unknownKey([UInt8])
+            /// Written by a later version, or out of reach for good: not to be touched.
+            case refused(BackendError)
+        }
+
+        /// Opens the row. Nothing that it claims is believed before the tag is checked.
+        func open(_ keyset: Keyset) -> Opened {
+            guard let slot, slot.count == DataKey.slotLength, let version, version > 0, let sealed else {
+                return damaged("is not a row of this format")
+            }
+            guard let format = sealed.first else { return damaged("is empty") }
+            guard format == SealedRow.format else {
+                return .refused(
+                    BackendError(
+                        .unsupported,
+                        "The row has format \(format); this version of the library knows format \(SealedRow.format). Update the program."))
+            }
+            guard sealed.count >= SealedRow.overhead + SizeClass.padded(1) else { return damaged("ends too early") }
+            let id = sealed[1..<SealedRow.headLength]
+            guard let key = keyset.key(id) else {
+                return keyset.destroyed.contains(Array(id)) ? .destroyed : .unknownKey(Array(id))
+            }
+            do throws(BackendError) {
+                let context = SealedRow.context(database: keyset.database, slot: slot, version: version, key: id)
+                var plain = try key.sealing.open(
+                    nonceAndSealed: UnsafeRawBufferPointer(rebasing: sealed[SealedRow.headLength...]), authenticating: context)
+                defer { wipe(&plain) }
+                do throws(RecordDamage) {
+                    let content = try RowContent(padded: plain)
+                    return .content(content, SealedRow.revision(of: sealed))
+                } catch {
+                    return damaged("\(error.reason), though its seal is whole")
+                }
+            } catch {
+                return damaged("was changed, cut off or brought here from another place")
+            }
+        }
+
+        /// The bytes that identify the row as it stands, for somebody who wants to keep or replace them.
+        func corruption(_ how: String) -> StorageCorruption {
+            let bytes = Array(sealed ?? UnsafeRawBufferPointer(start: nil, count: 0))
+            var digest = SHA256()
+            for part in [slot, sealed] {
+                withUnsafeBytes(of: Int64(part?.count ?? -1)) { digest.update(bufferPointer: $0) }
+                if let part { digest.update(bufferPointer: part) }
+            }
+            withUnsafeBytes(of: version ?? -1) { digest.update(bufferPointer: $0) }
+            return StorageCorruption(bytes: bytes, revision: StorageRevision(Array(digest.finalize())), reason: "the row \(how)")
+        }
+
+        private func damaged(_ how: String) -> Opened { .damaged(corruption(how)) }
+    }
+#endif

@@ -1,0 +1,260 @@
+#if SQLite
+    public import BackendContract
+    public import BackendRuntime
+    public import Sealing
+    import Synchronization
+
+    /// Sealed rows in a plain SQLite database: names, values and metadata are hidden from whoever reads the file, and changes to a row are noticed.
+    ///
+    /// A name is found by a keyed hash of it; everything else of a row is sealed with XAES-256-GCM and bound to its place. The data key lies in the database,
+    /// wrapped with a key from a ``KeySource``. `Docs/Design.md` has the format, `Docs/ThreatModel.md` says what is hidden, what leaks and what is not noticed.
+    ///
+    /// A look at one slot is one short read on the caller's thread and waits for no writer, of this process or another. Changes that wait together share one
+    /// transaction and one flush; a change is on the disk when it is acknowledged. The database is made with the first change, never by a look.
+    public final class SQLiteStore: LockableBackend, ObservableBackend {
+        /// The file, with every symbolic link resolved when the store was created.
+        public let identity: BackendIdentity
+
+        /// What the store promises: durable atomic batches, preconditions between processes, and the protection of its key source.
+        public let capabilities: BackendCapabilities
+
+        /// The largest payload, in bytes.
+        public static let maximumValueSize = 16 << 20
+
+        let file: DatabaseFile
+        let keys: SealingKeys
+        let source: any KeySource
+        let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        let runtime: Runtime
+        /// Where writing, and everything that may wait for the disk, is done.
+        let lane: any Lane
+        /// Where rows are listed, so that a long list delays no change.
+        let scanLane: any Lane
+        let scanner: DatabaseScanner
+        let session = Mutex<DatabaseSession?>(nil)
+        private let deadline: Duration
+        private let commits: GroupCommit<CommitRequest, CommitResponse>
+
+        /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
+        /// - Parameters:
+        ///   - path: The database, an absolute path.
+        ///   - lockPath: The file whose lock is held around commits and checkpoints: the same for everybody who writes this database (see
+        ///     ``lockPath(forDatabaseAt:in:files:)``). It is created when first needed, and never removed.
+        ///   - keys: The keys of the program's sources, and the rule when a new one may be made.
+        ///   - source: Where the key is kept that wraps the database's data key.
+        ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
+        ///   - deadline: How long a call may take, waiting included.
+        ///   - runtime: The machine.
+        public init(
+            path: String, lockPath: String, keys: SealingKeys, source: any KeySource,
+            otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
+            deadline: Duration, runtime: Runtime
+        ) {
+            let path = runtime.files.resolve(path)
+            identity = BackendIdentity(kind: "sqlite", store: path)
+            capabilities = BackendCapabilities(
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: source.protection,
+                maximumValueSize: Self.maximumValueSize, usefulConcurrency: 1_024)
+            let name = lastComponent(of: path)
+            let lane = runtime.makeLane("sqlite.\(name)")
+            let file = DatabaseFile(path: path, lockPath: lockPath, lane: lane, runtime: runtime)
+            self.lane = lane
+            self.file = file
+            self.keys = keys
+            self.source = source
+            self.otherSealedIDs = otherSealedIDs
+            self.deadline = deadline
+            self.runtime = runtime
+            scanLane = runtime.makeLane("sqlite.\(name).scan")
+            scanner = DatabaseScanner(path: path)
+            commits = GroupCommit(lane: lane, clock: runtime.clock, maximumGroup: 1_024) { file.commit($0, deadline: $1) }
+        }
+
+        // MARK: Reading
+
+        /// Looks at slots; every look goes to the database, so that freshness makes no difference.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong is told by the probes.
+        public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+            if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
+            if addresses.count <= Self.shortRead, let session = session.withLock(\.self), let probes = try session.reader.probes(addresses)
+            {
+                return probes
+            }
+            return try await readThoroughly(addresses)
+        }
+
+        /// How many slots are looked at on the caller's own thread.
+        private static let shortRead = 16
+
+        private func readThoroughly(_ addresses: [StorageAddress]) async throws(BackendError) -> [StorageProbe] {
+            do throws(BackendError) {
+                var known = try await opened()
+                // Once more if a row's key is not known: another process may have changed the keys.
+                for _ in 0..<2 {
+                    guard let session = known else { return addresses.map(Self.probeOfNothing) }
+                    let probes = try await onLane(isMutation: false) { [clock = runtime.clock] (deadline) throws(BackendError) in
+                        try session.reader.probes(addresses) { clock.now < deadline ? clock.pause(.milliseconds(1)) : nil }
+                    }
+                    if let probes { return probes }
+                    let newer = try await opened(insteadOf: session)
+                    if newer === session { break }
+                    known = newer
+                }
+                guard let session = known else { return addresses.map(Self.probeOfNothing) }
+                return session.reader.probesAtLast(addresses)
+            } catch {
+                switch error.code {
+                case .timedOut, .cancelled: throw error
+                case .locked: return addresses.map { _ in .locked }
+                default: return addresses.map { _ in .unavailable(error) }
+                }
+            }
+        }
+
+        /// A name that cannot be used is not absent.
+        private static func probeOfNothing(_ address: StorageAddress) -> StorageProbe {
+            do throws(BackendError) { try address.validate() } catch { return .unavailable(error) }
+            return .absent
+        }
+
+        /// The slots that hold something. Each row has to be opened to learn its name, so that this takes as long as there are rows.
+        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name cannot be told; `locked` and others for the key.
+        public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            guard let session = try await opened() else { return [] }
+            let scanner = scanner
+            return try await scanLane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: false) { (_) throws(BackendError) in
+                try scanner.addresses(in: namespace, session)
+            }
+        }
+
+        /// Whether the database can be opened, or does not exist yet: then the first change creates it.
+        public func status() async -> BackendStatus {
+            do throws(BackendError) {
+                _ = try await opened()
+                return .ready
+            } catch {
+                return error.code == .locked ? .locked : .unavailable(error)
+            }
+        }
+
+        // MARK: Writing
+
+        /// Changes slots, all together or not at all. What is applied survives a power cut when this returns; what was removed stands neither in the database nor
+        /// in its log any more, unless somebody is reading an older state of it.
+        ///
+        /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
+        public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+            guard !mutations.isEmpty else { return [] }
+            if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
+            guard Set(mutations.map(\.address)).count == mutations.count else {
+                throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
+            }
+            if let refusal = Self.refusal(of: mutations) { return refusal }
+            do throws(BackendError) {
+                // Whether there is a database to change is asked first: nothing is created only to be left empty.
+                var known = try await opened()
+                if known == nil {
+                    if let results = Self.resultsOnNothing(mutations) { return results }
+                    known = try await openedOrCreated()
+                }
+                for _ in 0..<Self.attempts {
+                    guard let session = known else { break }
+                    let request = CommitRequest(session: session, mutations: mutations)
+                    switch try await commits.submit(request, deadline: nextDeadline, isMutation: true) {
+                    case .results(let results): return results
+                    case .outdated: known = try await opened(insteadOf: session)
+                    }
+                }
+                throw BackendError(
+                    .unavailable, "The database keeps being replaced by another program. Nothing was changed; try again once it is done.")
+            } catch {
+                switch error.code {
+                case .timedOut, .cancelled: throw error
+                case .locked: return mutations.map { _ in .locked }
+                default: return mutations.map { _ in .failed(error) }
+                }
+            }
+        }
+
+        private static let attempts = 3
+
+        /// What is wrong with a call whatever the store holds; found before anything is locked.
+        private static func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
+            for (index, mutation) in mutations.enumerated() {
+                do throws(BackendError) {
+                    try mutation.address.validate()
+                    guard case .put(let payload, _) = mutation.operation else { continue }
+                    guard case .bytes(let bytes) = payload else {
+                        throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
+                    }
+                    guard bytes.count <= maximumValueSize else {
+                        throw BackendError(
+                            .tooLarge, "The value has \(bytes.count) bytes; the database takes \(maximumValueSize). Nothing was changed.")
+                    }
+                } catch {
+                    var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
+                    results[index] = .failed(error)
+                    return results
+                }
+            }
+            return nil
+        }
+
+        /// What becomes of a call where there is no database; nil when it has to be made for it.
+        private static func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
+            if let refused = mutations.firstIndex(where: { StorageProbe.absent.refusal(of: $0) != nil }),
+                let refusal = StorageProbe.absent.refusal(of: mutations[refused])
+            {
+                var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
+                results[refused] = refusal
+                return results
+            }
+            return mutations.allSatisfy { $0.operation == .delete } ? mutations.map { _ in .applied(nil, .durable) } : nil
+        }
+
+        /// Flushes the log to the disk, for the sake of what other programs may have written less carefully.
+        /// - Throws: ``BackendError``.
+        public func synchronize() async throws(BackendError) -> StorageDurability {
+            let file = file
+            try await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.synchronize(deadline: deadline) }
+            return .durable
+        }
+
+        /// Unlocks the place where the key is kept, which may open a prompt.
+        /// - Throws: ``BackendError``, as the key's source does.
+        public func unlock() async throws(BackendError) { try await source.unlock() }
+
+        /// Writes the log back, empties it and closes the database; the next call opens it again. Keys are let go of.
+        public func close() async {
+            let session = session.withLock { session in
+                defer { session = nil }
+                return session
+            }
+            let (file, scanner) = (file, scanner)
+            do throws(BackendError) {
+                try await scanLane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: false) { (_) throws(BackendError) in }
+                try await onLane(isMutation: false) { (deadline) throws(BackendError) in
+                    try file.close(deadline: deadline) {
+                        session?.reader.close()
+                        scanner.close()
+                    }
+                }
+            } catch {
+                // What was acknowledged is on the disk, in the log; the next one to open the database finds it there.
+            }
+        }
+
+        // MARK: The lane
+
+        var nextDeadline: MonotonicInstant { runtime.clock.now.advanced(by: deadline) }
+
+        func onLane<Response: Sendable>(
+            isMutation: Bool, _ work: @escaping @Sendable (MonotonicInstant) throws(BackendError) -> Response
+        ) async throws(BackendError) -> Response {
+            try await lane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: isMutation) { call throws(BackendError) in
+                try work(call.deadline)
+            }
+        }
+    }
+#endif

@@ -1,0 +1,87 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    /// What a row holds in clear while it is in memory: a name, metadata, and a payload or the mark of a removal.
+    struct RowContent {
+        enum Kind: UInt8 {
+            case value = 1
+            case tombstone = 3
+        }
+
+        var address: StorageAddress
+        var kind: Kind
+        var metadata: StorageMetadata
+        var payload: [UInt8] = []
+
+        /// The content, after its length and before the zeros that fill its size class.
+        func padded() -> [UInt8] {
+            var writer = ByteWriter()
+            writer.bytes.reserveCapacity(SizeClass.padded(payload.count + 256))
+            writer.fixed(0 as UInt32)
+            writer.byte(kind.rawValue)
+            writer.counted(address.namespace.name.utf8)
+            writer.counted(address.name.utf8)
+            RecordCodec.encodeMetadata(metadata, into: &writer)
+            writer.counted(payload)
+            let length = writer.bytes.count - 4
+            withUnsafeBytes(of: UInt32(length).bigEndian) { writer.bytes.replaceSubrange(0..<4, with: $0) }
+            let filler = SizeClass.padded(writer.bytes.count) - writer.bytes.count
+            writer.bytes.append(contentsOf: repeatElement(0, count: filler))
+            return writer.bytes
+        }
+
+        init(_ address: StorageAddress, _ kind: Kind, _ metadata: StorageMetadata, payload: [UInt8] = []) {
+            (self.address, self.kind, self.metadata, self.payload) = (address, kind, metadata, payload)
+        }
+
+        /// Reads what ``padded()`` made.
+        init(padded bytes: [UInt8]) throws(RecordDamage) {
+            var length = ByteReader(bytes[...])
+            let count = Int(try length.fixed(UInt32.self))
+            guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else { throw RecordDamage("has no size class") }
+            var reader = ByteReader(bytes[4..<(4 + count)])
+            guard let kind = Kind(rawValue: try reader.byte()) else { throw RecordDamage("is of an unknown kind") }
+            let namespace = try reader.text()
+            address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
+            self.kind = kind
+            metadata = try RecordCodec.decodeMetadata(from: &reader)
+            payload = try reader.counted()
+            guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
+        }
+    }
+
+    /// The sealed part of a row: `01`, the id of the data key, nonce, ciphertext, tag.
+    enum SealedRow {
+        static let format: UInt8 = 1
+        /// The bytes before the nonce.
+        static let headLength = 1 + SealingKey.idLength
+        static let overhead = headLength + XAES256GCM.nonceLength + XAES256GCM.tagLength
+
+        /// Seals a content for its row.
+        static func seal(
+            _ content: RowContent, slot: [UInt8], version: Int64, with key: DataKey, database: [UInt8], _ randomBytes: (Int) -> [UInt8]
+        ) throws(BackendError) -> [UInt8] {
+            var plain = content.padded()
+            defer { wipe(&plain) }
+            let nonce = randomBytes(XAES256GCM.nonceLength)
+            let context = context(database: database, slot: slot, version: version, key: key.id)
+            return [format] + key.id + nonce + (try key.sealing.seal(plain, nonce: nonce, authenticating: context))
+        }
+
+        /// The revision of a sealed state: its nonce, which no other state ever has.
+        static func revision(of sealed: some RandomAccessCollection<UInt8>) -> StorageRevision {
+            StorageRevision(Array(sealed.dropFirst(headLength).prefix(XAES256GCM.nonceLength)))
+        }
+
+        static func context(database: [UInt8], slot: some Collection<UInt8>, version: Int64, key: some Collection<UInt8>) -> [UInt8] {
+            var fields = Fields("LocalData SQLite 1 record")
+            fields.add(database)
+            fields.add(DatabaseFormat.table.utf8)
+            fields.add(slot)
+            fields.add(version)
+            fields.add(key)
+            return fields.bytes
+        }
+    }
+#endif

@@ -1,0 +1,21 @@
+/// Counted fields: the injective encoding of everything that is authenticated or hashed. Each field is a 4-byte big-endian length and its bytes; the first one
+/// is a text that says what the fields are for, so that nothing made for one purpose counts for another.
+package struct Fields {
+    /// The encoded fields.
+    package private(set) var bytes: [UInt8] = []
+
+    /// Begins with a purpose.
+    package init(_ purpose: String) {
+        bytes.reserveCapacity(160)
+        add(purpose.utf8)
+    }
+
+    /// Appends a field.
+    package mutating func add(_ field: some Collection<UInt8>) {
+        withUnsafeBytes(of: UInt32(field.count).bigEndian) { bytes.append(contentsOf: $0) }
+        bytes.append(contentsOf: field)
+    }
+
+    /// Appends a number of 8 bytes as a field.
+    package mutating func add(_ number: Int64) { withUnsafeBytes(of: number.bigEndian) { add($0) } }
+}

@@ -1,0 +1,45 @@
+import BackendConformance
+import BackendContract
+
+#if SQLite
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import Sealing
+    import TestSupport
+
+    /// Sealed rows in real databases.
+    let sqliteBenches: [LawBench] = [.sqlite]
+
+    extension LawBench {
+        /// Databases, each alone in a folder of its own with its key file. A reopened one shares nothing with the first, as in a new process.
+        static let sqlite = LawBench(
+            name: "encrypted SQLite", capabilities: sqliteStore(at: "/unused.sqlite").capabilities,
+            makeStore: { sqliteStore(at: folders.folder.appending(path: "\(UUID().uuidString)/store.sqlite").path) },
+            reopen: { sqliteStore(at: $0.identity.store) },
+            corrupt: { store, address in
+                let path = store.identity.store
+                let database = try SealedDatabase(path: path, keyFile: parentDirectory(of: path) + "/state/key")
+                try database.tamper(address) { $0[$0.count / 2] ^= 0x10 }
+            },
+            findStrayTraces: { store in
+                let file = URL(filePath: store.identity.store)
+                let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
+                return Set(names).isSubset(of: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "state"])
+                    ? nil : "files beside the database: \(names.sorted())"
+            })
+    }
+
+    private func sqliteStore(at path: String) -> SQLiteStore {
+        let folder = parentDirectory(of: path)
+        let deadline = Duration.seconds(60)
+        return SQLiteStore(
+            path: path, lockPath: folder + "/state/lock", keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
+            source: KeyFileSource(path: folder + "/state/key", deadline: deadline, runtime: .live), deadline: deadline, runtime: .live)
+    }
+
+    private let folders = TemporaryFolder()
+#else
+    /// A build without SQLite has none to check.
+    let sqliteBenches: [LawBench] = []
+#endif

@@ -1,0 +1,2 @@
+@main
+struct Probe { static func main() {} }
