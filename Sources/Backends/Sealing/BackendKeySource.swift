@@ -7,6 +7,8 @@ public struct BackendKeySource: KeySource {
 
     /// The store and the slot, in words.
     public let identifier: String
+    /// The slot's name, whatever the store.
+    public var pin: String { "keyring item \(address.name)" }
     /// What the store claims.
     public var protection: ProtectionLevel { backend.capabilities.protection }
 
@@ -42,6 +44,11 @@ public struct BackendKeySource: KeySource {
             throw BackendError(
                 .encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
         }
+    }
+
+    /// Unlocks the store, if it is one that can be locked.
+    public func unlock() async throws(BackendError) {
+        if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
     }
 
     private func key(in record: StorageRecord) throws(BackendError) -> SealingKey {

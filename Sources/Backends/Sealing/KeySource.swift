@@ -7,6 +7,9 @@ public protocol KeySource: Sendable {
     /// The source, in words that hold no secret: "key file /etc/…", "keyring of com.example".
     var identifier: String { get }
 
+    /// The source's short name, which is written beside what its key sealed: it holds no folder, so that it stays the same when folders move.
+    var pin: String { get }
+
     /// How well a value is protected that is sealed with this source's key.
     var protection: ProtectionLevel { get }
 
@@ -18,4 +21,13 @@ public protocol KeySource: Sendable {
     /// - Returns: The key that the source holds now: the given one, or the other process's.
     /// - Throws: ``BackendError``.
     func create(_ key: SealingKey) async throws(BackendError) -> SealingKey
+
+    /// Unlocks the store that holds the key, with a prompt if one is needed and possible. A source that cannot be locked does nothing.
+    /// - Throws: ``BackendError``, as ``LockableBackend/unlock()``.
+    func unlock() async throws(BackendError)
+}
+
+extension KeySource {
+    /// Does nothing: there is no lock.
+    public func unlock() async throws(BackendError) {}
 }
