@@ -139,8 +139,9 @@ let package = Package(
                 "MigrationWorker", "GuideSamples", "GuideSamplesCustom",
             ], swiftSettings: house),
         .testTarget(
-            name: "SealingTests", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "TestSupport", crypto],
-            swiftSettings: house),
+            name: "SealingTests",
+            dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],
+            exclude: ["passphrase-vector.py"], swiftSettings: house),
         .target(name: "GuideSamples", dependencies: ["LocalData"], path: "Tests/GuideSamples"),
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",

@@ -7,7 +7,7 @@ public struct BackendKeySource: KeySource {
 
     /// The store and the slot, in words.
     public let identifier: String
-    /// The item's name.
+    /// The slot's name, whatever the store.
     public var pin: String { "keyring item \(address.name)" }
     /// What the store claims.
     public var protection: ProtectionLevel { backend.capabilities.protection }
@@ -47,7 +47,9 @@ public struct BackendKeySource: KeySource {
     }
 
     /// Unlocks the store, if it is one that can be locked.
-    public func unlock() async throws(BackendError) { try await (backend as? any LockableBackend)?.unlock() }
+    public func unlock() async throws(BackendError) {
+        if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
+    }
 
     private func key(in record: StorageRecord) throws(BackendError) -> SealingKey {
         switch record.payload {

@@ -7,7 +7,7 @@ public protocol KeySource: Sendable {
     /// The source, in words that hold no secret: "key file /etc/…", "keyring of com.example".
     var identifier: String { get }
 
-    /// A short name that is written beside sealed data and stays the same when folders move: "key file sealing-key".
+    /// The source's short name, which is written beside what its key sealed: it holds no folder, so that it stays the same when folders move.
     var pin: String { get }
 
     /// How well a value is protected that is sealed with this source's key.
@@ -22,12 +22,12 @@ public protocol KeySource: Sendable {
     /// - Throws: ``BackendError``.
     func create(_ key: SealingKey) async throws(BackendError) -> SealingKey
 
-    /// Unlocks the place where the key is kept, opening a prompt if one is needed and possible.
-    /// - Throws: ``BackendError``.
+    /// Unlocks the store that holds the key, with a prompt if one is needed and possible. A source that cannot be locked does nothing.
+    /// - Throws: ``BackendError``, as ``LockableBackend/unlock()``.
     func unlock() async throws(BackendError)
 }
 
 extension KeySource {
-    /// Nothing to unlock.
+    /// Does nothing: there is no lock.
     public func unlock() async throws(BackendError) {}
 }

@@ -107,7 +107,7 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
         do {
             let box = try AES.GCM.SealedBox(combined: UnsafeRawBufferPointer(rebasing: nonceAndSealed[12...]))
             let content = try AES.GCM.open(box, using: messageKey(nonceAndSealed), authenticating: associatedData)
-            return content.withUnsafeBytes { Array($0) }
+            return Array(unsafeUninitializedCapacity: content.count) { bytes, filled in filled = content.copyBytes(to: bytes) }
         } catch {
             throw Self.unopened
         }

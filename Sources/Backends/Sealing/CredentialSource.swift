@@ -1,0 +1,89 @@
+public import BackendContract
+public import BackendRuntime
+
+/// A key that the service manager hands to the program: a credential of systemd, or a mounted secret of Kubernetes.
+///
+/// The key is ``SealingKey/text`` in the file `<directory>/<name>`. systemd puts the file there for `LoadCredential=`, `LoadCredentialEncrypted=`,
+/// `SetCredential=` and `SetCredentialEncrypted=`, and names the directory in the environment variable `CREDENTIALS_DIRECTORY`; in a container,
+/// set that variable to the folder where the secret is mounted, or give the folder.
+///
+/// The file is only read. Its permissions are the service manager's business: systemd gives 0400, Kubernetes 0644 or what `defaultMode` says, behind
+/// symbolic links, in a folder that everybody may write to by its mode (1777) and that nobody else sees. So others may be allowed to read the
+/// file here; one that *everybody may write to* is neither manager's work, and is refused.
+public struct CredentialSource: KeySource {
+    private let name: String
+    private let directory: String?
+    private let files: KeyFiles
+
+    /// The credential's name and folder, in words.
+    public let identifier: String
+    /// The credential's name.
+    public var pin: String { "credential \(name)" }
+    /// `sealed`: whether the key is on this machine's disk, and how well it is kept there, is for the service manager to say.
+    public var protection: ProtectionLevel { .sealed }
+
+    /// Names the credential; nothing is opened yet.
+    /// - Parameters:
+    ///   - name: The credential's name: a file name, no path.
+    ///   - directory: The absolute path of the folder; nil for the one that the environment names.
+    ///   - deadline: How long a call may take.
+    ///   - runtime: The machine.
+    /// - Throws: ``BackendError`` with `invalidName`.
+    public init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
+        // Kubernetes keeps its own links and folders in the directory under names that begin with two dots.
+        guard !name.isEmpty, name.utf8.count <= 255, name != ".", !name.hasPrefix(".."),
+            name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
+        else {
+            throw BackendError(
+                .invalidName,
+                "A credential's name is a file's name: 1 to 255 bytes without slashes, blanks and control characters, not beginning with two dots."
+            )
+        }
+        let named = directory ?? runtime.host.environment["CREDENTIALS_DIRECTORY"]
+        self.name = name
+        self.directory = named.flatMap { $0.hasPrefix("/") ? $0 : nil }
+        files = KeyFiles("credential", deadline: deadline, runtime: runtime)
+        identifier = "credential \(name)" + (self.directory.map { " in \($0)" } ?? "")
+    }
+
+    /// Reads the key; nil when the folder is there and holds no such credential.
+    /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`; `encryptionKeyMismatch`.
+    public func load() async throws(BackendError) -> SealingKey? {
+        guard let directory else {
+            throw BackendError(
+                .unavailable,
+                "CREDENTIALS_DIRECTORY is not set to a folder, so there is no credential \(name). Start the program with LoadCredential=\(name):… in its systemd unit, or set the variable to the absolute path where the secret is mounted."
+            )
+        }
+        return try await files.onLane { () throws(BackendError) in try read(in: directory) }
+    }
+
+    /// Makes nothing: a credential is made by whoever runs the program.
+    /// - Throws: ``BackendError`` with `encryptionKeyMissing`, and how to make one.
+    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+        throw BackendError(
+            .encryptionKeyMissing,
+            "There is no \(identifier), and a program cannot make one for itself. Make a key file (KeyFileSource writes one), hand its line on with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
+        )
+    }
+
+    private func read(in directory: String) throws(BackendError) -> SealingKey? {
+        let path = "\(directory)/\(name)"
+        guard let contents = try files.read(path) else {
+            let folder: FileStatus?
+            do throws(FileError) { folder = try files.runtime.files.status(directory) } catch { throw error.backendError() }
+            guard folder?.isDirectory == true else {
+                throw BackendError(
+                    .unavailable,
+                    "The folder of credentials \(directory) is not there. Check CREDENTIALS_DIRECTORY, or that the secret is mounted.")
+            }
+            return nil
+        }
+        guard contents.status.permissions & 0o002 == 0 else {
+            throw BackendError(
+                .accessDenied,
+                "Everybody may write to the credential \(path), so it may be anybody's key. Correct its permissions (chmod o-w).")
+        }
+        return try SealingKey(text: String(decoding: contents.bytes, as: UTF8.self))
+    }
+}

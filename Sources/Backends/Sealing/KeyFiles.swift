@@ -1,0 +1,71 @@
+internal import BackendContract
+internal import BackendRuntime
+
+/// The files of one key source: read and made on a lane of their own, so that a slow disk or a slow derivation of a key delays nobody else.
+struct KeyFiles: Sendable {
+    let runtime: Runtime
+    private let lane: any Lane
+    private let deadline: Duration
+
+    init(_ name: String, deadline: Duration, runtime: Runtime) {
+        self.runtime = runtime
+        self.deadline = deadline
+        lane = runtime.makeLane(name)
+    }
+
+    /// Runs blocking work on the lane.
+    func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
+        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: true) {
+            (_) throws(BackendError) in
+            try work()
+        }
+    }
+
+    /// The content of a file, or nil when there is none.
+    func read(_ path: String) throws(BackendError) -> FileContents? {
+        do throws(FileError) { return try runtime.files.read(path) } catch { throw error.backendError() }
+    }
+
+    /// A name for a draft of a file: hidden, beside it, and nobody else's.
+    func draftName(for path: String) -> String { ".\(lastComponent(of: path)).\(hexadecimalText(of: runtime.randomBytes(8))).tmp" }
+
+    /// Makes a file with permissions 0600, durably and whole, if there is none.
+    ///
+    /// It is written as a draft, flushed, and then linked to its name: that fails if another process has made one meanwhile, and nobody sees half
+    /// a file. What stands at the path is durable when this returns.
+    /// - Returns: Whether the file was made: false when there was one, which is left as it is.
+    func make(_ path: String, _ bytes: [UInt8], draftName: String) throws(BackendError) -> Bool {
+        let directory = parentDirectory(of: path)
+        let draft = directory + "/" + draftName
+        do throws(FileError) {
+            try runtime.files.createDirectory(directory)
+            // A draft that could not be written whole must go, too, unless the name was somebody else's.
+            do throws(FileError) { try runtime.files.create(draft, bytes) } catch {
+                if !error.isNameTaken { discard(draft) }
+                throw error
+            }
+            defer { discard(draft) }
+            try runtime.files.synchronizeFile(draft)
+            var isMade = true
+            do throws(FileError) { try runtime.files.link(draft, to: path) } catch {
+                guard error.isNameTaken else { throw error }
+                isMade = false
+            }
+            try runtime.files.synchronizeDirectory(directory)
+            return isMade
+        } catch {
+            throw error.backendError()
+        }
+    }
+
+    private func discard(_ draft: String) {
+        do throws(FileError) { try runtime.files.remove(draft) } catch {
+            // The draft is unused; whatever stands at the path stands.
+        }
+    }
+}
+
+extension KeyFiles: CustomReflectable {
+    /// Nothing: the machine's environment may hold secrets, and a dump of a source would show it.
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,140 @@
+internal import BackendContract
+internal import Crypto
+internal import CryptoExtras
+
+/// What a passphrase costs to try: the parameters of scrypt (RFC 7914).
+public struct PassphraseCost: Hashable, Sendable {
+    /// The base-2 logarithm of N, the cost in time and memory.
+    public var logN: UInt8
+    /// The size of a block, r: memory is 128 · N · r bytes.
+    public var blockSize: UInt32
+    /// The number of passes, p, one after the other.
+    public var parallelism: UInt32
+
+    /// Creates a cost. What is outside of the limits (128 · N · r at most 1 GiB, r and p at most 16) is refused when it is used.
+    public init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
+        self.logN = logN
+        self.blockSize = blockSize
+        self.parallelism = parallelism
+    }
+
+    /// N = 2^17, r = 8, p = 1: 128 MiB. Source: OWASP, Password Storage Cheat Sheet, the first of its settings for scrypt.
+    public static let recommended = PassphraseCost(logN: 17, blockSize: 8, parallelism: 1)
+
+    /// Whether a file may ask for it: at most 1 GiB and 16 passes. Beyond r = 16 swift-crypto's own limit of memory is too tight for a single pass,
+    /// and RFC 7914 wants N below 2^(16 r).
+    var isWithinLimits: Bool {
+        (1...23).contains(logN) && (1...16).contains(blockSize) && (1...16).contains(parallelism) && UInt32(logN) < 16 * blockSize
+            && 128 * UInt64(blockSize) << UInt64(logN) <= 1 << 30
+    }
+}
+
+/// The bytes of a passphrase file, format 1: a sealing key under a key that scrypt (RFC 7914) derives from a passphrase.
+///
+/// ```
+/// 4C 44 50 01        "LDP", format 1
+/// log2 N             1 byte
+/// r                  4 bytes, big-endian
+/// p                  4 bytes, big-endian
+/// salt               32 random bytes
+/// nonce              24 random bytes
+/// ciphertext         40 bytes: the sealing key's id (8) and the key (32)
+/// tag                16 bytes
+/// checksum           the first 8 bytes of SHA-256 over everything before it
+/// ```
+///
+/// 133 bytes. The cipher is ``XAES256GCM``; the associated data is the text `LocalData passphrase 1` and the first 45 bytes, so that neither format
+/// nor parameters nor salt can be changed. The checksum tells damage from a wrong passphrase, without a derivation; it keeps nobody out.
+struct PassphraseFile: Sendable {
+    static let length = 133
+    private static let headLength = 45
+    private static let sealedStart = headLength + XAES256GCM.nonceLength
+    private static let checksumStart = length - 8
+
+    private let bytes: [UInt8]
+    private let cost: PassphraseCost
+
+    /// Reads a file's content; derives nothing.
+    /// - Throws: ``BackendError``: `unsupported` for another format, `corrupted` for anything else that is not as written.
+    init(_ bytes: [UInt8], of path: String) throws(BackendError) {
+        guard bytes.starts(with: Array("LDP".utf8)), bytes.count > 3 else {
+            throw BackendError(.corrupted, "\(path) is not a passphrase file of this library. Restore the right file; nothing was changed.")
+        }
+        guard bytes[3] == 1 else {
+            throw BackendError(
+                .unsupported,
+                "\(path) has format \(bytes[3]), which this version does not know. Use the version that made it; nothing was changed.")
+        }
+        guard bytes.count == Self.length,
+            SHA256.hash(data: bytes[..<Self.checksumStart]).prefix(8).elementsEqual(bytes[Self.checksumStart...])
+        else {
+            throw BackendError(.corrupted, "The passphrase file \(path) is damaged. Restore it from a backup; nothing was changed.")
+        }
+        func number(at start: Int) -> UInt32 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) } }
+        cost = PassphraseCost(logN: bytes[4], blockSize: number(at: 5), parallelism: number(at: 9))
+        guard cost.isWithinLimits else {
+            throw BackendError(
+                .corrupted,
+                "The passphrase file \(path) asks for more than 1 GiB of memory or 16 passes, which this library never wrote. Restore the right file."
+            )
+        }
+        self.bytes = bytes
+    }
+
+    /// Opens the key. Takes as long and as much memory as the cost says.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for another passphrase.
+    func open(with passphrase: SecretBytes, of path: String) throws(BackendError) -> SealingKey {
+        let cipher = try Self.cipher(passphrase, salt: bytes[13..<Self.headLength], cost)
+        var content: [UInt8]
+        do throws(BackendError) {
+            content = try cipher.open(
+                Array(bytes[Self.sealedStart..<Self.checksumStart]), nonce: Array(bytes[Self.headLength..<Self.sealedStart]),
+                authenticating: Self.associatedData(bytes[..<Self.headLength]))
+        } catch {
+            throw BackendError(
+                .encryptionKeyMismatch, "The passphrase is not the one of \(path). Try again with the right one; nothing was changed.")
+        }
+        defer { wipe(&content) }
+        let key = content.withUnsafeBytes { SymmetricKey(data: UnsafeRawBufferPointer(rebasing: $0[SealingKey.idLength...])) }
+        return SealingKey(id: Array(content[..<SealingKey.idLength]), key: key)
+    }
+
+    /// The content of a file that holds a key. Takes as long and as much memory as the cost says.
+    static func sealing(
+        _ key: SealingKey, with passphrase: SecretBytes, _ cost: PassphraseCost, salt: [UInt8], nonce: [UInt8]
+    ) throws(BackendError) -> [UInt8] {
+        guard cost.isWithinLimits else {
+            throw BackendError(.unsupported, "A passphrase file may cost at most 1 GiB of memory (128 · N · r), with r and p at most 16.")
+        }
+        guard key.id.count == SealingKey.idLength, key.key.bitCount == SealingKey.keyLength * 8 else {
+            throw BackendError(.failed, "A sealing key has an id of 8 bytes and a key of 32; this one has not. Nothing was written.")
+        }
+        var bytes = Array("LDP".utf8) + [1, cost.logN]
+        for number in [cost.blockSize, cost.parallelism] { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
+        bytes += salt
+        var content = key.id + key.key.withUnsafeBytes { Array($0) }
+        defer { wipe(&content) }
+        let cipher = try cipher(passphrase, salt: salt[...], cost)
+        let sealed = try cipher.seal(content, nonce: nonce, authenticating: associatedData(bytes[...]))
+        bytes += nonce + sealed
+        return bytes + SHA256.hash(data: bytes).prefix(8)
+    }
+
+    private static func associatedData(_ head: ArraySlice<UInt8>) -> [UInt8] { Array("LocalData passphrase 1".utf8) + head }
+
+    private static func cipher(
+        _ passphrase: SecretBytes, salt: ArraySlice<UInt8>, _ cost: PassphraseCost
+    ) throws(BackendError) -> XAES256GCM {
+        let derived: SymmetricKey
+        do {
+            derived = try passphrase.withBytes {
+                try KDF.Scrypt.deriveKey(
+                    from: $0, salt: Array(salt), outputByteCount: XAES256GCM.keyLength, rounds: 1 << Int(cost.logN),
+                    blockSize: Int(cost.blockSize), parallelism: Int(cost.parallelism))
+            }
+        } catch {
+            throw BackendError(.failed, "No key could be derived from the passphrase; there may not be enough memory. Nothing was changed.")
+        }
+        return try XAES256GCM(key: derived)
+    }
+}

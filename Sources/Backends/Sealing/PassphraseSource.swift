@@ -1,0 +1,115 @@
+public import BackendContract
+public import BackendRuntime
+internal import Foundation
+
+/// A key in a file beside the data, sealed with a passphrase that a person knows.
+///
+/// The file (permissions 0600) holds a random key; from the passphrase only the key that seals that one is derived, with scrypt. So the passphrase can
+/// be asked for wherever the program likes: a terminal, a dialog, another secret store.
+///
+/// The passphrase is brought into Unicode's form C (NFC) first, so that one that is typed on another keyboard or system is the same; nothing else is
+/// changed, blanks at its ends count. An empty one is refused. Bytes that this library makes of it are overwritten after use; the text that the
+/// program hands over is the program's.
+public struct PassphraseSource: KeySource {
+    private let path: String
+    private let cost: PassphraseCost
+    private let passphrase: @Sendable () async throws -> String
+    private let files: KeyFiles
+
+    /// The path, in words.
+    public let identifier: String
+    /// The source's name.
+    public let pin: String
+    /// `keyring`: what opens the key is never on a disk. How much that is worth is the passphrase's strength against somebody who has the file and tries
+    /// one after the other, at the cost of a derivation each.
+    public var protection: ProtectionLevel { .keyring }
+
+    /// Names the file; nothing is opened yet.
+    /// - Parameters:
+    ///   - path: The file's absolute path.
+    ///   - name: The source's short name; nil for the file's.
+    ///   - cost: What a new file costs to open; one that is there says so itself.
+    ///   - deadline: How long reading, deriving and writing may take each. The person's answer is waited for without a limit.
+    ///   - runtime: The machine.
+    ///   - passphrase: Gives the passphrase. Asked only when there is a file to open, or one to be made.
+    public init(
+        path: String, name: String? = nil, cost: PassphraseCost = .recommended, deadline: Duration, runtime: Runtime,
+        passphrase: @escaping @Sendable () async throws -> String
+    ) {
+        self.path = path
+        self.cost = cost
+        self.passphrase = passphrase
+        files = KeyFiles("passphrase", deadline: deadline, runtime: runtime)
+        identifier = "passphrase file \(path)"
+        pin = "passphrase \(name ?? lastComponent(of: path))"
+    }
+
+    /// Reads the file, asks for the passphrase and opens the key; nil, without asking, when there is no file.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged or of another
+    ///   format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
+    public func load() async throws(BackendError) -> SealingKey? {
+        guard let file = try await files.onLane({ () throws(BackendError) in try read() }) else { return nil }
+        let secret = try await ask()
+        return try await files.onLane { () throws(BackendError) in try file.open(with: secret, of: path) }
+    }
+
+    /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the key that stands in it then.
+    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+        let secret = try await ask()
+        let salt = files.runtime.randomBytes(32)
+        let nonce = files.runtime.randomBytes(XAES256GCM.nonceLength)
+        let draftName = files.draftName(for: path)
+        return try await files.onLane { () throws(BackendError) in
+            let bytes = try PassphraseFile.sealing(key, with: secret, cost, salt: salt, nonce: nonce)
+            if try files.make(path, bytes, draftName: draftName) { return key }
+            guard let existing = try read() else {
+                throw BackendError(.failed, "The passphrase file \(path) was removed while it was read. Try again.")
+            }
+            return try existing.open(with: secret, of: path)
+        }
+    }
+
+    private func read() throws(BackendError) -> PassphraseFile? {
+        // Looked at before it is read: whatever was put in the file's place, no more memory is taken than a passphrase file needs.
+        let status: FileStatus?
+        do throws(FileError) { status = try files.runtime.files.status(path) } catch { throw error.backendError() }
+        guard status?.size ?? 0 <= 1 << 16 else {
+            throw BackendError(.corrupted, "\(path) is too large for a passphrase file. Restore the right file; nothing was changed.")
+        }
+        guard let contents = try files.read(path) else { return nil }
+        guard contents.status.permissions & 0o077 == 0 else {
+            throw BackendError(
+                .accessDenied,
+                "The passphrase file \(path) can be used by others. Make it private (chmod 600), and consider whether its passphrase withstands guessing."
+            )
+        }
+        return try PassphraseFile(contents.bytes, of: path)
+    }
+
+    private func ask() async throws(BackendError) -> SecretBytes {
+        let text: String
+        do {
+            text = try await passphrase()
+        } catch let error as BackendError {
+            throw error
+        } catch is CancellationError {
+            throw BackendError(.cancelled, "The caller was cancelled while the passphrase was asked for. Nothing was changed; try again.")
+        } catch {
+            // What the program's error says is not repeated: it may say what was typed.
+            throw BackendError(.locked, "No passphrase was given for \(path). Give it and try again; nothing was changed.")
+        }
+        guard !text.isEmpty else {
+            throw BackendError(.locked, "The passphrase given for \(path) is empty. Give one and try again; nothing was changed.")
+        }
+        var bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
+        defer { wipe(&bytes) }
+        return SecretBytes(bytes)
+    }
+}
+
+extension PassphraseSource: CustomStringConvertible, CustomReflectable {
+    /// Where the key is, never the key or the passphrase.
+    public var description: String { "PassphraseSource(\(path))" }
+    /// Where the key is: a dump shows no secret.
+    public var customMirror: Mirror { Mirror(self, children: ["path": path, "pin": pin]) }
+}

@@ -1,0 +1,51 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+import Sealing
+import TestSupport
+import Testing
+
+/// What the tests of key sources share: a folder, keys, and the deadline.
+struct KeySourceBench {
+    let folder: TemporaryDirectory
+    let deadline = Duration.seconds(60)
+    let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
+    let otherKey = SealingKey(id: [8, 7, 6, 5, 4, 3, 2, 1], key: SymmetricKey(data: [UInt8](repeating: 0x3C, count: 32)))
+
+    init() throws { folder = try TemporaryDirectory() }
+
+    func write(_ bytes: some Sequence<UInt8>, to path: String, permissions: Int = 0o600) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+    }
+
+    func contents(_ path: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: path))) }
+
+    func permissions(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+}
+
+/// The code of the error that some work throws, or nil if it throws none.
+func code(_ work: () async throws(BackendError) -> some Any) async -> BackendError.Code? {
+    do throws(BackendError) {
+        _ = try await work()
+        return nil
+    } catch {
+        return error.code
+    }
+}
+
+extension SealingKey {
+    /// Whether two keys are the same, id and all.
+    func isSame(as other: SealingKey?) -> Bool { id == other?.id && key == other?.key }
+}
+
+/// Texts that are not a key of this library.
+let foreignTexts = [
+    "", "\n", "garbage", "LocalData-key-1", "LocalData-key-1 0102030405060708 ", "LocalData-key-1 0102030405060708 AAAA",
+    "LocalData-key-1 010203040506070 p6enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6c=",
+    "LocalData-key-2 0102030405060708 p6enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6c=",
+    "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ",
+]

@@ -1,0 +1,169 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+import Sealing
+import Synchronization
+import TestSupport
+import Testing
+
+/// A key under a passphrase: the file's bytes, and everybody who has another passphrase, another file or no patience.
+struct PassphraseSourceTests {
+    private let bench: KeySourceBench
+    private let path: String
+    /// Cheap enough to be derived hundreds of times.
+    private static let cheap = PassphraseCost(logN: 4, blockSize: 1, parallelism: 1)
+    private static let secret = "correct horse battery staple"
+
+    init() throws {
+        bench = try KeySourceBench()
+        path = bench.folder.file("vault.passphrase")
+    }
+
+    private func source(_ passphrase: String = secret, cost: PassphraseCost = cheap, _ runtime: Runtime = .live) -> PassphraseSource {
+        PassphraseSource(path: path, cost: cost, deadline: bench.deadline, runtime: runtime) { passphrase }
+    }
+
+    @Test func `the key comes back, also at the recommended cost, from a private file`() async throws {
+        #expect(try await source().load() == nil)
+        #expect(try await bench.key.isSame(as: source(cost: .recommended).create(bench.key)))
+        #expect(try await bench.key.isSame(as: source().load()))
+        #expect(try bench.permissions(path) == 0o600)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
+        #expect(source().pin == "passphrase vault.passphrase")
+        #expect(source().protection == .keyring)
+    }
+
+    @Test func `the file has the bytes of format 1`() async throws {
+        _ = try await source(cost: PassphraseCost(logN: 5, blockSize: 3, parallelism: 2)).create(bench.key)
+        let bytes = try bench.contents(path)
+        #expect(bytes.count == 133)
+        #expect(Array(bytes[..<13]) == [0x4C, 0x44, 0x50, 1, 5, 0, 0, 0, 3, 0, 0, 0, 2])
+        #expect(Array(bytes[125...]) == Array(SHA256.hash(data: bytes[..<125]).prefix(8)))
+        #expect(!Data(bytes).base64EncodedString().contains("p6enp6en"))
+    }
+
+    /// Made with Python's `hashlib.scrypt` and the AES of `cryptography`: Tests/SealingTests/passphrase-vector.py.
+    @Test func `a file that another implementation made opens`() async throws {
+        try bench.write(#require(bytes(ofHexadecimal: Self.foreignFile)), to: path)
+        #expect(try await bench.key.isSame(as: source("Zo\u{eb} 7").load()))
+        // The same passphrase, typed with a combining mark.
+        #expect(try await bench.key.isSame(as: source("Zoe\u{308} 7").load()))
+    }
+
+    @Test(arguments: ["correct horse battery stapl", "correct horse battery staple ", "x"])
+    func `another passphrase is a mismatch, and leaves the file alone`(other: String) async throws {
+        _ = try await source().create(bench.key)
+        let before = try bench.contents(path)
+        #expect(await code { () throws(BackendError) in try await source(other).load() } == .encryptionKeyMismatch)
+        #expect(await code { () throws(BackendError) in try await source(other).create(bench.otherKey) } == .encryptionKeyMismatch)
+        #expect(try bench.contents(path) == before)
+    }
+
+    @Test func `an empty passphrase is refused, and nothing is asked where there is no file`() async throws {
+        #expect(await code { () throws(BackendError) in try await source("").create(bench.key) } == .locked)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        let asked = Mutex(0)
+        let counting = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) {
+            asked.withLock { $0 += 1 }
+            return Self.secret
+        }
+        #expect(try await counting.load() == nil)
+        #expect(asked.withLock { $0 } == 0)
+    }
+
+    @Test func `a program that gives no passphrase is told, without its own error's words`() async throws {
+        struct Refusal: Error { let typed = "hunter2" }
+        _ = try await source().create(bench.key)
+        let refusing = PassphraseSource(path: path, deadline: bench.deadline, runtime: .live) { throw Refusal() }
+        let error = try await #require(throws: BackendError.self) { try await refusing.load() }
+        #expect(error.code == .locked)
+        #expect(!error.reason.contains("hunter2"))
+        let cancelled = PassphraseSource(path: path, deadline: bench.deadline, runtime: .live) { throw CancellationError() }
+        #expect(await code { () throws(BackendError) in try await cancelled.load() } == .cancelled)
+    }
+
+    @Test func `two who create at once hold one key`() async throws {
+        for _ in 0..<10 {
+            try? FileManager.default.removeItem(atPath: path)
+            async let one = source().create(bench.key)
+            async let two = source().create(bench.otherKey)
+            let (first, second) = try await (one, two)
+            #expect(first.isSame(as: second))
+            #expect(try await first.isSame(as: source().load()))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
+    }
+
+    @Test func `a flipped bit anywhere never gives a key, nor does one whose checksum was corrected`() async throws {
+        _ = try await source().create(bench.key)
+        let bytes = try bench.contents(path)
+        for index in bytes.indices {
+            var changed = bytes
+            changed[index] ^= 1
+            try bench.write(changed, to: path)
+            let damage = await code { () throws(BackendError) in try await source().load() }
+            #expect(damage == (index == 3 ? .unsupported : .corrupted), "byte \(index)")
+            guard (4..<125).contains(index) else { continue }
+            try bench.write(changed[..<125] + Array(SHA256.hash(data: changed[..<125]))[..<8], to: path)
+            let forgery = await code { () throws(BackendError) in try await source().load() }
+            // The parameters: some bits ask for more than is allowed.
+            #expect(forgery == .encryptionKeyMismatch || index < 13 && forgery == .corrupted, "byte \(index)")
+        }
+        for length in bytes.indices {
+            try bench.write(bytes[..<length], to: path)
+            #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted, "length \(length)")
+        }
+        try bench.write([UInt8](repeating: 0x4C, count: 70_000), to: path)
+        #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted)
+    }
+
+    @Test(arguments: [
+        (0, 8, 1), (24, 1, 1), (21, 8, 1), (63, 1, 1), (255, 8, 1), (17, 0, 1), (17, 17, 1), (17, 8, 0), (17, 8, 17), (16, 1, 1),
+        (4, .max, .max),
+    ])
+    func `a file cannot ask for more memory or time than the limits`(cost: (UInt8, UInt32, UInt32)) async throws {
+        let cost = PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)
+        #expect(await code { () throws(BackendError) in try await source(cost: cost).create(bench.key) } == .unsupported)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try await source().create(bench.key)
+        var bytes = try bench.contents(path)
+        bytes[4] = cost.logN
+        withUnsafeBytes(of: cost.blockSize.bigEndian) { bytes.replaceSubrange(5..<9, with: $0) }
+        withUnsafeBytes(of: cost.parallelism.bigEndian) { bytes.replaceSubrange(9..<13, with: $0) }
+        bytes.replaceSubrange(125..., with: Array(SHA256.hash(data: bytes[..<125]).prefix(8)))
+        try bench.write(bytes, to: path)
+        #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted)
+    }
+
+    @Test(arguments: [(1, 1, 1), (15, 1, 1), (6, 16, 1), (3, 16, 16), (1, 1, 16)])
+    func `every kind of cost within the limits can be derived`(cost: (UInt8, UInt32, UInt32)) async throws {
+        _ = try await source(cost: PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)).create(bench.key)
+        #expect(try await bench.key.isSame(as: source().load()))
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660, 0o622])
+    func `a file that others can use is refused`(permissions: Int) async throws {
+        _ = try await source().create(bench.key)
+        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+        #expect(await code { () throws(BackendError) in try await source().load() } == .accessDenied)
+    }
+
+    @Test func `nothing that is printed shows the key or the passphrase`() async throws {
+        let source = source()
+        _ = try await source.create(bench.key)
+        let error = try await #require(throws: BackendError.self) { try await self.source("wrong horse").load() }
+        var text = "\(source)\(String(reflecting: source))\(source.identifier)\(source.pin)\(error)"
+        dump(source, to: &text)
+        dump(error, to: &text)
+        dump(bench.key, to: &text)
+        for secret in [Self.secret, "wrong horse", "p6enp6en", "a7a7a7a7"] { #expect(!text.contains(secret)) }
+        #expect(text.contains(path))
+    }
+
+    private static let foreignFile =
+        "4c4450010a0000000800000002000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e"
+        + "1f6465666768696a6b6c6d6e6f707172737475767778797a7b0ad3a0e1390a6d042edeabe8ec73baa2489962"
+        + "5cbbde2b2f33eb75c82887c20ea69d9810eedbe68069e025731fabcd8f6108ace63fdef28ab7dcc20dd61e94"
+        + "f6"
+}
