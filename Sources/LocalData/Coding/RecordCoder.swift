@@ -7,6 +7,8 @@ import Sealing
 struct RecordCoder: Sendable {
     let keys: SealingKeys
     let sources: @Sendable (KeySourceReference) throws -> any KeySource
+    /// The ids of the keys of a source that databases were sealed with: a key that is missing for them is not made anew for a property list.
+    let databaseKeyIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     let runtime: Runtime
 
     /// The payload and metadata of a value.
@@ -141,7 +143,9 @@ extension RecordCoder {
     private func seal(_ content: [UInt8], purpose: String, _ route: Route, serializer: String) async throws -> [UInt8] {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-            let key = try await keys.forSealing(from: source) { () throws(BackendError) in try await sealedIDs(in: route.backend) }
+            let key = try await keys.forSealing(from: source) { () throws(BackendError) in
+                try await sealedIDs(in: route.backend).union(try await databaseKeyIDs(source))
+            }
             return try Envelope.seal(
                 content, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]), runtime.randomBytes)
         }

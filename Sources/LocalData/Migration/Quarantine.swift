@@ -26,15 +26,19 @@ final class Quarantine: Sendable {
     private let makeBackend: @Sendable () throws -> any StorageBackend
     private let keys: SealingKeys
     private let sources: @Sendable (KeySourceReference) throws -> any KeySource
+    /// Where else the program keeps keys.
+    private let otherSources: [KeySourceReference]
     private let runtime: Runtime
     private let backend = Mutex<(any StorageBackend)?>(nil)
 
     init(
-        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource, runtime: Runtime,
+        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource, otherSources: [KeySourceReference],
+        runtime: Runtime,
         makeBackend: @escaping @Sendable () throws -> any StorageBackend
     ) {
         self.keys = keys
         self.sources = sources
+        self.otherSources = otherSources
         self.runtime = runtime
         self.makeBackend = makeBackend
     }
@@ -104,7 +108,7 @@ final class Quarantine: Sendable {
     }
 
     private func source(for needed: ProtectionLevel, _ routes: [Route]) throws -> (any KeySource, String) {
-        let references = routes.compactMap(\.security.keySource) + [.configured, .keyring]
+        let references = routes.compactMap(\.security.keySource) + [.configured] + otherSources + [.keyring]
         for reference in references {
             let source = try sources(reference)
             if source.protection >= needed { return (source, Self.text(of: reference)) }
@@ -174,6 +178,8 @@ final class Quarantine: Sendable {
         case .configured: "configured"
         case .keyring(let service, let name): "keyring\n\(service ?? "")\n\(name)"
         case .keyFile(let path): "file\n\(path)"
+        case .credential(let name): "credential\n\(name)"
+        case .passphrase(let name): "passphrase\n\(name)"
         }
     }
 
@@ -182,6 +188,8 @@ final class Quarantine: Sendable {
         switch parts.first {
         case "keyring" where parts.count == 3: return .keyring(service: parts[1].isEmpty ? nil : parts[1], name: parts[2])
         case "file" where parts.count == 2: return .keyFile(parts[1])
+        case "credential" where parts.count == 2: return .credential(parts[1])
+        case "passphrase" where parts.count == 2: return .passphrase(parts[1])
         default: return .configured
         }
     }

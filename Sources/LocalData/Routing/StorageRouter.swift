@@ -31,11 +31,17 @@ public actor StorageRouter {
                 record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) },
                 all: { () throws(BackendError) in Set(try await ledger.pins().compactMap(bytes(ofHexadecimal:))) }),
             randomBytes: runtime.randomBytes)
+        wiring.connect(keys)
         let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }
         let engine = MigrationEngine(
             routes: RouteTable(configuration: configuration, wiring: wiring),
-            records: RecordCoder(keys: keys, sources: sources, runtime: runtime), ledger: ledger,
-            quarantine: Quarantine(keys: keys, sources: sources, runtime: runtime) { try wiring.makeQuarantineBackend() }, runtime: runtime)
+            records: RecordCoder(
+                keys: keys, sources: sources,
+                databaseKeyIDs: { (source) throws(BackendError) in try await wiring.databaseKeyIDs(of: source) }, runtime: runtime),
+            ledger: ledger,
+            quarantine: Quarantine(keys: keys, sources: sources, otherSources: configuration.otherKeySources, runtime: runtime) {
+                try wiring.makeQuarantineBackend()
+            }, runtime: runtime)
         self.wiring = wiring
         self.engine = engine
         engine.routes.connect(
@@ -194,5 +200,6 @@ public actor StorageRouter {
         await engine.ledger.close()
         await engine.quarantine.close()
         for backend in engine.routes.opened { await backend.close() }
+        await wiring.close()
     }
 }

@@ -45,6 +45,8 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case configured
         case keyring(service: String?, name: String)
         case keyFile(path: String)
+        case credential(name: String)
+        case passphrase(name: String)
     }
 
     let form: Form
@@ -63,9 +65,19 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         KeySourceReference(form: .keyring(service: service, name: name))
     }
 
-    /// A file with permissions 0600.
-    /// - Parameter path: An absolute path.
+    /// A file with permissions 0600, made when a first key is needed.
+    /// - Parameter path: An absolute path, or one within the configuration's data folder.
     public static func keyFile(_ path: String) -> KeySourceReference { KeySourceReference(form: .keyFile(path: path)) }
+
+    /// A credential that the service manager provides: a file of systemd's or Kubernetes' in the folder that `CREDENTIALS_DIRECTORY` names. It is only read;
+    /// `localdata key new` prints a key to provide.
+    /// - Parameter name: The credential's name.
+    public static func credential(_ name: String) -> KeySourceReference { KeySourceReference(form: .credential(name: name)) }
+
+    /// A passphrase, which ``StorageConfiguration/passphrase`` gives when it is needed. The key itself is random and lies, sealed with what scrypt makes of the
+    /// passphrase, in the file `<name>.passphrase` of the configuration's data folder: it belongs into the backup.
+    /// - Parameter name: The file's name without its extension, and what the passphrase is asked for by.
+    public static func passphrase(_ name: String = "default") -> KeySourceReference { KeySourceReference(form: .passphrase(name: name)) }
 
     /// Where the key is kept, in words.
     public var description: String {
@@ -73,6 +85,8 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case .configured: "configured source"
         case .keyring(let service, let name): "keyring item \(name)" + (service.map { " of \($0)" } ?? "")
         case .keyFile(let path): "key file \(path)"
+        case .credential(let name): "credential \(name)"
+        case .passphrase(let name): "passphrase \(name)"
         }
     }
 }

@@ -26,6 +26,12 @@ public struct StorageConfiguration: Sendable {
     public var userDefaultsName: String
     /// Where the sealing key of `.encrypted` is kept, unless a key says otherwise.
     public var keySource: KeySourceReference
+    /// Where the keys of single databases are kept, by the database's name: those that are not to depend on ``keySource``.
+    public var databaseKeySources: [String: KeySourceReference] = [:]
+    /// Where the domain `.keychain` keeps its values: in the session's keyring, unless a program without one says otherwise.
+    public var keychain = KeychainPlace.keyring
+    /// Gives the passphrase of a key source, by its name; nil refuses it. Called whenever a key under a passphrase is fetched: once a source and router, as a rule.
+    public var passphrase: (@Sendable (_ name: String) async throws -> String?)?
     /// How long calls may take.
     public var deadlines = Deadlines()
     /// Whether only keys of registered catalogs may be used.
@@ -116,6 +122,16 @@ public struct StorageConfiguration: Sendable {
         makers[kind] = make
     }
 
+    /// Whether nothing is on a disk.
+    var isInMemory: Bool {
+        if case .memory = place { true } else { false }
+    }
+
+    /// The key sources beside ``keySource`` that something of the program's is sealed with.
+    var otherKeySources: [KeySourceReference] {
+        Set(databaseKeySources.values).union(keychain.vault.map { [$0] } ?? []).sorted { $0.description < $1.description }
+    }
+
     package func defaultScope(of kind: StorageDomain.Kind) -> String {
         switch kind {
         case .userDefaults: userDefaultsName
@@ -123,6 +139,22 @@ public struct StorageConfiguration: Sendable {
         default: "default"
         }
     }
+}
+
+/// Where the domain `.keychain` keeps its values.
+public struct KeychainPlace: Hashable, Sendable, CustomStringConvertible {
+    let vault: KeySourceReference?
+
+    /// In the Secret Service of the session: GNOME Keyring, KWallet.
+    public static let keyring = KeychainPlace(vault: nil)
+
+    /// In sealed databases of the program's own, one a service, for a machine without a session: a server, a container. Nothing chooses this but the program, and what is
+    /// in the keyring is not moved by it.
+    /// - Parameter keySource: Where the vault's key is kept: a key file, a credential or a passphrase; never the keyring.
+    public static func sealedVault(_ keySource: KeySourceReference) -> KeychainPlace { KeychainPlace(vault: keySource) }
+
+    /// The place in words.
+    public var description: String { vault.map { "sealed vault (\($0))" } ?? "keyring" }
 }
 
 extension KeySourceReference {

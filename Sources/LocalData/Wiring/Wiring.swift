@@ -8,11 +8,22 @@ import Synchronization
 
 /// The only place that names the backends: which one serves which kind of domain, and with what.
 final class Wiring: Sendable {
-    private let configuration: StorageConfiguration
-    private var runtime: Runtime { configuration.runtime }
+    let configuration: StorageConfiguration
+    var runtime: Runtime { configuration.runtime }
+    private let keys = Mutex<SealingKeys?>(nil)
+    /// Stores that only hold keys: nobody else knows of them.
+    private let keyStores = Mutex<[any StorageBackend]>([])
     private let keySources = Mutex<[KeySourceReference: any KeySource]>([:])
 
     init(configuration: StorageConfiguration) { self.configuration = configuration }
+
+    /// Closes the circle to the router's sealing keys, whose pins are kept in a store that is made here.
+    func connect(_ keys: SealingKeys) { self.keys.withLock { $0 = keys } }
+
+    func sealingKeys() throws -> SealingKeys {
+        guard let keys = keys.withLock(\.self) else { throw StorageError(StorageError.unavailable, key: "", "The router was shut down.") }
+        return keys
+    }
 
     /// The backend of one scope of a kind of domain.
     func makeBackend(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
@@ -25,12 +36,10 @@ final class Wiring: Sendable {
             try PropertyListStore.validateSuiteName(scope)
             let directories = try directories()
             return try propertyList(try PropertyListStore.path(ofSuite: scope, in: directories.preferences))
-        case .keychain: return try makeKeyring(scope)
-        case .encryptedSQLite:
-            return MissingBackend(
-                for: StorageDomain(kind: kind, scope: scope),
-                "This build has no encrypted SQLite backend (trait SQLite). Plug one in with StorageConfiguration.use(for: .encryptedSQLite)."
-            )
+        case .keychain:
+            if let source = configuration.keychain.vault { return try makeVault(scope, source) }
+            return try makeKeyring(scope)
+        case .encryptedSQLite: return try makeDatabase(scope)
         default:
             return MissingBackend(
                 for: StorageDomain(kind: kind, scope: scope),
@@ -38,7 +47,7 @@ final class Wiring: Sendable {
         }
     }
 
-    private func directories() throws -> StorageDirectories {
+    func directories() throws -> StorageDirectories {
         guard let directories = try configuration.directories else {
             throw StorageError(StorageError.unavailable, key: "", "The configuration has no directories.")
         }
@@ -75,6 +84,7 @@ final class Wiring: Sendable {
     private func makeInMemory(_ kind: StorageDomain.Kind, _ scope: String, _ world: MemoryWorld) throws -> any StorageBackend {
         if kind == .memory { return InMemoryStore(medium: MemoryMedium(), runtime: runtime) }
         if kind == .userDefaults { try PropertyListStore.validateSuiteName(scope) }
+        if kind == .encryptedSQLite { try validate(database: scope) }
         let domain = StorageDomain(kind: kind, scope: scope)
         return InMemoryStore.standIn(for: domain, medium: world.medium(domain), runtime: runtime)
     }
@@ -108,20 +118,51 @@ final class Wiring: Sendable {
     private func makeKeySource(_ reference: KeySourceReference) throws -> any KeySource {
         switch reference.form {
         case .configured:
-            throw StorageError(StorageError.unavailable, key: "", "The configuration's key source must be a keyring or a key file.")
+            throw StorageError(
+                StorageError.unavailable, key: "",
+                "The configuration's key source must be a keyring, a key file, a credential or a passphrase.")
         case .keyring(let service, let name):
-            return BackendKeySource(try makeBackend(.keychain, service ?? configuration.applicationID), address: StorageAddress(name))
+            let store = try makeBackend(.keychain, service ?? configuration.applicationID)
+            keyStores.withLock { $0.append(store) }
+            return BackendKeySource(store, address: StorageAddress(name))
         case .keyFile(let path):
-            if case .memory(let world) = configuration.place {
-                let medium = world.medium(StorageDomain(kind: StorageDomain.Kind("key-file"), scope: path))
-                let capabilities = BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: .sealed)
-                let file = InMemoryStore(
-                    medium: medium, identity: BackendIdentity(kind: "key-file", store: path), capabilities: capabilities, runtime: runtime)
-                return BackendKeySource(file, address: StorageAddress("key"))
-            }
+            if case .memory(let world) = configuration.place { return keyInMemory("key-file", path, .sealed, world) }
             let path = path.hasPrefix("/") ? path : "\(try directories().data)/\(path)"
             return KeyFileSource(path: path, deadline: configuration.deadlines.files, runtime: runtime)
+        case .credential(let name):
+            if case .memory(let world) = configuration.place { return keyInMemory("credential", name, .sealed, world) }
+            return try CredentialSource(name: name, deadline: configuration.deadlines.files, runtime: runtime)
+        case .passphrase(let name):
+            if case .memory(let world) = configuration.place { return keyInMemory("passphrase", name, .keyring, world) }
+            try validate(passphraseName: name)
+            return PassphraseSource(
+                path: "\(try directories().data)/\(name).passphrase", name: name, deadline: configuration.deadlines.files, runtime: runtime
+            ) { [give = configuration.passphrase] in
+                guard let passphrase = try await give?(name) else {
+                    throw StorageError(StorageError.locked, key: name, "No passphrase was given.")
+                }
+                return passphrase
+            }
         }
+    }
+
+    private func validate(passphraseName name: String) throws {
+        do throws(BackendError) { try PropertyListStore.validateSuiteName(name) } catch {
+            throw StorageError(StorageError.invalidName, key: name, "The name of a passphrase is a file's name, not a path.")
+        }
+    }
+
+    private func keyInMemory(_ kind: String, _ name: String, _ protection: ProtectionLevel, _ world: MemoryWorld) -> any KeySource {
+        let medium = world.medium(StorageDomain(kind: StorageDomain.Kind(kind), scope: name))
+        let capabilities = BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: protection)
+        let store = InMemoryStore(
+            medium: medium, identity: BackendIdentity(kind: kind, store: name), capabilities: capabilities, runtime: runtime)
+        return BackendKeySource(store, address: StorageAddress("key"))
+    }
+
+    /// Closes the stores that only hold keys.
+    func close() async {
+        for store in keyStores.withLock(\.self) { await store.close() }
     }
 }
 

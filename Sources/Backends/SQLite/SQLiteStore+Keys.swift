@@ -1,0 +1,31 @@
+#if SQLite
+    public import BackendContract
+    public import BackendRuntime
+    public import Sealing
+
+    extension SQLiteStore {
+        /// The ids of the keys that wrap the data keys of a directory's databases, of those databases that name a source as theirs: a program that is about to make a
+        /// first key for that source learns here that there must be one already.
+        /// - Throws: ``BackendError`` when a database cannot be read: then nobody knows.
+        public static func sealingKeyIDs(
+            inDatabasesIn directory: String, sealedFrom source: any KeySource, locks: String, deadline: Duration, runtime: Runtime
+        ) async throws(BackendError) -> Set<[UInt8]> {
+            let lane = runtime.makeLane("sqlite.keys")
+            let pin = source.pin
+            return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
+                (call) throws(BackendError) in
+                let names: [String]
+                do throws(FileError) { names = try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
+                var ids: Set<[UInt8]> = []
+                for name in names where name.hasSuffix(".sqlite") && !name.hasPrefix(".") {
+                    let path = "\(directory)/\(name)"
+                    let lock = lockPath(forDatabaseAt: path, in: locks, files: runtime.files)
+                    let file = DatabaseFile(path: path, lockPath: lock, lane: lane, runtime: runtime)
+                    if let header = try file.find()?.header, header.source == pin { ids.insert(header.kek) }
+                    if let connection = file.takeConnection() { file.retire { connection.close() } }
+                }
+                return ids
+            }
+        }
+    }
+#endif
