@@ -7,9 +7,15 @@ let package = Package(
     dependencies: [
         .package(name: "LocalData", path: ".."),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
-        .executableTarget(name: "bench", dependencies: [.product(name: "LocalData", package: "LocalData")]),
+        .executableTarget(
+            name: "bench",
+            dependencies: [
+                .product(name: "LocalData", package: "LocalData"), .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         // Only the system's SQLite: neither GRDB nor LocalData is built for it.
         .executableTarget(name: "layouts", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
     ],

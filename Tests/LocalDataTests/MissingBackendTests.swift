@@ -8,17 +8,25 @@ import Testing
 @Suite struct MissingBackendTests {
     struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
 
-    let missing = StorageKey<String>(name: "a", domain: .encryptedSQLite(database: "main"), owner: "Tests", description: "A document")
+    /// The domain of encrypted SQLite in a build without it, else one that nobody plugged in.
+    #if SQLite
+        let domain = StorageDomain.custom("archive", scope: "main")
+        let remedy = "StorageConfiguration.use(for:_:)"
+    #else
+        let domain = StorageDomain.encryptedSQLite(database: "main")
+        let remedy = "trait SQLite"
+    #endif
+    var missing: StorageKey<String> { StorageKey(name: "a", domain: domain, owner: "Tests", description: "A document") }
     let old = StorageKey<String>(name: "old", domain: .userDefaults, owner: "Tests", description: "An older place")
 
-    @Test func `a key of a missing backend is unavailable, and the error names the trait`() async throws {
+    @Test func `a key of a missing backend is unavailable, and the error says what to do`() async throws {
         let router = try Stage().launch()
         do {
             _ = try await router.get(missing)
             Issue.record("nothing was thrown")
         } catch let error as StorageError {
             #expect(error.code == StorageError.unavailable)
-            #expect(error.message.contains("trait SQLite"))
+            #expect(error.message.contains(remedy))
         }
         await expectCode(StorageError.unavailable) { try await router.set("v", for: missing) }
         if case .unavailable = await router.status(of: missing.domain) {} else { Issue.record("the status is not unavailable") }

@@ -9,6 +9,12 @@ struct Bench {
     static func main() async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("localdata-bench-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
+        let parts = Set(CommandLine.arguments.dropFirst())
+        if parts.isEmpty || parts.contains("database") {
+            try await Databases(root: root.appendingPathComponent("database")).run()
+            try await DatabaseSweeping(root: root.appendingPathComponent("database-sweep")).run()
+        }
+        guard parts.isEmpty || parts.contains("property-list") else { return }
         try await Sweeping(root: root.appendingPathComponent("sweep")).run()
         try await Reading(root: root.appendingPathComponent("get")).run()
         try await Writing(root: root.appendingPathComponent("set")).run()
