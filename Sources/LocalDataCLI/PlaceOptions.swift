@@ -4,19 +4,24 @@ import LocalData
 
 /// Whose storage is meant: the options that every command has.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "The application's id: the default keyring service, and whose quarantine is meant.")
+    @Option(help: "The application's id: the default keyring service, and whose databases and quarantine are meant.")
     var appID: String?
 
     @Option(help: "The folder of a program that keeps everything under one; else the folders of the session.")
     var root: String?
 
+    @OptionGroup(title: "Key source")
+    var key: KeyOptions
+
     /// Runs a command on a router of this place, and closes it.
-    func withRouter<Answer>(_ body: (StorageRouter) async throws -> Answer) async throws -> Answer {
-        let applicationID = appID ?? "localdata"
-        let configuration: StorageConfiguration =
-            root.map { StorageConfiguration(root: URL(fileURLWithPath: $0), applicationID: applicationID) }
-            ?? .xdg(applicationID: applicationID)
-        let router = StorageRouter(configuration: configuration)
+    func withRouter<Answer>(
+        for domains: [StorageDomain] = [], _ body: (StorageRouter) async throws -> Answer
+    ) async throws -> Answer {
+        // A default would only ever show an empty one.
+        if appID == nil, root == nil, key.vault || domains.contains(where: { $0.kind == .encryptedSQLite }) {
+            throw ValidationError("Say whose database is meant: --app-id or --root.")
+        }
+        let router = StorageRouter(configuration: try configuration())
         do {
             let answer = try await body(router)
             try await router.shutdown()
@@ -25,6 +30,15 @@ struct PlaceOptions: ParsableArguments {
             try? await router.shutdown()
             throw Failure.exit(for: error)
         }
+    }
+
+    private func configuration() throws -> StorageConfiguration {
+        let applicationID = appID ?? "localdata"
+        var configuration: StorageConfiguration =
+            root.map { StorageConfiguration(root: URL(fileURLWithPath: $0), applicationID: applicationID) }
+            ?? .xdg(applicationID: applicationID)
+        do { try key.apply(to: &configuration) } catch { throw Failure.exit(for: error) }
+        return configuration
     }
 }
 
@@ -38,9 +52,10 @@ struct DomainArgument: ExpressibleByArgument {
         case ("defaults", let suite?) where !suite.isEmpty: domain = .userDefaults(suite: suite)
         case ("keychain", nil): domain = .keychain
         case ("keychain", let service?) where !service.isEmpty: domain = .keychain(service: service)
+        case ("sqlite", let database?) where !database.isEmpty: domain = .encryptedSQLite(database: database)
         default: return nil
         }
     }
 
-    static var help: ArgumentHelp { "defaults:SUITE or keychain:SERVICE; keychain alone means the service of --app-id." }
+    static var help: ArgumentHelp { "defaults:SUITE, keychain:SERVICE or sqlite:DATABASE; keychain alone means the service of --app-id." }
 }

@@ -10,7 +10,7 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         let domains = domains.isEmpty ? [StorageDomain.keychain] : domains.map(\.domain)
-        let worst = try await place.withRouter { router in
+        let worst = try await place.withRouter(for: domains) { router in
             var worst: Int32 = 0
             for domain in domains {
                 let status = await router.status(of: domain)
@@ -34,5 +34,5 @@ struct Unlock: AsyncParsableCommand {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @OptionGroup var place: PlaceOptions
 
-    func run() async throws { try await place.withRouter { try await $0.unlock(domain.domain) } }
+    func run() async throws { try await place.withRouter(for: [domain.domain]) { try await $0.unlock(domain.domain) } }
 }

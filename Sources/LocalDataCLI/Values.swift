@@ -10,7 +10,7 @@ struct List: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        try await place.withRouter { router in
+        try await place.withRouter(for: [domain.domain]) { router in
             for name in try await router.names(in: domain.domain) { print(name) }
         }
     }
@@ -39,7 +39,7 @@ struct Get: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let value = try await place.withRouter { try await $0.get(slot.key(StoredValue.self)) }
+        let value = try await place.withRouter(for: [slot.domain.domain]) { try await $0.get(slot.key(StoredValue.self)) }
         print(reveal ? try value.text() : "\(slot.name): \(value.kind); print it with --reveal")
     }
 }
@@ -59,9 +59,9 @@ struct Set: AsyncParsableCommand {
         let text = try value ?? StoredValue.readStandardInput()
         if json {
             guard let value = StoredValue(json: text) else { throw ValidationError("The value is not JSON.") }
-            try await place.withRouter { try await $0.set(value, for: slot.key(StoredValue.self)) }
+            try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(value, for: slot.key(StoredValue.self)) }
         } else {
-            try await place.withRouter { try await $0.set(text, for: slot.key(String.self)) }
+            try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(text, for: slot.key(String.self)) }
         }
     }
 }
@@ -78,5 +78,5 @@ struct Remove: AsyncParsableCommand {
     @OptionGroup var slot: SlotOptions
     @OptionGroup var place: PlaceOptions
 
-    func run() async throws { try await place.withRouter { try await $0.remove(slot.key(StoredValue.self)) } }
+    func run() async throws { try await place.withRouter(for: [slot.domain.domain]) { try await $0.remove(slot.key(StoredValue.self)) } }
 }

@@ -21,7 +21,7 @@ package enum Program {
     /// The Debian packages of the programs that tests use.
     private static let packages = [
         "secret-tool": "libsecret-tools", "gnome-keyring-daemon": "gnome-keyring", "dbus-daemon": "dbus", "setpriv": "util-linux",
-        "systemd-creds": "systemd",
+        "setsid": "util-linux", "systemd-creds": "systemd",
     ]
 
     /// The path of a program on the search path.

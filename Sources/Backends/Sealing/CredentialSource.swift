@@ -63,7 +63,7 @@ public struct CredentialSource: KeySource {
     public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         throw BackendError(
             .encryptionKeyMissing,
-            "There is no \(identifier), and a program cannot make one for itself. Make a key file (KeyFileSource writes one), hand its line on with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
+            "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata key new; hand it on with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
         )
     }
 
