@@ -5,7 +5,7 @@ import LocalData
 struct WeatherKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] {
         [
-            .key(.apiToken), .key(.account),
+            .key(.apiToken), .key(.account), .key(.journal),
             .key(.city), .key(.showsAlerts), .key(.launches), .key(.lastRefresh), .key(.recentCities), .key(.home),
             .key(.refreshInterval), .key(.observer),
         ]
@@ -32,6 +32,14 @@ extension StorageKey where Value == Account {
     static let account = StorageKey(
         name: "account", domain: .keychain(service: "weather"), owner: "Weather", description: "Who uses the service"
     ).moved(from: preferences.key("account", "The account, as the old program kept it"))
+}
+
+// MARK: Documents: to an encrypted database, whose key is in the keyring
+
+extension StorageKey where Value == String {
+    static let journal = StorageKey(
+        name: "journal", domain: .encryptedSQLite(database: "documents"), owner: "Weather", description: "What was written down on the way"
+    ).moved(from: preferences.key("journal", "The journal, as the old program kept it"))
 }
 
 // MARK: Preferences: adopted where they are, under the names they have

@@ -2,13 +2,15 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// The weather program of today: the same preferences in the same file, and the secrets in the keyring.
+/// The weather program of today: the same preferences in the same file, the secrets in the keyring, and documents in an encrypted
+/// database.
 ///
 /// Its first version is `Examples/WeatherOld`.
 @main
 struct WeatherNew: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "weather-new", abstract: "Keeps preferences and secrets with LocalData, and takes over what weather-old kept.")
+        commandName: "weather-new",
+        abstract: "Keeps preferences, secrets and documents with LocalData, and takes over what weather-old kept.")
 
     @Flag(help: "Print the report and the audit as JSON.")
     var json = false
@@ -16,10 +18,17 @@ struct WeatherNew: AsyncParsableCommand {
     @Flag(help: "Unlock the keyring first; this may ask for its password.")
     var unlock = false
 
+    @Flag(help: "Only print the journal.")
+    var journal = false
+
     func run() async throws {
         try StorageRouter.bootstrap(.xdg(applicationID: "org.example.weather", version: "2.0"))
         let router = StorageRouter.shared
         if unlock { try await router.unlock(.keychain(service: "weather")) }
+        if journal {
+            print(try await router.get(.journal), terminator: "")
+            return try await router.shutdown()
+        }
 
         // One launch: every key of the catalog comes to its place, whatever an older version left behind.
         let keys = WeatherKeys()
@@ -47,6 +56,9 @@ struct WeatherNew: AsyncParsableCommand {
         let observer = try await router.value(for: .observer) ?? "nobody"
         let city = try await router.get(.city)
         let minutes = try await router.get(.refreshInterval)
-        print("\nLaunch \(launches): \(city) for \(observer), every \(minutes) minutes, with a token of \(token.count) characters.")
+        let journal = try await router.get(.journal)
+        print(
+            "\nLaunch \(launches): \(city) for \(observer), every \(minutes) minutes, with a token of \(token.count) characters and a journal of \(journal.utf8.count) bytes."
+        )
     }
 }

@@ -23,7 +23,7 @@ struct Preferences {
     }
 
     /// Writes what somebody who has used the program for a while would have.
-    func fill(token: String) throws {
+    func fill(token: String, hut: String) throws {
         defaults.set("Trondheim", forKey: "city")
         defaults.set(true, forKey: "showsAlerts")
         defaults.set(1, forKey: "launches")
@@ -39,9 +39,13 @@ struct Preferences {
         // What should never have been here.
         defaults.set(token, forKey: "apiToken")
         defaults.set(try JSONEncoder().encode(Account(user: "kari", token: token)), forKey: "account")
+        defaults.set(Journal.text(hut: hut), forKey: "journal")
 
         guard defaults.synchronize() else { throw CocoaError(.fileWriteUnknown) }
     }
+
+    /// The journal, whole.
+    var journal: String? { defaults.string(forKey: "journal") }
 
     /// What is kept, for people; nothing secret.
     var lines: [(name: String, value: String)] {
@@ -56,6 +60,7 @@ struct Preferences {
             ("name", [defaults.string(forKey: "firstName"), defaults.string(forKey: "lastName")].map { $0 ?? "–" }.joined(separator: " ")),
             ("apiToken", defaults.string(forKey: "apiToken").map(masked) ?? "–"),
             ("account", decoded(Account.self, "account").map { "\($0.user), \(masked($0.token))" } ?? "–"),
+            ("journal", journal.map { "\($0.utf8.count) bytes" } ?? "–"),
         ]
     }
 

@@ -1,21 +1,30 @@
 import ArgumentParser
 import Foundation
 
-/// The weather program of some years ago: everything it keeps, its API token included, is in `UserDefaults`, in the clear.
+/// The weather program of some years ago: everything it keeps, an API token and a journal included, is in `UserDefaults`, in the clear.
 ///
 /// Its next version is `Examples/WeatherNew`.
 @main
 struct WeatherOld: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "weather-old", abstract: "Keeps preferences and an API token with UserDefaults.",
-        discussion: "The token is taken from the environment variable WEATHER_TOKEN, if it is set.")
+        commandName: "weather-old", abstract: "Keeps preferences, an API token and a journal with UserDefaults.",
+        discussion:
+            "The token and the journal's hut are taken from the environment variables WEATHER_TOKEN and WEATHER_HUT, if they are set.")
 
     @Flag(help: "Only show what is kept; write nothing.")
     var show = false
 
+    @Flag(help: "Only print the journal; write nothing.")
+    var journal = false
+
     func run() throws {
         guard let preferences = Preferences() else { throw ValidationError("The suite cannot be opened.") }
-        if !show { try preferences.fill(token: ProcessInfo.processInfo.environment["WEATHER_TOKEN"] ?? "wx/not-a-\"real\"-token") }
+        if journal { return print(preferences.journal ?? "", terminator: "") }
+        if !show {
+            let environment = ProcessInfo.processInfo.environment
+            try preferences.fill(
+                token: environment["WEATHER_TOKEN"] ?? "wx/not-a-\"real\"-token", hut: environment["WEATHER_HUT"] ?? "not a \"real\" hut")
+        }
         for (name, value) in preferences.lines { print("  \(name.padding(toLength: 16, withPad: " ", startingAt: 0))\(value)") }
     }
 }
