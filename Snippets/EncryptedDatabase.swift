@@ -1,0 +1,18 @@
+// Documents in an encrypted database, and where its key is.
+// snippet.hide
+import Foundation
+import LocalData
+
+// snippet.show
+let documents = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents"))
+let draft: StorageKey<String> = documents.key("draft", "What is being written")
+// snippet.hide
+
+var configuration = StorageConfiguration.inMemory()
+configuration.passphrase = { _ in "only for this snippet" }
+let router = StorageRouter(configuration: configuration)
+// snippet.show
+
+try await router.set("Dear Kari, …", for: draft)  // the first value makes the database and, if there is none, its key
+// snippet.hide
+print(try await router.get(draft))

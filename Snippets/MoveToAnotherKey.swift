@@ -1,0 +1,24 @@
+// A database's values get another key by moving into another database.
+// snippet.hide
+import LocalData
+
+// snippet.show
+let old = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents"))
+let new = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents-2"))
+
+let draft: StorageKey<String> = new.key("draft", "What is being written").moved(from: old.key("draft", "The same, under the old key"))
+
+struct EditorKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.key(draft)] }
+}
+
+var configuration = StorageConfiguration.service(applicationID: "com.example.service", version: "3.0")
+configuration.keySource = .credential("documents-key-2")
+configuration.databaseKeySources["documents"] = .credential("documents-key")  // until everything is moved
+// snippet.hide
+
+configuration = .inMemory()
+// snippet.show
+
+let router = StorageRouter(configuration: configuration)
+try await router.registerCatalog(EditorKeys(), migrateImmediately: true).requireComplete()
