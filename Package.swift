@@ -129,7 +129,7 @@ let package = Package(
             dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "SQLiteProbe", "TestSupport", crypto] + sqlite,
             swiftSettings: house),
         .executableTarget(
-            name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend"],
+            name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend"] + sqlite,
             path: "Tests/SQLiteProbe", swiftSettings: house),
         .testTarget(
             name: "LocalDataTests",

@@ -3,6 +3,7 @@ import Foundation
 import LocalData
 import LocalDataTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// Callers, processes and migrations that race for a few keys.

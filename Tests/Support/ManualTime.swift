@@ -20,6 +20,9 @@ package final class ManualClock: RuntimeClock {
     /// How many actions are waiting for their instant.
     package var pending: Int { state.withLock { $0.actions.count } }
 
+    /// How many actions were scheduled since the clock was made.
+    package var scheduled: Int { state.withLock { $0.scheduledEver } }
+
     package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         let (number, isDue, ready) = state.withLock { state in
             state.scheduledEver += 1

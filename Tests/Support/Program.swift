@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 import Synchronization
 
 /// A program that a test needs and that is not there.
@@ -21,7 +21,7 @@ package enum Program {
     /// The Debian packages of the programs that tests use.
     private static let packages = [
         "secret-tool": "libsecret-tools", "gnome-keyring-daemon": "gnome-keyring", "dbus-daemon": "dbus", "setpriv": "util-linux",
-        "setsid": "util-linux", "systemd-creds": "systemd",
+        "setsid": "util-linux", "systemd-creds": "systemd", "strace": "strace",
     ]
 
     /// The path of a program on the search path.
@@ -44,7 +44,7 @@ package enum Program {
     }
 
     /// Starts a process from a thread that never ends: with `setpriv --pdeathsig` a child dies with the *thread* that started it.
-    static func start(_ process: Process) throws { try starter.run(process) }
+    package static func start(_ process: Process) throws { try starter.run(process) }
 
     private static let starter = Starter()
 }

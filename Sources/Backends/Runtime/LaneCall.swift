@@ -62,6 +62,9 @@ public final class LaneCall<Response: Sendable>: Sendable {
         self.isMutation = isMutation
     }
 
+    /// Whether nobody waits for the call any more.
+    public var isOver: Bool { state.withLock { $0.phase == .over } }
+
     /// Marks the call as begun. False when its caller has left: then the work must not be done.
     public func begin() -> Bool {
         state.withLock { state in
@@ -126,6 +129,28 @@ public final class LaneCall<Response: Sendable>: Sendable {
             abandon(.cancellation)
         }
         return try result.get()
+    }
+}
+
+extension Runtime {
+    /// Runs work that is done elsewhere and may never answer, and waits for it until a deadline. It holds up no lane; when the caller leaves, it is cancelled.
+    /// - Parameters:
+    ///   - deadline: When the caller leaves.
+    ///   - work: The work, in a task of its own.
+    /// - Throws: What the work threw; `timedOut` or `cancelled` when the caller left.
+    public func run<Response: Sendable>(
+        until deadline: MonotonicInstant, _ work: @escaping @Sendable () async throws(BackendError) -> Response
+    ) async throws(BackendError) -> Response {
+        let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: false)
+        let task = tasks.spawn {
+            do throws(BackendError) {
+                call.finish(.success(try await work()))
+            } catch {
+                call.finish(.failure(error))
+            }
+        }
+        call.whenAbandoned { _ in task.cancel() }
+        return try await call.wait()
     }
 }
 

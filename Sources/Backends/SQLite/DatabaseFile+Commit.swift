@@ -22,14 +22,15 @@
         /// Carries out calls in one transaction with one flush. Each call is one atomic batch; later ones see earlier ones.
         func commit(_ requests: [CommitRequest], deadline: MonotonicInstant) -> [Result<CommitResponse, BackendError>] {
             do throws(BackendError) {
-                let (responses, mustCheckpoint) = try locked(deadline: deadline) { () throws(BackendError) in
-                    let writer = try writer(deadline: deadline)
+                let (responses, mustCheckpoint) = try locked(deadline: deadline) {
+                    () throws(BackendError) -> ([CommitResponse], Bool) in
+                    guard let writer = try writer(deadline: deadline) else { return (requests.map { _ in .outdated }, false) }
                     let responses = try commitLocked(requests, writer, deadline: deadline)
                     // What was removed is gone from the log too when the caller hears of it, unless somebody reads an older state for longer than this.
-                    if writer.mustScrub { writer.scrub(deadline: min(deadline, runtime.clock.now.advanced(by: Self.scrubPatience))) }
+                    writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubPatience)))
                     return (responses, writer.isLogLong)
                 }
-                if mustCheckpoint { checkpointLater() }
+                if mustCheckpoint { lane.enqueue { self.checkpoint() } }
                 return responses.map { .success($0) }
             } catch {
                 // A deadline ends the call; anything else is what became of each mutation.
@@ -40,33 +41,15 @@
 
         private static let scrubPatience = Duration.milliseconds(250)
 
-        /// The connection that writes to the file that stands at the path now.
-        func writer(deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter {
-            guard let file = try fileID() else {
-                throw BackendError(
-                    .unavailable, "The database \(path) has been removed while it was in use. Nothing was changed; try again.")
-            }
-            let known = state.withLock(\.writer)
-            if let known, known.file == file { return known }
-            known?.close(deadline: deadline)
-            let writer = try DatabaseWriter(path: path, file: file, clock: runtime.clock, deadline: deadline)
-            state.withLock { $0.writer = writer }
-            return writer
-        }
-
         private func commitLocked(
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant
         ) throws(BackendError) -> [CommitResponse] {
             var responses: [CommitResponse] = []
-            var header: DatabaseHeader?
+            var isChanged = false
             do throws(BackendError) {
-                try writer.transaction(deadline: deadline) { (database) throws(BackendError) in
-                    header = try DatabaseHeader(reading: database)
-                } _: { rows in
-                    if let header { writer.header = header }
-                    var isChanged = false
+                try writer.transaction(deadline: deadline) { rows, header in
                     for request in requests {
-                        guard request.session.file == writer.file, request.session.header == writer.header else {
+                        guard request.session.file == writer.file, request.session.header == header else {
                             responses.append(.outdated)
                             continue
                         }
@@ -76,32 +59,39 @@
                     }
                     return isChanged
                 }
+                if isChanged { try confirm(writer.file) }
                 return responses
             } catch {
+                if error.code == .timedOut { throw error }
                 // What refused a call may be another call of the group, which failed too; and what did not reach the commit changed nothing.
                 return requests.map { .results($0.mutations.map { _ in .failed(error) }) }
+            }
+        }
+
+        /// Makes sure that what was committed went to the file that stands at the path.
+        private func confirm(_ file: FileID) throws(BackendError) {
+            let standing: FileID?
+            do throws(BackendError) { standing = try fileID() } catch {
+                throw BackendError(error.code, error.reason, outcome: .unknown)
+            }
+            guard standing == file else {
+                throw BackendError(
+                    .unavailable,
+                    "The database was replaced by another file while it was written. Read before repeating the change.", outcome: .unknown)
             }
         }
 
         // MARK: Deciding
 
         /// What becomes of one call, inside the transaction.
-        private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows) throws -> (results: [MutationResult], isChanged: Bool)
-        {
+        private func evaluate(
+            _ request: CommitRequest, _ rows: DatabaseWriter.Rows
+        ) throws -> (results: [MutationResult], isChanged: Bool) {
             // An address occurs once in a call, so that all conditions can be looked at before anything is changed.
+            let moves = rows.moves
             var found: [RowFinder.Found?] = []
             for (index, mutation) in request.mutations.enumerated() {
-                let result: RowFinder.Result
-                do throws(SQLiteFault) { result = try rows.finder.find(mutation.address, request.session.keyset, isStill: true) } catch {
-                    throw error.backendError()
-                }
-                var row: RowFinder.Found?
-                let probe: StorageProbe
-                switch result {
-                case .unknownKey(let id): probe = .unavailable(DatabaseSession.missingKey(id))
-                case .absent, .needsTransaction: probe = .absent
-                case .found(let standing): (probe, row) = (standing.probe, standing)
-                }
+                let (probe, row) = look(mutation.address, request.session.keyset, rows)
                 found.append(row)
                 if let refusal = probe.refusal(of: mutation) {
                     var results = [MutationResult](repeating: .notAttempted, count: request.mutations.count)
@@ -111,11 +101,28 @@
             }
             var isChanged = false
             var results: [MutationResult] = []
-            for (mutation, row) in zip(request.mutations, found) {
+            for (mutation, known) in zip(request.mutations, found) {
+                // A row that was deleted before in this call may have made another move to its place.
+                let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || row != nil || mutation.operation != .delete
                 results.append(try carryOut(mutation, row, request.session.keyset, rows))
             }
             return (results, isChanged)
+        }
+
+        /// What stands in a slot. What SQLite cannot read there is an error of this slot alone.
+        private func look(
+            _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
+        ) -> (probe: StorageProbe, row: RowFinder.Found?) {
+            do throws(SQLiteFault) {
+                switch try rows.finder.find(address, keyset, isStill: true) {
+                case .unknownKey(let id): return (.unavailable(DatabaseSession.missingKey(id)), nil)
+                case .absent, .needsTransaction: return (.absent, nil)
+                case .found(let row): return (row.probe, row)
+                }
+            } catch {
+                return (.unavailable(error.backendError()), nil)
+            }
         }
 
         private func carryOut(
@@ -124,13 +131,10 @@
             let content: RowContent
             switch mutation.operation {
             case .delete:
-                if let row { try rows.delete(row.id) }
+                if let row { try clear(row, mutation.address, keyset, rows) }
                 return .applied(nil, .durable)
-            case .put(let payload, let metadata):
-                guard case .bytes(let bytes) = payload else {
-                    throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
-                }
-                content = RowContent(mutation.address, .value, metadata, payload: bytes)
+            case .put(.bytes(let bytes), let metadata): content = RowContent(mutation.address, .value, metadata, payload: bytes)
+            case .put: throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
             case .tombstone(let metadata):
                 content = RowContent(mutation.address, .tombstone, metadata)
                 rows.hasRemoved = rows.hasRemoved || row != nil
@@ -147,23 +151,29 @@
                 content, slot: slot, version: version, with: keyset.active, database: keyset.database, runtime.randomBytes)
             if let row, row.key.id == keyset.active.id {
                 try rows.replace(row.id, slot, version: version, sealed: sealed)
+                try rows.deleteOthers(slot, above: row.id)
+                for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: mutation.address, table: DatabaseFormat.table)) }
             } else {
                 // A row of an older key has another place.
-                if let row { try rows.delete(row.id) }
+                if let row { try clear(row, mutation.address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
             return .applied(SealedRow.revision(of: sealed), .durable)
         }
 
+        /// Removes a row, and whatever else somebody may have put there under its name: it must not take the row's place.
+        private func clear(_ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows) throws {
+            try rows.delete(at: row.id)
+            for key in [keyset.active] + keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
+        }
+
         // MARK: The log
 
         /// Writes the log back after the callers have been answered.
-        private func checkpointLater() { scheduleOnLane { self.checkpointNow() } }
-
-        private func checkpointNow() {
-            guard let writer = state.withLock(\.writer) else { return }
+        private func checkpoint() {
+            guard let writer = openWriter else { return }
             do throws(BackendError) {
-                try locked(deadline: runtime.clock.now.advanced(by: .seconds(1))) { writer.checkpoint() }
+                try locked(deadline: clock.now.advanced(by: .seconds(1))) { writer.checkpoint() }
             } catch {
                 // The log grows a little longer; the next commit tries again.
             }
@@ -180,7 +190,7 @@
                 } catch {
                     throw error.backendError()
                 }
-                if let writer = state.withLock(\.writer), writer.mustScrub { writer.scrub(deadline: deadline) }
+                openWriter?.scrubIfNeeded(deadline: deadline)
             }
         }
     }

@@ -19,12 +19,12 @@
                 let draft = "\(directory)/\(draftPrefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
                 do throws(FileError) {
                     try files.createDirectory(directory)
-                    try removeDrafts(in: directory)
+                    try removeDrafts()
                     try files.create(draft, [])
                 } catch {
                     throw error.backendError()
                 }
-                defer { try? removeDrafts(in: directory) }
+                defer { try? removeDrafts() }
                 let database = runtime.randomBytes(Keyset.databaseLength)
                 let (keyset, entries) = try Keyset.make(database: database, kek: kek, randomBytes: runtime.randomBytes)
                 try write(DatabaseHeader(database: database, source: source, keyset: keyset, entries: entries), to: draft)
@@ -72,8 +72,9 @@
 
         private var draftPrefix: String { ".\(lastComponent(of: path)).localdata-" }
 
-        /// Removes drafts, those of processes that were killed too. Only the holder of the lock makes them.
-        private func removeDrafts(in directory: String) throws(FileError) {
+        /// Removes drafts, those of processes that were killed too: one of them may be a second name of the database. Called with the lock held, as they are made.
+        func removeDrafts() throws(FileError) {
+            let directory = parentDirectory(of: path)
             for name in try files.list(directory) ?? [] where name.hasPrefix(draftPrefix) { try files.remove("\(directory)/\(name)") }
         }
     }

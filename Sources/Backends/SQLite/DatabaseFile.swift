@@ -4,7 +4,10 @@
     import Sealing
     import Synchronization
 
-    /// The database on the disk: found, made, written and let go of. Everything here may wait and is called on the store's lane only.
+    /// The database on the disk: found, opened, written and let go of. Everything here may wait and is called on the store's lane only, but for ``session``.
+    ///
+    /// All connections belong to one file. Before another file of the same name is opened, every connection to the first is closed: two files would share one log, and SQLite's
+    /// locks with it.
     final class DatabaseFile: Sendable {
         /// A file, as opposed to another that may come to have its name.
         struct FileID: Hashable, Sendable {
@@ -16,12 +19,11 @@
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
-            /// A connection for reading, which nobody else uses.
-            let connection: RawDatabase
+            /// A connection for reading, used on the lane until a session takes it.
+            fileprivate let connection: RawDatabase
         }
 
-        /// Used on the lane only.
-        struct State: @unchecked Sendable {
+        private struct State: @unchecked Sendable {
             var found: Found?
             var writer: DatabaseWriter?
         }
@@ -29,42 +31,66 @@
         let path: String
         let lockPath: String
         let runtime: Runtime
-        let state = Mutex(State())
-        /// Appends work to the store's lane.
-        let scheduleOnLane: @Sendable (@escaping @Sendable () -> Void) -> Void
+        let lane: any Lane
+        /// Lists rows, on a lane of its own.
+        let scanner: DatabaseScanner
+        private let state = Mutex(State())
+        private let openSession = Mutex<DatabaseSession?>(nil)
 
         var files: any FileSystem { runtime.files }
+        var clock: any RuntimeClock { runtime.clock }
 
         init(path: String, lockPath: String, lane: any Lane, runtime: Runtime) {
             self.path = path
             self.lockPath = lockPath
             self.runtime = runtime
-            scheduleOnLane = { lane.enqueue($0) }
+            self.lane = lane
+            scanner = DatabaseScanner(path: path)
+        }
+
+        /// The open database, as far as is known; may be asked from anywhere.
+        var session: DatabaseSession? { openSession.withLock(\.self) }
+
+        /// Whether the file that a session is for still stands at the path: one `stat`, which may be made anywhere.
+        func isCurrent(_ session: DatabaseSession) -> Bool {
+            (try? files.status(path)).map { $0.map(FileID.init) == session.file } ?? false
         }
 
         // MARK: Finding
 
-        /// The database, if there is one.
-        /// - Returns: Nil when it is proven that there is none.
-        func find() throws(BackendError) -> Found? {
-            guard let file = try fileID() else { return nil }
-            if let found = state.withLock(\.found), found.file == file { return try refreshed(found) }
+        /// The database, if there is one; nil when it is proven that there is none.
+        /// - Parameter deadline: Until when another process is waited for that keeps SQLite from reading.
+        func find(deadline: MonotonicInstant) throws(BackendError) -> Found? {
+            while true {
+                do throws(BackendError) { return try look(deadline: deadline) } catch {
+                    guard error.code == .timedOut, clock.now < deadline else { throw error }
+                    clock.pause(.milliseconds(1))
+                }
+            }
+        }
+
+        private func look(deadline: MonotonicInstant) throws(BackendError) -> Found? {
+            let file = try fileID()
+            try keepOnly(file, deadline: deadline)
+            guard let file else { return nil }
+            if let known = state.withLock(\.found) {
+                let again = try read(file, known.connection)
+                state.withLock { $0.found = again }
+                return again
+            }
             let connection: RawDatabase
             do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
             do throws(BackendError) {
+                guard try fileID() == file else {
+                    throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
+                }
                 let found = try read(file, connection)
                 state.withLock { $0.found = found }
                 return found
             } catch {
-                abandon(connection)
+                closeGuarded { connection.close() }
                 throw error
             }
-        }
-
-        private func refreshed(_ found: Found) throws(BackendError) -> Found {
-            let again = try read(found.file, found.connection)
-            state.withLock { $0.found = again }
-            return again
         }
 
         private func read(_ file: FileID, _ connection: RawDatabase) throws(BackendError) -> Found {
@@ -78,38 +104,97 @@
             return Found(file: file, header: header, connection: connection)
         }
 
-        /// Hands the connection of a found database to somebody who keeps and closes it.
-        func takeConnection() -> RawDatabase? {
-            state.withLock { state in
-                defer { state.found = nil }
-                return state.found?.connection
-            }
-        }
-
         /// Which file stands at the path; nil when none does, and none has left its log behind.
         func fileID() throws(BackendError) -> FileID? {
+            let (file, log, journal): (FileStatus?, FileStatus?, FileStatus?)
             do throws(FileError) {
-                guard let status = try files.status(path) else {
-                    guard try files.status(path + "-wal").map({ $0.size == 0 }) ?? true else {
-                        throw FileError(number: 0, operation: "orphan", path: path)
-                    }
-                    return nil
-                }
-                guard status.isRegular, status.size > 0 else { throw FileError(number: 0, operation: "empty", path: path) }
-                return FileID(device: status.device, inode: status.inode)
+                file = try files.status(path)
+                log = try files.status(path + "-wal")
+                journal = try files.status(path + "-journal")
             } catch {
-                switch error.operation {
-                case "orphan":
+                throw error.backendError()
+            }
+            // SQLite would play back any such journal, and remove a file that it names, before it looks what the database is.
+            if let journal, journal.size > 0 || !journal.isRegular {
+                throw BackendError(
+                    .corrupted,
+                    "Beside the database \(path) lies a rollback journal, which this library never makes. Somebody else put it there: move it away, or restore the folder from a backup. Nothing was changed."
+                )
+            }
+            if let log, !log.isRegular {
+                throw BackendError(.corrupted, "The log of the database \(path) is not a file. Move it away; nothing was changed.")
+            }
+            guard let file else {
+                guard log?.size ?? 0 == 0 else {
                     throw BackendError(
                         .corrupted,
                         "The database \(path) is gone, and its log \(lastComponent(of: path))-wal is there and holds data. Restore the database from a backup, or move the log away; nothing was changed."
                     )
-                case "empty":
-                    throw BackendError(
-                        .corrupted,
-                        "The database \(path) is empty or not a file. Restore it from a backup, or move it away; nothing was changed.")
-                default: throw error.backendError()
                 }
+                return nil
+            }
+            guard file.isRegular, file.size > 0 else {
+                throw BackendError(
+                    .corrupted,
+                    "The database \(path) is empty or not a file. Restore it from a backup, or move it away; nothing was changed.")
+            }
+            return FileID(file)
+        }
+
+        // MARK: Opening
+
+        /// Makes a session of a database that was found, with its keys; nil when something else is there by now.
+        func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
+            if let known = session, known.file == found.file, known.header == found.header { return known }
+            guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
+            // The connection that found the database becomes the first that reads it.
+            let reader = try SlotReader(there.connection, keyset: keyset, tag: there.header.tag) { [self] () throws(BackendError) in
+                try secondConnection(there.file)
+            }
+            state.withLock { $0.found = nil }
+            let made = DatabaseSession(file: there.file, header: there.header, keyset: keyset, reader: reader)
+            let older = openSession.withLock { session in
+                defer { session = made }
+                return session
+            }
+            // Its keys are out of date. It is of the same file, so its connections are not the last.
+            older?.reader.close()
+            return made
+        }
+
+        private func secondConnection(_ file: FileID) throws(BackendError) -> RawDatabase {
+            let connection: RawDatabase
+            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
+            do throws(BackendError) {
+                try connection.checkFormat()
+                guard try fileID() == file else {
+                    throw BackendError(.unavailable, "The database was replaced by another file. Try again.")
+                }
+                return connection
+            } catch {
+                connection.close()
+                throw error
+            }
+        }
+
+        /// The connection that writes to the file that stands at the path now; nil when none does.
+        func writer(deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter? {
+            let file = try fileID()
+            if let known = state.withLock(\.writer), known.file == file { return known }
+            try keepOnlyLocked(file)
+            guard let file else { return nil }
+            do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
+            let writer = try DatabaseWriter(path: path, file: file, clock: clock, deadline: deadline, hasLog: try hasLog())
+            state.withLock { $0.writer = writer }
+            return writer
+        }
+
+        /// The writer, if there is one already.
+        var openWriter: DatabaseWriter? { state.withLock(\.writer) }
+
+        private func hasLog() throws(BackendError) -> Bool {
+            do throws(FileError) { return try files.status(path + "-wal").map { $0.size > 0 } ?? false } catch {
+                throw error.backendError()
             }
         }
 
@@ -118,7 +203,7 @@
         /// Holds the lock between processes while something is written. SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when one connection
         /// writes while another checkpoints (sqlite.org/wal.html, "the WAL-reset bug"); with the lock neither ever happens, whatever version another program has.
         func locked<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
-            let clock = runtime.clock
+            let clock = clock
             let lock: any FileLock
             do throws(FileError) {
                 try files.createDirectory(parentDirectory(of: lockPath))
@@ -132,35 +217,64 @@
 
         // MARK: Letting go
 
-        /// Closes a connection that may be the last one: SQLite then checkpoints, so the lock is held. If it cannot be had, the connection stays open until the process ends.
-        private func abandon(_ connection: RawDatabase) { retire { connection.close() } }
+        /// Closes every connection, unless they are to this file.
+        private func keepOnly(_ file: FileID?, deadline: MonotonicInstant) throws(BackendError) {
+            guard isAnyOpen(otherThan: file) else { return }
+            try locked(deadline: deadline) { () throws(BackendError) in try keepOnlyLocked(file) }
+        }
 
-        /// Closes connections with the lock held.
-        func retire(_ close: () -> Void) {
+        private func keepOnlyLocked(_ file: FileID?) throws(BackendError) {
+            guard isAnyOpen(otherThan: file) else { return }
+            // The log may be the new file's by now: nothing is written back into the old one.
+            closeAll { $0.abandon() }
+        }
+
+        private func isAnyOpen(otherThan file: FileID?) -> Bool {
+            let others = state.withLock { [$0.found?.file, $0.writer?.file] } + [session?.file]
+            return others.contains { $0 != nil && $0 != file }
+        }
+
+        private func closeAll(_ finish: (DatabaseWriter) -> Void) {
+            let state = state.withLock { state in
+                defer { state = State() }
+                return state
+            }
+            let session = openSession.withLock { session in
+                defer { session = nil }
+                return session
+            }
+            session?.reader.close()
+            scanner.close()
+            state.found?.connection.close()
+            state.writer.map(finish)
+        }
+
+        /// Closes a connection that may be the last one: SQLite then checkpoints, so the lock is held. If it cannot be had, the connection stays open until the process ends.
+        private func closeGuarded(_ close: () -> Void) {
             do throws(BackendError) {
-                try locked(deadline: runtime.clock.now.advanced(by: .seconds(1))) { close() }
+                try locked(deadline: clock.now.advanced(by: .seconds(1))) { close() }
             } catch {
-                // Open connections do no harm; an unguarded checkpoint could.
+                // An open connection does no harm; an unguarded checkpoint could.
             }
         }
+
+        /// Closes every connection without writing anything that need not be written.
+        func letGo(deadline: MonotonicInstant) throws(BackendError) { try keepOnly(nil, deadline: deadline) }
 
         /// Writes the log back into the database, empties it, and closes every connection.
-        func close(deadline: MonotonicInstant, _ closeOthers: () -> Void) throws(BackendError) {
-            try locked(deadline: deadline) {
-                let (connection, writer) = state.withLock { state in
-                    defer { state = State() }
-                    return (state.found?.connection, state.writer)
+        func close(deadline: MonotonicInstant) throws(BackendError) {
+            guard session != nil || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
+            try locked(deadline: deadline) { () throws(BackendError) in
+                // A database that was only read has a log too, which a killed process may have left.
+                do throws(BackendError) { _ = try writer(deadline: deadline) } catch {
+                    // A database that cannot be written is closed as it is.
                 }
-                // A database that was only read has a log too, which another process may have left.
-                let last =
-                    writer
-                    ?? (try? fileID()).flatMap { file in
-                        file.flatMap { try? DatabaseWriter(path: path, file: $0, clock: runtime.clock, deadline: deadline) }
-                    }
-                closeOthers()
-                connection?.close()
-                last?.close(deadline: deadline)
+                closeAll { $0.close(deadline: deadline) }
             }
         }
+    }
+
+    extension DatabaseFile.FileID {
+        init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
     }
 #endif

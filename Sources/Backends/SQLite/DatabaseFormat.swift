@@ -20,6 +20,9 @@
         /// The statement that lists what a database holds, in the order of ``schema``.
         static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema ORDER BY name"
 
+        /// The statement that reads the header's tag.
+        static let tagQuery = "SELECT value FROM header WHERE name = 'tag'"
+
         /// What every connection is told before its first statement.
         static let pragmas = [
             // Nothing in the schema is trusted, nothing temporary reaches the disk, and what is deleted is overwritten.

@@ -12,58 +12,105 @@
         }
 
         private let path: String
+        /// Held while rows are listed, so that the connection is not closed under the list.
         private let open = Mutex<Open?>(nil)
+        private let isClosing = Atomic(false)
 
         init(path: String) { self.path = path }
 
-        /// The names in a namespace, as of one moment.
+        /// The names in a namespace, as of one moment; nil when the database was closed meanwhile, or its keys are others than the session's.
+        /// - Parameters:
+        ///   - namespace: The namespace.
+        ///   - session: The session.
+        ///   - isCurrent: Whether the session's file still stands at the path.
+        ///   - isWanted: Asked now and then; false ends the listing.
         /// - Throws: ``BackendError`` with `corrupted` when a row does not open: which namespace it belongs to cannot be told.
-        func addresses(in namespace: StorageNamespace, _ session: DatabaseSession) throws(BackendError) -> [StorageAddress] {
-            let connection = try connection(session)
-            var addresses: [StorageAddress] = []
-            try connection.inReadTransaction { () throws(BackendError) in
-                try connection.checkFormat()
-                try connection.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
-                    switch RawRow(statement, firstColumn: 0).open(session.keyset) {
-                    case .content(let content, _): if content.address.namespace == namespace { addresses.append(content.address) }
-                    case .destroyed: return
-                    case .refused(let error): throw error
-                    case .unknownKey(let id): throw DatabaseSession.missingKey(id)
-                    case .damaged(let corruption):
-                        throw BackendError(
-                            .corrupted,
-                            "A row of the database is damaged (\(corruption.reason)); its name cannot be told, so the list would not be complete. Values that are asked for by name can still be read."
-                        )
+        func addresses(
+            in namespace: StorageNamespace, _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool
+        ) throws(BackendError) -> [StorageAddress]? {
+            let result = open.withLock { open -> Result<[StorageAddress]?, BackendError> in
+                Result { () throws(BackendError) in
+                    guard let connection = try connection(session, isCurrent, &open) else { return nil }
+                    return try list(namespace, session, connection, isWanted)
+                }
+            }
+            return try result.get()
+        }
+
+        private func list(
+            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: RawDatabase, _ isWanted: () -> Bool
+        ) throws(BackendError) -> [StorageAddress]? {
+            do throws(Interruption) {
+                return try connection.inReadTransaction { () throws(Interruption) in
+                    do throws(BackendError) {
+                        try connection.checkFormat()
+                        guard try connection.headerTag() == session.header.tag else { return nil }
+                    } catch {
+                        throw .failed(error)
                     }
+                    var addresses: [StorageAddress] = []
+                    var count = 0
+                    try connection.rows("SELECT slot, version, sealed FROM records", { Interruption.failed($0.backendError()) }) {
+                        (statement) throws(Interruption) in
+                        count += 1
+                        if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
+                        let opened = RawRow(statement, firstColumn: 0).open(session.keyset)
+                        if let address = try Self.address(opened), address.namespace == namespace { addresses.append(address) }
+                    }
+                    return addresses
+                } _: {
+                    .failed($0.backendError())
                 }
-            } _: {
-                $0.backendError()
-            }
-            return addresses
-        }
-
-        private func connection(_ session: DatabaseSession) throws(BackendError) -> RawDatabase {
-            if let known = open.withLock(\.self), known.file == session.file { return known.connection }
-            do throws(SQLiteFault) {
-                let connection = try RawDatabase(reading: path)
-                let older = open.withLock { open in
-                    defer { open = Open(connection: connection, file: session.file) }
-                    return open
-                }
-                // Never the last connection to its file: it is the old file, which nobody can open any more.
-                older?.connection.close()
-                return connection
             } catch {
-                throw error.backendError()
+                switch error {
+                case .ended: return nil
+                case .failed(let error): throw error
+                }
             }
         }
 
-        /// Closes the connection. Called while nothing is listed, with the store's lock held.
+        private enum Interruption: Error {
+            case ended
+            case failed(BackendError)
+        }
+
+        private static func address(_ opened: RawRow.Opened) throws(Interruption) -> StorageAddress? {
+            switch opened {
+            case .content(let content, _): return content.address
+            case .destroyed: return nil
+            case .refused(let error): throw .failed(error)
+            case .unknownKey(let id): throw .failed(DatabaseSession.missingKey(id))
+            case .damaged(let corruption):
+                throw .failed(
+                    BackendError(
+                        .corrupted,
+                        "A row of the database is damaged (\(corruption.reason)); its name cannot be told, so the list would not be complete. Values that are asked for by name can still be read."
+                    ))
+            }
+        }
+
+        private func connection(
+            _ session: DatabaseSession, _ isCurrent: () -> Bool, _ open: inout Open?
+        ) throws(BackendError) -> RawDatabase? {
+            if let known = open { return known.file == session.file ? known.connection : nil }
+            let connection: RawDatabase
+            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
+            guard isCurrent() else {
+                connection.close()
+                return nil
+            }
+            open = Open(connection: connection, file: session.file)
+            return connection
+        }
+
+        /// Ends a listing that is under way and closes the connection. Called with the store's lock held.
         func close() {
+            isClosing.store(true, ordering: .relaxed)
             open.withLock { open in
                 open?.connection.close()
                 open = nil
             }
+            isClosing.store(false, ordering: .relaxed)
         }
     }
 #endif

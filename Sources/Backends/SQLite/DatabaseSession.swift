@@ -1,6 +1,8 @@
 #if SQLite
     import BackendContract
+    import BackendRuntime
     import Sealing
+    import Synchronization
 
     /// An open database: the file, its keys, and the connections that read single slots.
     final class DatabaseSession: Sendable {
@@ -8,12 +10,27 @@
         let header: DatabaseHeader
         let keyset: Keyset
         let reader: SlotReader
+        /// When the file was last seen to stand at its path, in nanoseconds.
+        private let seenAt = Atomic(Int64.min)
 
         init(file: DatabaseFile.FileID, header: DatabaseHeader, keyset: Keyset, reader: SlotReader) {
             self.file = file
             self.header = header
             self.keyset = keyset
             self.reader = reader
+        }
+
+        /// How long a file that stood at its path is taken to stand there still. Whoever replaces a database while it is in use is noticed after that, by looks too.
+        private static let trust = Duration.milliseconds(100)
+
+        /// Whether the file still stands at its path, as far as was seen lately.
+        /// - Parameter look: Looks.
+        func isCurrent(_ now: MonotonicInstant, _ look: (DatabaseSession) -> Bool) -> Bool {
+            let seen = seenAt.load(ordering: .relaxed)
+            if seen != .min, now < MonotonicInstant(nanoseconds: seen).advanced(by: Self.trust) { return true }
+            guard look(self) else { return false }
+            seenAt.store(now.nanoseconds, ordering: .relaxed)
+            return true
         }
 
         /// The error of a row whose key is not in the keyset.

@@ -16,12 +16,12 @@
 
         private struct Memory: @unchecked Sendable {
             var finder: RowFinder?
-            /// What `PRAGMA data_version` said when the database was last seen to be as it should.
-            var checkedVersion: Int?
-            /// The header as it was then.
-            var header: DatabaseHeader?
+            /// What `PRAGMA data_version` said when the database was last seen to be as it should, and its header then.
+            var checked: (version: Int, header: DatabaseHeader)?
             /// Whether something was deleted that still stands in the log.
             var mustScrub = false
+            /// From when on it is worth waiting again for somebody who kept an older state.
+            var waitNotBefore = MonotonicInstant(nanoseconds: .min)
         }
 
         /// How many pages the log holds, as SQLite says after each commit.
@@ -45,7 +45,10 @@
         }
 
         /// Opens a database that exists.
-        init(path: String, file: DatabaseFile.FileID, clock: any RuntimeClock, deadline: MonotonicInstant) throws(BackendError) {
+        /// - Parameter hasLog: Whether there is a log that a killed process may have left: what it removed may still stand in it.
+        init(
+            path: String, file: DatabaseFile.FileID, clock: any RuntimeClock, deadline: MonotonicInstant, hasLog: Bool
+        ) throws(BackendError) {
             self.file = file
             let patience = Patience(clock)
             patience.deadline.withLock { $0 = deadline }
@@ -56,16 +59,20 @@
                 try queue.writeWithoutTransaction { database in
                     guard let handle = database.sqliteConnection else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
                     let raw = RawDatabase(handle)
+                    // Nothing is changed in a file that is not one of ours.
+                    try raw.checkFormat()
                     raw.keepLog()
+                    raw.limit()
                     // A copy made with SQLite's own tools may have lost the mode.
-                    guard try String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                    let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
+                    guard try mode == "wal" || String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
                         throw BackendError(
                             .accessDenied, "The database cannot have a write-ahead log. Check the permissions of its folder.")
                     }
                     do throws(SQLiteFault) { return Handover(finder: try RowFinder(raw)) } catch { throw error.backendError() }
                 }
             }
-            memory = Mutex(Memory(finder: finder.finder))
+            memory = Mutex(Memory(finder: finder.finder, mustScrub: hasLog))
             let length = Unmanaged.passUnretained(logLength).toOpaque()
             queue.writeWithoutTransaction { database in
                 _ = sqlite3_wal_hook(
@@ -77,12 +84,6 @@
                         return SQLITE_OK
                     }, length)
             }
-        }
-
-        /// The header as it was when the database was last checked.
-        var header: DatabaseHeader? {
-            get { memory.withLock(\.header) }
-            set { memory.withLock { $0.header = newValue } }
         }
 
         /// Brings the finder out of GRDB's queue: from there on it is used inside the queue only.
@@ -103,11 +104,10 @@
         /// One transaction: what `body` does stays if it says so, and is durable then.
         /// - Parameters:
         ///   - deadline: Until when somebody is waited for who keeps the database busy.
-        ///   - check: Whether the database is still the one that belongs here; asked only after somebody else wrote to it.
-        ///   - body: Works in the transaction; false undoes it.
+        ///   - body: Works in the transaction, and is given the header as it stands; false undoes what it did.
         /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
         func transaction(
-            deadline: MonotonicInstant, check: (RawDatabase) throws(BackendError) -> Void, _ body: (Rows) throws -> Bool
+            deadline: MonotonicInstant, _ body: (Rows, DatabaseHeader) throws -> Bool
         ) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
             try SQLiteFault.translating {
@@ -115,15 +115,12 @@
                     guard let finder = memory.withLock({ $0.finder }) else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
                     try database.execute(sql: "BEGIN IMMEDIATE")
                     var isOver = false
-                    defer { if !isOver { try? database.execute(sql: "ROLLBACK") } }
-                    let version = try finder.database.number("PRAGMA data_version")
-                    if version != memory.withLock(\.checkedVersion) {
-                        try finder.database.checkFormat()
-                        try check(finder.database)
-                        memory.withLock { $0.checkedVersion = version }
+                    defer {
+                        // A failed statement may have ended the transaction by itself.
+                        if !isOver { try? database.execute(sql: "ROLLBACK") }
                     }
                     let rows = Rows(database: database, finder: finder)
-                    guard try body(rows) else { return }
+                    guard try body(rows, try checkedHeader(finder.database)) else { return }
                     do { try database.execute(sql: "COMMIT") } catch let error as DatabaseError {
                         throw SQLiteFault(error).backendError(isCommit: true)
                     }
@@ -131,6 +128,16 @@
                     if rows.hasRemoved { memory.withLock { $0.mustScrub = true } }
                 }
             }
+        }
+
+        /// The header, after making sure that the database is still what it should be: looked at again only after somebody else has written to it.
+        private func checkedHeader(_ database: RawDatabase) throws -> DatabaseHeader {
+            let version = try database.number("PRAGMA data_version")
+            if let (checked, header) = memory.withLock(\.checked), checked == version { return header }
+            try database.checkFormat()
+            let header = try DatabaseHeader(reading: database)
+            memory.withLock { $0.checked = (version, header) }
+            return header
         }
 
         /// What `PRAGMA data_version` says: another number after somebody else's commit.
@@ -148,14 +155,24 @@
         /// Whether the log holds more than that.
         var isLogLong: Bool { logLength.pages.load(ordering: .relaxed) > Self.logLimit }
 
-        /// Whether something that was removed still stands in the log.
-        var mustScrub: Bool { memory.withLock(\.mustScrub) }
-
-        /// Writes the log back into the database and cuts it to nothing, so that what was removed stands nowhere any more.
-        /// Somebody who is reading an older state is waited for until the deadline; then it is done at the next occasion.
-        func scrub(deadline: MonotonicInstant) {
-            if checkpoint(SQLITE_CHECKPOINT_TRUNCATE, deadline: deadline) { memory.withLock { $0.mustScrub = false } }
+        /// Writes the log back into the database and cuts it to nothing if something that was removed stands in it, so that it stands nowhere any more.
+        ///
+        /// Somebody who is reading an older state is waited for until the deadline. If that does not help it is tried again with every commit, but not waited for for a
+        /// while: one reader elsewhere must not make every change slow.
+        func scrubIfNeeded(deadline: MonotonicInstant) {
+            guard let canWait = memory.withLock({ $0.mustScrub ? $0.waitNotBefore <= patience.clock.now : nil }) else { return }
+            guard !scrub(deadline: canWait ? deadline : MonotonicInstant(nanoseconds: .min)), canWait else { return }
+            memory.withLock { $0.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) }
         }
+
+        @discardableResult
+        private func scrub(deadline: MonotonicInstant) -> Bool {
+            let isDone = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, deadline: deadline)
+            if isDone { memory.withLock { $0.mustScrub = false } }
+            return isDone
+        }
+
+        private static let waitPause = Duration.seconds(5)
 
         /// Writes back what of the log nobody needs any more, without waiting for anybody.
         func checkpoint() { _ = checkpoint(SQLITE_CHECKPOINT_PASSIVE, deadline: MonotonicInstant(nanoseconds: .min)) }
@@ -163,13 +180,24 @@
         private func checkpoint(_ mode: Int32, deadline: MonotonicInstant) -> Bool {
             patience.deadline.withLock { $0 = deadline }
             return queue.writeWithoutTransaction { database in
-                sqlite3_wal_checkpoint_v2(database.sqliteConnection, "main", mode, nil, nil) == SQLITE_OK
+                guard let handle = database.sqliteConnection else { return false }
+                // The log goes by the database's name: if another file has that by now, the log is the other one's.
+                var hasMoved: Int32 = 1
+                guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK, hasMoved == 0 else {
+                    return false
+                }
+                return sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil) == SQLITE_OK
             }
         }
 
         /// Empties the log and closes the connection.
         func close(deadline: MonotonicInstant) {
             scrub(deadline: deadline)
+            abandon()
+        }
+
+        /// Closes the connection and leaves the log alone.
+        func abandon() {
             queue.writeWithoutTransaction { _ in
                 memory.withLock { memory in
                     memory.finder?.finish()
@@ -188,6 +216,8 @@
             let finder: RowFinder
             /// Whether anything was deleted or replaced by a removal.
             var hasRemoved = false
+            /// How many rows have moved to another place.
+            private(set) var moves = 0
 
             init(database: Database, finder: RowFinder) {
                 self.database = database
@@ -197,7 +227,7 @@
             /// Puts a row where its slot belongs: at its home, or the next free place above it.
             func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws {
                 var id = RowFinder.home(of: slot)
-                while try isTaken(id) { id += 1 }
+                while try standing(at: id) != nil { id += 1 }
                 try run("INSERT INTO records (id, slot, version, sealed) VALUES (?, ?, ?, ?)", [id, Data(slot), version, Data(sealed)])
             }
 
@@ -206,25 +236,44 @@
                 try run("UPDATE records SET slot = ?, version = ?, sealed = ? WHERE id = ?", [Data(slot), version, Data(sealed), id])
             }
 
+            /// Removes every row of a slot. There is one, unless somebody else has put an older one beside it.
+            func deleteAll(_ slot: [UInt8]) throws { try deleteOthers(slot, above: RowFinder.home(of: slot) - 1) }
+
+            /// Removes every row of a slot above a place.
+            func deleteOthers(_ slot: [UInt8], above id: Int64) throws {
+                var next = id + 1
+                while let row = try standing(at: next) {
+                    if row.slot == slot { try delete(at: next) } else { next += 1 }
+                }
+            }
+
             /// Empties a place, and moves back what had been pushed up by it.
-            func delete(_ id: Int64) throws {
+            func delete(at id: Int64) throws {
                 try run("DELETE FROM records WHERE id = ?", [id])
                 hasRemoved = true
                 var (gap, next) = (id, id + 1)
-                while let home = try home(at: next) {
-                    if home <= gap {
+                while let row = try standing(at: next) {
+                    if row.home <= gap {
                         try run("UPDATE records SET id = ? WHERE id = ?", [gap, next])
+                        moves += 1
                         gap = next
                     }
                     next += 1
                 }
             }
 
-            private func isTaken(_ id: Int64) throws -> Bool { try home(at: id) != nil }
+            private struct Standing {
+                let slot: [UInt8]?
+                let home: Int64
+            }
 
-            /// The home of the row at a place; its own place if it is damaged, so that it stays. Nil where none is.
-            private func home(at id: Int64) throws -> Int64? {
-                do throws(SQLiteFault) { return try finder.row(at: id) { row in row.slot.map(RowFinder.home) ?? id } } catch {
+            /// What stands at a place; a row without a slot is at home where it is, so that it stays. Nil where none is.
+            private func standing(at id: Int64) throws -> Standing? {
+                do throws(SQLiteFault) {
+                    return try finder.row(at: id) { row in
+                        Standing(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
+                    }
+                } catch {
                     throw error.backendError()
                 }
             }

@@ -22,6 +22,7 @@
             handle = database
             do throws(SQLiteFault) {
                 keepLog()
+                limit()
                 for pragma in DatabaseFormat.pragmas + ["PRAGMA query_only = ON"] { try execute(pragma) }
             } catch {
                 close()
@@ -37,24 +38,49 @@
             sqlite3_file_control(handle, "main", SQLITE_FCNTL_PERSIST_WAL, &keep)
         }
 
+        /// Refuses to load what no row of this format can hold.
+        func limit() { sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, Int32(SealedRow.maximumLength)) }
+
         func execute(_ sql: String) throws(SQLiteFault) {
             guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw SQLiteFault(sqlite3_extended_errcode(handle)) }
         }
 
+        /// Prepares a statement that is kept and used again and again.
+        func keptStatement(_ sql: String) throws(SQLiteFault) -> OpaquePointer {
+            var statement: OpaquePointer?
+            let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+            guard code == SQLITE_OK, let statement else { throw SQLiteFault(sqlite3_extended_errcode(handle)) }
+            return statement
+        }
+
         /// Steps through a query's rows.
         func rows(_ sql: String, _ body: (OpaquePointer) throws(BackendError) -> Void) throws(BackendError) {
+            try rows(sql, { $0.backendError() }, body)
+        }
+
+        /// Steps through a query's rows, with errors of the caller's choice.
+        func rows<Failure: Error>(
+            _ sql: String, _ failure: (SQLiteFault) -> Failure, _ body: (OpaquePointer) throws(Failure) -> Void
+        ) throws(Failure) {
             var statement: OpaquePointer?
             defer { sqlite3_finalize(statement) }
             guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
-                throw SQLiteFault(sqlite3_extended_errcode(handle)).backendError()
+                throw failure(SQLiteFault(sqlite3_extended_errcode(handle)))
             }
             while true {
                 switch sqlite3_step(statement) {
                 case SQLITE_ROW: try body(statement)
                 case SQLITE_DONE: return
-                default: throw SQLiteFault(sqlite3_extended_errcode(handle)).backendError()
+                default: throw failure(SQLiteFault(sqlite3_extended_errcode(handle)))
                 }
             }
+        }
+
+        /// The header's tag: another one as soon as anything in header or keyset is changed.
+        func headerTag() throws(BackendError) -> [UInt8] {
+            var tag: [UInt8] = []
+            try rows(DatabaseFormat.tagQuery) { (row) throws(BackendError) in tag = Self.bytes(row, 0) }
+            return tag
         }
 
         /// The number in the first column of a query's last row.
@@ -75,9 +101,12 @@
             sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
         }
 
-        static func bytes(_ statement: OpaquePointer, _ column: Int32) -> [UInt8] {
-            Array(
-                UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, column), count: Int(sqlite3_column_bytes(statement, column))))
+        static func bytes(_ statement: OpaquePointer, _ column: Int32) -> [UInt8] { Array(blob(statement, column)) }
+
+        /// SQLite's own bytes, there until the statement moves on.
+        static func blob(_ statement: OpaquePointer, _ column: Int32) -> UnsafeRawBufferPointer {
+            let start = sqlite3_column_blob(statement, column)
+            return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
         }
 
         /// Checks that the database is one of this format, and holds nothing but what belongs to it.
@@ -92,7 +121,11 @@
         func inReadTransaction<R, Failure: Error>(_ body: () throws(Failure) -> R, _ failure: (SQLiteFault) -> Failure) throws(Failure) -> R
         {
             do throws(SQLiteFault) { try execute("BEGIN") } catch { throw failure(error) }
-            defer { sqlite3_exec(handle, "COMMIT", nil, nil, nil) }
+            defer {
+                sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+                // Nothing keeps the old state, whatever became of the end.
+                if sqlite3_get_autocommit(handle) == 0 { sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) }
+            }
             return try body()
         }
     }

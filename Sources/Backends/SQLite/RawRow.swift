@@ -16,8 +16,7 @@
         init(_ statement: OpaquePointer, firstColumn: Int32) {
             func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
                 guard sqlite3_column_type(statement, column) == SQLITE_BLOB else { return nil }
-                let start = sqlite3_column_blob(statement, column)
-                return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
+                return RawDatabase.blob(statement, column)
             }
             slot = bytes(firstColumn)
             version =

@@ -32,11 +32,7 @@
 
         init(_ database: RawDatabase) throws(SQLiteFault) {
             self.database = database
-            var statement: OpaquePointer?
-            let sql = "SELECT slot, version, sealed FROM records WHERE id = ?1"
-            let code = sqlite3_prepare_v3(database.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
-            guard code == SQLITE_OK, let statement else { throw SQLiteFault(sqlite3_extended_errcode(database.handle)) }
-            self.statement = statement
+            statement = try database.keptStatement("SELECT slot, version, sealed FROM records WHERE id = ?1")
         }
 
         /// Lets go of the statement; the finder is not used after it.

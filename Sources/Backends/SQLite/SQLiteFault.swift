@@ -24,7 +24,7 @@
                     "The database could not be used (\(text)). Check the owner and the permissions of the file and its folder.")
             case SQLITE_CORRUPT, SQLITE_NOTADB:
                 BackendError(.corrupted, "The database is damaged (\(text)). Restore it from a backup; nothing was changed.")
-            case SQLITE_BUSY, SQLITE_LOCKED:
+            case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
                 BackendError(.timedOut, "Another program keeps the database busy. Nothing was changed; try again once it is done.")
             case SQLITE_TOOBIG: BackendError(.tooLarge, "The value is larger than SQLite can hold. Nothing was changed.")
             case SQLITE_IOERR:

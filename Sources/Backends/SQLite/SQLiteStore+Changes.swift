@@ -30,7 +30,7 @@
             let (file, files) = (file, runtime.files)
             let directory = parentDirectory(of: file.path)
             do throws(BackendError) {
-                try await onLane(isMutation: false) { (_) throws(BackendError) in
+                try await onLane(nextDeadline) { () throws(BackendError) in
                     do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
                 }
             } catch {
@@ -40,21 +40,21 @@
             let name = lastComponent(of: file.path)
             let names: Set<String> = [name, name + "-wal"]
             // What was committed before the watch was there counts as known, what is committed after it is announced.
-            let seen = Mutex(await version())
+            let seen = Mutex(await version(opening: true))
             for await changed in changes where names.contains(changed) {
-                let now = await version()
+                guard let now = await version(opening: false) else { continue }
                 let isNews = seen.withLock { seen in
-                    defer { seen = now ?? seen }
-                    return now != nil && seen != now
+                    defer { seen = now }
+                    return now.isNews(after: seen)
                 }
                 if isNews { announce() }
             }
         }
 
         /// Which state of which file others have made; nil when that cannot be told now.
-        private func version() async -> DatabaseFile.ForeignVersion? {
-            let file = file
-            return try? await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.foreignVersion(deadline: deadline) }
+        private func version(opening: Bool) async -> DatabaseFile.ForeignVersion? {
+            let (file, deadline) = (file, nextDeadline)
+            return try? await onLane(deadline) { () throws(BackendError) in try file.foreignVersion(opening: opening, deadline: deadline) }
         }
     }
 
@@ -62,12 +62,21 @@
         /// What tells one commit of somebody else's from the next.
         struct ForeignVersion: Hashable, Sendable {
             let file: FileID?
-            let number: Int
+            /// Nil while the database is closed.
+            let number: Int?
+
+            func isNews(after seen: ForeignVersion?) -> Bool {
+                guard let seen, seen.file == file else { return true }
+                return number != nil && number != seen.number
+            }
         }
 
-        func foreignVersion(deadline: MonotonicInstant) throws(BackendError) -> ForeignVersion {
-            guard let file = try fileID() else { return ForeignVersion(file: nil, number: 0) }
-            let number = try locked(deadline: deadline) { () throws(BackendError) in try writer(deadline: deadline).dataVersion() }
+        /// - Parameter opening: Whether a closed database may be opened; otherwise it stays closed until its user's next call.
+        func foreignVersion(opening: Bool, deadline: MonotonicInstant) throws(BackendError) -> ForeignVersion {
+            guard let file = try fileID(), opening || session != nil || openWriter != nil else {
+                return ForeignVersion(file: try fileID(), number: nil)
+            }
+            let number = try locked(deadline: deadline) { () throws(BackendError) in try writer(deadline: deadline)?.dataVersion() }
             return ForeignVersion(file: file, number: number)
         }
     }

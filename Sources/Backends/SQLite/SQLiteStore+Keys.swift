@@ -14,6 +14,7 @@
             let pin = source.pin
             return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
                 (call) throws(BackendError) in
+                let deadline = call.deadline
                 let names: [String]
                 do throws(FileError) { names = try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
                 var ids: Set<[UInt8]> = []
@@ -21,8 +22,9 @@
                     let path = "\(directory)/\(name)"
                     let lock = lockPath(forDatabaseAt: path, in: locks, files: runtime.files)
                     let file = DatabaseFile(path: path, lockPath: lock, lane: lane, runtime: runtime)
-                    if let header = try file.find()?.header, header.source == pin { ids.insert(header.kek) }
-                    if let connection = file.takeConnection() { file.retire { connection.close() } }
+                    let header = try file.find(deadline: deadline)?.header
+                    try file.letGo(deadline: deadline)
+                    if let header, header.source == pin { ids.insert(header.kek) }
                 }
                 return ids
             }

@@ -2,43 +2,36 @@
     import BackendContract
     import BackendRuntime
     import Sealing
-    import Synchronization
 
     /// Opening: the file on the lane, the key off it, so that a keyring that hangs delays nobody else.
     extension SQLiteStore {
-        /// The open database; nil when there is none.
-        /// - Parameter outdated: A session that somebody found to be out of date: it is compared with what is there now.
+        /// The open database, of the file that stands at the path; nil when it is proven that there is none.
+        /// - Parameters:
+        ///   - outdated: A session that somebody found to be out of date: it is compared with what is there now.
+        ///   - deadline: When the caller leaves.
         /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`, `unsupported`, `incompatibleSchema`.
-        func opened(insteadOf outdated: DatabaseSession? = nil) async throws(BackendError) -> DatabaseSession? {
-            if let known = session.withLock(\.self), known !== outdated { return known }
+        func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let file = file
-            // Absence is one look at the file's name.
-            guard let found = try await onLane(isMutation: false, { (_) throws(BackendError) in try file.find() }) else {
-                if let outdated { forget(outdated) }
-                return nil
-            }
-            if let outdated, outdated.file == found.file, outdated.header == found.header { return outdated }
-            let keyset = try await keyset(of: found.header)
-            if let outdated { forget(outdated) }
-            return try await onLane(isMutation: false) { [self] (_) throws(BackendError) in
-                if let known = session.withLock(\.self) { return known }
-                // The connection that found the database becomes the first that reads it.
-                guard let connection = file.takeConnection() else { return nil }
-                let reader = try SlotReader(connection, path: file.path, keyset: keyset)
-                let made = DatabaseSession(file: found.file, header: found.header, keyset: keyset, reader: reader)
-                session.withLock { $0 = made }
-                return made
+            while true {
+                if let known = file.session, known !== outdated, file.isCurrent(known) { return known }
+                guard let found = try await onLane(deadline, { () throws(BackendError) in try file.find(deadline: deadline) }) else {
+                    return nil
+                }
+                if let outdated, outdated === file.session, outdated.file == found.file, outdated.header == found.header { return outdated }
+                let keyset = try await runtime.run(until: deadline) { () throws(BackendError) in try await self.keyset(of: found.header) }
+                if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset) }) { return made }
+                // While the key was fetched the store was closed, or another database took this one's place. That is no absence: look again.
             }
         }
 
         /// The open database, made if there is none.
-        func openedOrCreated() async throws(BackendError) -> DatabaseSession? {
-            let kek = try await keys.forSealing(from: source, sealedIDs: otherSealedIDs)
-            let (file, pin) = (file, source.pin)
-            try await onLane(isMutation: false) { (deadline) throws(BackendError) in
-                try file.create(kek: kek, source: pin, deadline: deadline)
+        func openedOrCreated(deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
+            let kek = try await runtime.run(until: deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
+                try await keys.forSealing(from: source, sealedIDs: otherSealedIDs)
             }
-            return try await opened()
+            let (file, pin) = (file, source.pin)
+            try await onLane(deadline) { () throws(BackendError) in try file.create(kek: kek, source: pin, deadline: deadline) }
+            return try await opened(deadline: deadline)
         }
 
         private func keyset(of header: DatabaseHeader) async throws(BackendError) -> Keyset {
@@ -54,13 +47,6 @@
                 if error.code == .encryptionKeyMismatch { await keys.forget(source) }
                 throw error
             }
-        }
-
-        /// Lets go of a session. Its connections stay until the readers in flight are done with them.
-        private func forget(_ outdated: DatabaseSession) {
-            session.withLock { if $0 === outdated { $0 = nil } }
-            let file = file
-            lane.enqueue { file.retire { outdated.reader.close() } }
         }
     }
 #endif

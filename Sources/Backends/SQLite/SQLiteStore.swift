@@ -2,7 +2,6 @@
     public import BackendContract
     public import BackendRuntime
     public import Sealing
-    import Synchronization
 
     /// Sealed rows in a plain SQLite database: names, values and metadata are hidden from whoever reads the file, and changes to a row are noticed.
     ///
@@ -28,10 +27,10 @@
         let runtime: Runtime
         /// Where writing, and everything that may wait for the disk, is done.
         let lane: any Lane
-        /// Where rows are listed, so that a long list delays no change.
-        let scanLane: any Lane
-        let scanner: DatabaseScanner
-        let session = Mutex<DatabaseSession?>(nil)
+        /// Where many slots are looked at, so that no look waits for a flush.
+        private let readLane: any Lane
+        /// Where rows are listed, so that a long list delays nothing else.
+        private let scanLane: any Lane
         private let deadline: Duration
         private let commits: GroupCommit<CommitRequest, CommitResponse>
 
@@ -65,49 +64,58 @@
             self.otherSealedIDs = otherSealedIDs
             self.deadline = deadline
             self.runtime = runtime
+            readLane = runtime.makeLane("sqlite.\(name).read")
             scanLane = runtime.makeLane("sqlite.\(name).scan")
-            scanner = DatabaseScanner(path: path)
             commits = GroupCommit(lane: lane, clock: runtime.clock, maximumGroup: 1_024) { file.commit($0, deadline: $1) }
         }
 
         // MARK: Reading
 
-        /// Looks at slots; every look goes to the database, so that freshness makes no difference.
+        /// Looks at slots; every look goes to the database. Freshness makes one difference only: that the file is still the one that stands at the path is asked with every
+        /// fresh look, and for the others every tenth of a second.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong is told by the probes.
         public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
-            if addresses.count <= Self.shortRead, let session = session.withLock(\.self), let probes = try session.reader.probes(addresses)
-            {
-                return probes
-            }
-            return try await readThoroughly(addresses)
-        }
-
-        /// How many slots are looked at on the caller's own thread.
-        private static let shortRead = 16
-
-        private func readThoroughly(_ addresses: [StorageAddress]) async throws(BackendError) -> [StorageProbe] {
             do throws(BackendError) {
-                var known = try await opened()
-                // Once more if a row's key is not known: another process may have changed the keys.
-                for _ in 0..<2 {
-                    guard let session = known else { return addresses.map(Self.probeOfNothing) }
-                    let probes = try await onLane(isMutation: false) { [clock = runtime.clock] (deadline) throws(BackendError) in
-                        try session.reader.probes(addresses) { clock.now < deadline ? clock.pause(.milliseconds(1)) : nil }
-                    }
-                    if let probes { return probes }
-                    let newer = try await opened(insteadOf: session)
-                    if newer === session { break }
-                    known = newer
+                if addresses.count <= Self.shortRead, let session = file.session,
+                    freshness == .fresh ? file.isCurrent(session) : session.isCurrent(runtime.clock.now, file.isCurrent),
+                    let probes = try session.reader.probes(addresses)
+                {
+                    return probes
                 }
-                guard let session = known else { return addresses.map(Self.probeOfNothing) }
-                return session.reader.probesAtLast(addresses)
+                return try await readThoroughly(addresses, deadline: nextDeadline)
             } catch {
                 switch error.code {
                 case .timedOut, .cancelled: throw error
                 case .locked: return addresses.map { _ in .locked }
                 default: return addresses.map { _ in .unavailable(error) }
                 }
+            }
+        }
+
+        /// How many slots are looked at on the caller's own thread.
+        private static let shortRead = 16
+
+        private func readThoroughly(
+            _ addresses: [StorageAddress], deadline: MonotonicInstant
+        ) async throws(BackendError) -> [StorageProbe] {
+            let insistence = SlotReader.Insistence.until(deadline, runtime.clock)
+            var known = try await opened(deadline: deadline)
+            // Begun anew when the database was closed or replaced meanwhile, or its keys were: until the deadline.
+            while true {
+                guard let session = known else { return addresses.map(Self.probeOfNothing) }
+                let probes = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
+                    (_) throws(BackendError) in
+                    try session.reader.probes(addresses, insistence)
+                }
+                if let probes { return probes }
+                // Header, keyset or file may be others by now; if they are not, a row's key is not known at all.
+                known = try await opened(insteadOf: session, deadline: deadline)
+                guard known === session else { continue }
+                let last = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in
+                    try session.reader.probesAtLast(addresses, insistence)
+                }
+                if let last { return last }
             }
         }
 
@@ -120,17 +128,24 @@
         /// The slots that hold something. Each row has to be opened to learn its name, so that this takes as long as there are rows.
         /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name cannot be told; `locked` and others for the key.
         public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-            guard let session = try await opened() else { return [] }
-            let scanner = scanner
-            return try await scanLane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: false) { (_) throws(BackendError) in
-                try scanner.addresses(in: namespace, session)
+            let deadline = nextDeadline
+            var known = try await opened(deadline: deadline)
+            while true {
+                guard let session = known else { return [] }
+                let file = file
+                let addresses = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
+                    (call) throws(BackendError) in
+                    try file.scanner.addresses(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: { !call.isOver })
+                }
+                if let addresses { return addresses }
+                known = try await opened(insteadOf: session, deadline: deadline)
             }
         }
 
         /// Whether the database can be opened, or does not exist yet: then the first change creates it.
         public func status() async -> BackendStatus {
             do throws(BackendError) {
-                _ = try await opened()
+                _ = try await opened(deadline: nextDeadline)
                 return .ready
             } catch {
                 return error.code == .locked ? .locked : .unavailable(error)
@@ -152,22 +167,21 @@
             }
             if let refusal = Self.refusal(of: mutations) { return refusal }
             do throws(BackendError) {
-                // Whether there is a database to change is asked first: nothing is created only to be left empty.
-                var known = try await opened()
-                if known == nil {
-                    if let results = Self.resultsOnNothing(mutations) { return results }
-                    known = try await openedOrCreated()
-                }
-                for _ in 0..<Self.attempts {
-                    guard let session = known else { break }
+                let deadline = nextDeadline
+                var known = try await opened(deadline: deadline)
+                while true {
+                    guard let session = known else {
+                        // Nothing is created only to be left empty.
+                        if let results = Self.resultsOnNothing(mutations) { return results }
+                        known = try await openedOrCreated(deadline: deadline)
+                        continue
+                    }
                     let request = CommitRequest(session: session, mutations: mutations)
-                    switch try await commits.submit(request, deadline: nextDeadline, isMutation: true) {
+                    switch try await commits.submit(request, deadline: deadline, isMutation: true) {
                     case .results(let results): return results
-                    case .outdated: known = try await opened(insteadOf: session)
+                    case .outdated: known = try await opened(insteadOf: session, deadline: deadline)
                     }
                 }
-                throw BackendError(
-                    .unavailable, "The database keeps being replaced by another program. Nothing was changed; try again once it is done.")
             } catch {
                 switch error.code {
                 case .timedOut, .cancelled: throw error
@@ -176,8 +190,6 @@
                 }
             }
         }
-
-        private static let attempts = 3
 
         /// What is wrong with a call whatever the store holds; found before anything is locked.
         private static func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
@@ -216,30 +228,24 @@
         /// Flushes the log to the disk, for the sake of what other programs may have written less carefully.
         /// - Throws: ``BackendError``.
         public func synchronize() async throws(BackendError) -> StorageDurability {
-            let file = file
-            try await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.synchronize(deadline: deadline) }
+            let (file, deadline) = (file, nextDeadline)
+            try await onLane(deadline) { () throws(BackendError) in try file.synchronize(deadline: deadline) }
             return .durable
         }
 
-        /// Unlocks the place where the key is kept, which may open a prompt.
-        /// - Throws: ``BackendError``, as the key's source does.
-        public func unlock() async throws(BackendError) { try await source.unlock() }
+        /// Unlocks the place where the key is kept, which may open a prompt, and opens the database if there is one: a passphrase is asked for then.
+        /// - Throws: ``BackendError``, as the key's source does, with what is missing.
+        public func unlock() async throws(BackendError) {
+            try await source.unlock()
+            _ = try await opened(deadline: nextDeadline)
+        }
 
-        /// Writes the log back, empties it and closes the database; the next call opens it again. Keys are let go of.
+        /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are let go of; the key that wraps them is the program's, and
+        /// stays in its ``SealingKeys``.
         public func close() async {
-            let session = session.withLock { session in
-                defer { session = nil }
-                return session
-            }
-            let (file, scanner) = (file, scanner)
+            let (file, deadline) = (file, nextDeadline)
             do throws(BackendError) {
-                try await scanLane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: false) { (_) throws(BackendError) in }
-                try await onLane(isMutation: false) { (deadline) throws(BackendError) in
-                    try file.close(deadline: deadline) {
-                        session?.reader.close()
-                        scanner.close()
-                    }
-                }
+                try await onLane(deadline) { () throws(BackendError) in try file.close(deadline: deadline) }
             } catch {
                 // What was acknowledged is on the disk, in the log; the next one to open the database finds it there.
             }
@@ -249,12 +255,11 @@
 
         var nextDeadline: MonotonicInstant { runtime.clock.now.advanced(by: deadline) }
 
+        /// Runs work on the lane that changes no value.
         func onLane<Response: Sendable>(
-            isMutation: Bool, _ work: @escaping @Sendable (MonotonicInstant) throws(BackendError) -> Response
+            _ deadline: MonotonicInstant, _ work: @escaping @Sendable () throws(BackendError) -> Response
         ) async throws(BackendError) -> Response {
-            try await lane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: isMutation) { call throws(BackendError) in
-                try work(call.deadline)
-            }
+            try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in try work() }
         }
     }
 #endif

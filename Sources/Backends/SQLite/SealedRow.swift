@@ -16,18 +16,19 @@
 
         /// The content, after its length and before the zeros that fill its size class.
         func padded() -> [UInt8] {
+            var facts = ByteWriter()
+            RecordCodec.encodeMetadata(metadata, into: &facts)
             var writer = ByteWriter()
-            writer.bytes.reserveCapacity(SizeClass.padded(payload.count + 256))
-            writer.fixed(0 as UInt32)
+            // Exactly as much as is needed: a buffer that grows leaves copies behind.
+            let length = 1 + 12 + address.namespace.name.utf8.count + address.name.utf8.count + facts.bytes.count + payload.count
+            writer.bytes.reserveCapacity(SizeClass.padded(length + 4))
+            writer.fixed(UInt32(length))
             writer.byte(kind.rawValue)
             writer.counted(address.namespace.name.utf8)
             writer.counted(address.name.utf8)
-            RecordCodec.encodeMetadata(metadata, into: &writer)
+            writer.bytes.append(contentsOf: facts.bytes)
             writer.counted(payload)
-            let length = writer.bytes.count - 4
-            withUnsafeBytes(of: UInt32(length).bigEndian) { writer.bytes.replaceSubrange(0..<4, with: $0) }
-            let filler = SizeClass.padded(writer.bytes.count) - writer.bytes.count
-            writer.bytes.append(contentsOf: repeatElement(0, count: filler))
+            writer.bytes.append(contentsOf: repeatElement(0, count: SizeClass.padded(length + 4) - writer.bytes.count))
             return writer.bytes
         }
 
@@ -57,6 +58,9 @@
         /// The bytes before the nonce.
         static let headLength = 1 + SealingKey.idLength
         static let overhead = headLength + XAES256GCM.nonceLength + XAES256GCM.tagLength
+
+        /// More than any row has: the largest value with its names and metadata.
+        static let maximumLength = 24 << 20
 
         /// Seals a content for its row.
         static func seal(

@@ -1,5 +1,6 @@
 #if SQLite
     import BackendContract
+    import BackendRuntime
     import GRDBSQLite
     import Sealing
     import Synchronization
@@ -7,150 +8,121 @@
     /// Connections that only read single slots: each look is one short statement of SQLite on the caller's own thread, which waits for no writer.
     final class SlotReader: Sendable {
         /// What a look came to.
-        enum Answer {
+        fileprivate enum Answer {
             case probe(StorageProbe)
-            /// SQLite asked for patience: look again on the lane.
+            /// SQLite asked for patience.
             case busy
-            /// A row was met whose key is not known here: the keyset has to be read again.
+            /// A row was met whose key is not known here: the keyset may be another by now.
             case unknownKey([UInt8])
+            /// Nothing was found, and header or keyset are others than the session's: the name may have another slot by now.
+            case otherHeader
+            /// The connection was closed: there is another session by now, or none.
+            case closed
         }
 
-        /// A connection, until it is closed. Nothing else refers to what is in it, so it may change hands with its lock.
-        private final class Connection: Sendable {
-            private struct Open: @unchecked Sendable {
-                let finder: RowFinder
-                var schemaChanges: Int32
-            }
-
-            private let open: Mutex<Open?>
-
-            init(_ database: RawDatabase) throws(BackendError) {
-                do throws(SQLiteFault) {
-                    let finder = try RowFinder(database)
-                    open = Mutex(Open(finder: finder, schemaChanges: finder.schemaChanges))
-                } catch {
-                    throw error.backendError()
-                }
-            }
-
-            /// Looks if the connection is free; nil when it is not.
-            func lookIfFree(_ address: StorageAddress, _ keyset: Keyset) -> Result<Answer, BackendError>? {
-                open.withLockIfAvailable { Self.look(address, keyset, &$0) }
-            }
-
-            func look(_ address: StorageAddress, _ keyset: Keyset) -> Result<Answer, BackendError> {
-                open.withLock { Self.look(address, keyset, &$0) }
-            }
-
-            func close() {
-                open.withLock { connection in
-                    guard let finder = connection?.finder else { return }
-                    finder.finish()
-                    finder.database.close()
-                    connection = nil
-                }
-            }
-
-            private static func look(_ address: StorageAddress, _ keyset: Keyset, _ connection: inout Open?) -> Result<Answer, BackendError>
-            {
-                guard let finder = connection?.finder else { return .success(.busy) }
-                do throws(SQLiteFault) {
-                    var result = try finder.find(address, keyset, isStill: false)
-                    if case .needsTransaction = result {
-                        result = try finder.database.inReadTransaction { () throws(SQLiteFault) in
-                            try finder.find(address, keyset, isStill: true)
-                        } _: {
-                            $0
-                        }
-                    }
-                    // The answer counts only if the table it came from is still the one that belongs here.
-                    let changes = finder.schemaChanges
-                    if changes != connection?.schemaChanges {
-                        do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
-                        connection?.schemaChanges = changes
-                    }
-                    switch result {
-                    case .found(let found): return .success(.probe(found.probe))
-                    case .absent: return .success(.probe(.absent))
-                    case .unknownKey(let id): return .success(.unknownKey(id))
-                    case .needsTransaction: return .success(.busy)
-                    }
-                } catch {
-                    return error.isPatience ? .success(.busy) : .failure(error.backendError())
-                }
-            }
+        /// When a look that came to nothing is made again.
+        enum Insistence {
+            /// Not here: the caller does it on a lane.
+            case none
+            /// As long as SQLite asks for patience, until the deadline.
+            case until(MonotonicInstant, any RuntimeClock)
         }
 
-        private let first: Connection
-        /// Opened when the first is in use for the first time.
-        private let second = Mutex<Connection?>(nil)
-        private let path: String
+        private let first: SlotConnection
+        private let second = Mutex<Second>(.none)
         private let keyset: Keyset
+        private let openSecond: @Sendable () throws(BackendError) -> RawDatabase
+        private let tag: [UInt8]
+
+        /// The connection that is opened when the first is in use for the first time.
+        private enum Second {
+            case none
+            case open(SlotConnection)
+            case closed
+        }
 
         /// Takes a connection to read with.
+        /// - Parameters:
+        ///   - connection: The connection.
+        ///   - keyset: The keys.
+        ///   - tag: The header's tag: while it stands there, header and keyset are the ones that the keys came from.
+        ///   - openSecond: Opens another connection to the same file.
         /// - Throws: ``BackendError``; the connection is still the caller's then.
-        init(_ connection: RawDatabase, path: String, keyset: Keyset) throws(BackendError) {
-            first = try Connection(connection)
-            self.path = path
+        init(
+            _ connection: RawDatabase, keyset: Keyset, tag: [UInt8],
+            openSecond: @escaping @Sendable () throws(BackendError) -> RawDatabase
+        ) throws(BackendError) {
+            first = try SlotConnection(connection, tag: tag)
             self.keyset = keyset
+            self.tag = tag
+            self.openSecond = openSecond
         }
 
-        /// Closes the connections; a look that comes too late is answered with `busy`. Called with the store's lock held: the last connection to close may write.
+        /// Closes the connections, after the looks that are under way. Called with the store's lock held, unless another connection to the file stays open: the last
+        /// one to close may write.
         func close() {
             first.close()
-            second.withLock { $0?.close() }
+            second.withLock { second in
+                if case .open(let connection) = second { connection.close() }
+                second = .closed
+            }
         }
 
-        /// What stands in slots; nil when that cannot be told at once: look again on the lane.
-        /// - Parameter wait: Lets a moment pass when SQLite asks for patience; nil when there is no time left.
-        func probes(_ addresses: [StorageAddress], _ wait: () -> Void? = { nil }) throws(BackendError) -> [StorageProbe]? {
+        /// What stands in slots; nil when that cannot be told from here: what the session knows is out of date, or patience is needed.
+        func probes(_ addresses: [StorageAddress], _ insistence: Insistence = .none) throws(BackendError) -> [StorageProbe]? {
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
             for address in addresses {
-                var answer = probe(address)
-                while case .busy = answer, wait() != nil { answer = probe(address) }
-                guard case .probe(let probe) = answer else { return nil }
+                guard case .probe(let probe) = try answer(address, insistence) else { return nil }
                 probes.append(probe)
             }
             return probes
         }
 
-        /// What stands in slots, after the keys were read again: what cannot be told now is told as an error.
-        func probesAtLast(_ addresses: [StorageAddress]) -> [StorageProbe] {
-            addresses.map { address in
-                switch probe(address) {
-                case .probe(let probe): probe
-                case .busy: .unavailable(BackendError(.timedOut, "Another program keeps the database busy. Try again once it is done."))
-                case .unknownKey(let id): .unavailable(DatabaseSession.missingKey(id))
+        /// What stands in slots, after header and keyset were found to be the session's: a row whose key is not in the keyset is an error of its own then.
+        func probesAtLast(_ addresses: [StorageAddress], _ insistence: Insistence) throws(BackendError) -> [StorageProbe]? {
+            var probes: [StorageProbe] = []
+            for address in addresses {
+                switch try answer(address, insistence) {
+                case .probe(let probe): probes.append(probe)
+                case .unknownKey(let id): probes.append(.unavailable(DatabaseSession.missingKey(id)))
+                case .busy, .otherHeader, .closed: return nil
                 }
             }
+            return probes
         }
 
-        private func probe(_ address: StorageAddress) -> Answer {
-            do throws(BackendError) {
-                try address.validate()
-                return try look(address)
-            } catch {
-                return .probe(.unavailable(error))
+        private func answer(_ address: StorageAddress, _ insistence: Insistence) throws(BackendError) -> Answer {
+            var answer = try look(address)
+            guard case .until(let deadline, let clock) = insistence else { return answer }
+            while case .busy = answer {
+                guard clock.now < deadline else { throw SQLiteFault(SQLITE_BUSY).backendError() }
+                clock.pause(.milliseconds(1))
+                answer = try look(address)
             }
+            return answer
         }
 
         /// Looks at one slot, on a connection that is free if there is one.
         private func look(_ address: StorageAddress) throws(BackendError) -> Answer {
+            do throws(BackendError) { try address.validate() } catch { return .probe(.unavailable(error)) }
             if let answer = first.lookIfFree(address, keyset) { return try answer.get() }
-            guard let other = try otherConnection() else { return try first.look(address, keyset).get() }
+            guard let other = try otherConnection() else { return .closed }
             return try other.look(address, keyset).get()
         }
 
-        private func otherConnection() throws(BackendError) -> Connection? {
-            let result = second.withLock { second -> Result<Connection, BackendError> in
-                if let second { return .success(second) }
+        private func otherConnection() throws(BackendError) -> SlotConnection? {
+            let result = second.withLock { second -> Result<SlotConnection?, BackendError> in
+                switch second {
+                case .open(let connection): return .success(connection)
+                case .closed: return .success(nil)
+                case .none: break
+                }
                 return Result { () throws(BackendError) in
-                    let database: RawDatabase
-                    do throws(SQLiteFault) { database = try RawDatabase(reading: path) } catch { throw error.backendError() }
+                    let database = try openSecond()
                     do throws(BackendError) {
-                        let made = try Connection(database)
-                        second = made
+                        let made = try SlotConnection(database, tag: tag)
+                        second = .open(made)
                         return made
                     } catch {
                         // Never the last connection: the first one is open.
@@ -163,8 +135,117 @@
         }
     }
 
+    /// One connection of a reader, until it is closed. Nothing else refers to what is in it, so it may change hands with its lock.
+    private final class SlotConnection: Sendable {
+        private struct Open: @unchecked Sendable {
+            let finder: RowFinder
+            let header: HeaderWatch
+            var schemaChanges: Int32
+        }
+
+        private let open: Mutex<Open?>
+
+        init(_ database: RawDatabase, tag: [UInt8]) throws(BackendError) {
+            do throws(SQLiteFault) {
+                let finder = try RowFinder(database)
+                do throws(SQLiteFault) {
+                    let header = try HeaderWatch(database, tag: tag)
+                    open = Mutex(Open(finder: finder, header: header, schemaChanges: finder.schemaChanges))
+                } catch {
+                    finder.finish()
+                    throw error
+                }
+            } catch {
+                throw error.backendError()
+            }
+        }
+
+        /// Looks if the connection is free; nil when it is not.
+        func lookIfFree(_ address: StorageAddress, _ keyset: Keyset) -> Result<SlotReader.Answer, BackendError>? {
+            open.withLockIfAvailable { Self.look(address, keyset, &$0) }
+        }
+
+        func look(_ address: StorageAddress, _ keyset: Keyset) -> Result<SlotReader.Answer, BackendError> {
+            open.withLock { Self.look(address, keyset, &$0) }
+        }
+
+        func close() {
+            open.withLock { connection in
+                guard let finder = connection?.finder else { return }
+                connection?.header.finish()
+                finder.finish()
+                finder.database.close()
+                connection = nil
+            }
+        }
+
+        private static func look(
+            _ address: StorageAddress, _ keyset: Keyset, _ connection: inout Open?
+        ) -> Result<SlotReader.Answer, BackendError> {
+            guard let (finder, header) = connection.map({ ($0.finder, $0.header) }) else { return .success(.closed) }
+            do throws(SQLiteFault) {
+                var result = try finder.find(address, keyset, isStill: false)
+                if case .needsTransaction = result {
+                    result = try finder.database.inReadTransaction { () throws(SQLiteFault) in
+                        try finder.find(address, keyset, isStill: true)
+                    } _: {
+                        $0
+                    }
+                }
+                var answer: SlotReader.Answer
+                switch result {
+                case .found(let found): answer = .probe(found.probe)
+                // Looked at after the row: if the header is the session's now, it was then.
+                case .absent: answer = try header.isUnchanged() ? .probe(.absent) : .otherHeader
+                case .unknownKey(let id): answer = .unknownKey(id)
+                case .needsTransaction: answer = .busy
+                }
+                // The answer counts only if the table it came from is still the one that belongs here.
+                let changes = finder.schemaChanges
+                if changes != connection?.schemaChanges {
+                    do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
+                    connection?.schemaChanges = changes
+                }
+                return .success(answer)
+            } catch {
+                return .success(error.isPatience ? .busy : .probe(.unavailable(error.readError())))
+            }
+        }
+    }
+
+    /// Whether header and keyset still are what they were, by a statement that is kept.
+    private struct HeaderWatch {
+        private let database: RawDatabase
+        private let statement: OpaquePointer
+        private let tag: [UInt8]
+
+        init(_ database: RawDatabase, tag: [UInt8]) throws(SQLiteFault) {
+            statement = try database.keptStatement(DatabaseFormat.tagQuery)
+            self.database = database
+            self.tag = tag
+        }
+
+        func finish() { sqlite3_finalize(statement) }
+
+        func isUnchanged() throws(SQLiteFault) -> Bool {
+            defer { sqlite3_reset(statement) }
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: return RawDatabase.blob(statement, 0).elementsEqual(tag)
+            case SQLITE_DONE: return false
+            default: throw SQLiteFault(sqlite3_extended_errcode(database.handle))
+            }
+        }
+    }
+
     extension SQLiteFault {
         /// Whether somebody holds what is needed for a moment.
-        var isPatience: Bool { code & 0xFF == SQLITE_BUSY || code & 0xFF == SQLITE_LOCKED }
+        var isPatience: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
+
+        /// The error of a look: a row that is larger than any that this library writes is damage.
+        func readError() -> BackendError {
+            guard code & 0xFF == SQLITE_TOOBIG else { return backendError() }
+            return BackendError(
+                .corrupted, "A row is larger than any that this library writes. Restore the database from a backup; nothing was changed.")
+        }
     }
 #endif

@@ -13,7 +13,7 @@ public protocol KeySource: Sendable {
     /// How well a value is protected that is sealed with this source's key.
     var protection: ProtectionLevel { get }
 
-    /// The key, or nil when it is proven that there is none.
+    /// The key, or nil when it is proven that there is none. It ends when its task is cancelled: whoever else wants the key waits for it.
     /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied`, `encryptionKeyMismatch` for something that is no key.
     func load() async throws(BackendError) -> SealingKey?
 

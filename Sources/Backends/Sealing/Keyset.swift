@@ -116,7 +116,7 @@ package struct Keyset: Sendable {
         database: [UInt8], kek: SealingKey, randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> (Keyset, [KeysetEntry]) {
         let id = randomBytes(SealingKey.idLength)
-        let key = SymmetricKey(data: randomBytes(SealingKey.keyLength))
+        let key = SymmetricKey.random(randomBytes)
         let entry = try KeyEncryptionKey(kek, database: database).wrap(key, id: id, randomBytes)
         let keyset = Keyset(
             database: database, active: try DataKey(id: id, key: key, database: database), decryptOnly: [], destroyed: [])

@@ -23,7 +23,7 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Creates a new key from random bytes.
     /// - Parameter randomBytes: Gives a number of unpredictable bytes.
     public static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
-        SealingKey(id: randomBytes(idLength), key: SymmetricKey(data: randomBytes(keyLength)))
+        SealingKey(id: randomBytes(idLength), key: .random(randomBytes))
     }
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
@@ -49,6 +49,15 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     public var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
     /// Nothing: a dump shows no secret.
     public var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
+}
+
+extension SymmetricKey {
+    /// A new key of 32 random bytes, which stand nowhere else afterwards.
+    static func random(_ randomBytes: (Int) -> [UInt8]) -> SymmetricKey {
+        var bytes = randomBytes(SealingKey.keyLength)
+        defer { wipe(&bytes) }
+        return SymmetricKey(data: bytes)
+    }
 }
 
 extension BackendError.Code {

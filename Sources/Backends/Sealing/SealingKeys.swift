@@ -36,6 +36,8 @@ public actor SealingKeys {
     private var known: [String: SealingKey] = [:]
     /// The sources whose key is recorded: with it may be sealed.
     private var settled: Set<String> = []
+    /// Who waits for a key that is being fetched: a passphrase is asked for once, and made into a key once.
+    private var fetching: [String: [CheckedContinuation<Result<SealingKey?, BackendError>, Never>]] = [:]
 
     /// Creates an empty set of keys.
     public init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
@@ -47,7 +49,7 @@ public actor SealingKeys {
     /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is none; `encryptionKeyMismatch` when it is not the recorded one.
     public func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
         if let key = known[source.identifier] { return key }
-        guard let key = try await source.load() else { throw missing(source) }
+        guard let key = try await load(source) else { throw missing(source) }
         if let recorded = try await pins.recorded(source.identifier) { try compare(key, recorded, source) }
         known[source.identifier] = key
         return key
@@ -64,7 +66,7 @@ public actor SealingKeys {
     ) async throws(BackendError) -> SealingKey {
         let name = source.identifier
         if settled.contains(name), let key = known[name] { return key }
-        var key = try await source.load()
+        var key = try await load(source)
         if let recorded = try await pins.recorded(name) {
             guard let key else { throw missing(source) }
             try compare(key, recorded, source)
@@ -82,6 +84,23 @@ public actor SealingKeys {
         guard let key else { throw missing(source) }
         try await pins.record(key.id, name)
         return settle(key, name)
+    }
+
+    /// What a source holds, fetched by the first of those who ask at the same time.
+    private func load(_ source: any KeySource) async throws(BackendError) -> SealingKey? {
+        let name = source.identifier
+        while fetching[name] != nil {
+            let result = await withCheckedContinuation { fetching[name, default: []].append($0) }
+            if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
+            // Whoever fetched it may have left; then it is the next one's turn.
+            if case .failure(let error) = result, error.code == .cancelled { continue }
+            return try result.get()
+        }
+        fetching[name] = []
+        let result: Result<SealingKey?, BackendError>
+        do throws(BackendError) { result = .success(try await source.load()) } catch { result = .failure(error) }
+        for waiting in fetching.removeValue(forKey: name) ?? [] { waiting.resume(returning: result) }
+        return try result.get()
     }
 
     /// Forgets the key of a source that turned out to be a wrong one: it is fetched again when it is next needed.

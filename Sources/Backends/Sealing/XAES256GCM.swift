@@ -106,7 +106,8 @@ package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable 
         guard nonceAndSealed.count >= Self.nonceLength + Self.tagLength else { throw Self.unopened }
         do {
             let box = try AES.GCM.SealedBox(combined: UnsafeRawBufferPointer(rebasing: nonceAndSealed[12...]))
-            let content = try AES.GCM.open(box, using: messageKey(nonceAndSealed), authenticating: associatedData)
+            var content = try AES.GCM.open(box, using: messageKey(nonceAndSealed), authenticating: associatedData)
+            defer { content.withUnsafeMutableBytes { wipe($0) } }
             return Array(unsafeUninitializedCapacity: content.count) { bytes, filled in filled = content.copyBytes(to: bytes) }
         } catch {
             throw Self.unopened

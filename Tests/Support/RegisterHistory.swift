@@ -1,27 +1,29 @@
 import Synchronization
 
 /// What several callers did to one value, and whether one order of the calls, each at one moment between its begin and its end, explains what they saw.
-struct RegisterHistory: Sendable {
-    enum Action: Hashable, Sendable {
+package struct RegisterHistory: Sendable {
+    package enum Action: Hashable, Sendable {
         case read(String?)
         case write(String?)
         /// Saw the first, left the second.
         case swap(String?, String?)
     }
 
-    struct Call: Sendable {
-        let action: Action
-        let begin: Int
+    package struct Call: Sendable {
+        package let action: Action
+        package let begin: Int
         /// `Int.max` for a call that may take effect at any later time, or never.
-        let end: Int
+        package let end: Int
     }
 
-    private(set) var calls: [Call] = []
+    package private(set) var calls: [Call] = []
 
-    mutating func add(_ action: Action, _ begin: Int, _ end: Int) { calls.append(Call(action: action, begin: begin, end: end)) }
+    package init() {}
+
+    package mutating func add(_ action: Action, _ begin: Int, _ end: Int) { calls.append(Call(action: action, begin: begin, end: end)) }
 
     /// A search for such an order (Wing and Gong), remembering the states that were found to lead nowhere.
-    func isLinearizable(from start: String?) -> Bool {
+    package func isLinearizable(from start: String?) -> Bool {
         struct Position: Hashable {
             let done: UInt64
             let value: String?
@@ -55,19 +57,21 @@ struct RegisterHistory: Sendable {
 }
 
 /// Numbers the begins and ends of calls, and collects the calls of each value.
-final class HistoryRecorder: Sendable {
+package final class HistoryRecorder: Sendable {
     private let state = Mutex((clock: 0, histories: [String: RegisterHistory]()))
 
-    func tick() -> Int {
+    package init() {}
+
+    package func tick() -> Int {
         state.withLock { state in
             state.clock += 1
             return state.clock
         }
     }
 
-    func add(_ name: String, _ action: RegisterHistory.Action, _ begin: Int, _ end: Int) {
+    package func add(_ name: String, _ action: RegisterHistory.Action, _ begin: Int, _ end: Int) {
         state.withLock { $0.histories[name, default: RegisterHistory()].add(action, begin, end) }
     }
 
-    var histories: [String: RegisterHistory] { state.withLock { $0.histories } }
+    package var histories: [String: RegisterHistory] { state.withLock { $0.histories } }
 }

@@ -1,0 +1,304 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import Sealing
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// Many callers in one process.
+    @Suite struct ConcurrencyTests {
+        // MARK: Linearizability
+
+        @Test(.timeLimit(.minutes(5))) func `racing calls over two stores of one file are linearizable`() async throws {
+            var calls = 0
+            for seed in 0..<UInt64(6) { calls += try await race(seed) }
+            print("linearizable: 6 seeds, \(calls) calls")
+        }
+
+        private func race(_ seed: UInt64) async throws -> Int {
+            let place = try Place()
+            let stores = [place.store(), place.store()]
+            let recorder = HistoryRecorder()
+            var generator = SeededGenerator(seed)
+            // The checker looks at up to 64 calls a name.
+            let tasks = (0..<300).map { (name: "name \($0 % 6)", kind: Int.random(in: 0..<8, using: &generator)) }.shuffled(
+                using: &generator)
+            let queue = Shared(Array(tasks.enumerated()))
+            await withTaskGroup { group in
+                for caller in 0..<16 {
+                    group.addTask {
+                        while let (number, task) = queue.value.withLock({ $0.popLast() }) {
+                            await call(task.kind, stores[(caller + number) % 2], task.name, "\(number)", recorder)
+                        }
+                    }
+                }
+            }
+            for store in stores {
+                for number in 0..<6 {
+                    let begin = recorder.tick()
+                    recorder.add("name \(number)", .read(try await store.text("name \(number)")), begin, recorder.tick())
+                }
+            }
+            var count = 0
+            for (name, history) in recorder.histories {
+                count += history.calls.count
+                #expect(history.isLinearizable(from: nil), "seed \(seed), \(name): \(history.calls)")
+            }
+            for store in stores { await store.close() }
+            try await place.check("seed \(seed)")
+            return count
+        }
+
+        private func call(_ kind: Int, _ store: SQLiteStore, _ name: String, _ text: String, _ recorder: HistoryRecorder) async {
+            let address = StorageAddress(name)
+            do throws(BackendError) {
+                var begin = recorder.tick()
+                switch kind {
+                case 0, 1:
+                    let result = try await store.apply(.text(text, at: name))
+                    if result.isApplied { recorder.add(name, .write(text), begin, recorder.tick()) } else { Issue.record("\(result)") }
+                case 2:
+                    let result = try await store.apply(.delete(address))
+                    if result.isApplied { recorder.add(name, .write(nil), begin, recorder.tick()) } else { Issue.record("\(result)") }
+                case 3, 4, 5:
+                    let seen = try await store.read(address)
+                    let condition = seen.revision.map(StorageMutation.Precondition.revision) ?? .absent
+                    begin = recorder.tick()
+                    switch try await store.apply(.text(text, at: name, if: condition)) {
+                    case .applied: recorder.add(name, .swap(seen.text, text), begin, recorder.tick())
+                    case .conflict(let probe): recorder.add(name, .read(probe.text), begin, recorder.tick())
+                    case let other: Issue.record("\(other)")
+                    }
+                default:
+                    let probe = try await store.read(address)
+                    if probe == .absent || probe.text != nil {
+                        recorder.add(name, .read(probe.text), begin, recorder.tick())
+                    } else {
+                        Issue.record("\(probe)")
+                    }
+                }
+            } catch { Issue.record("\(error)") }
+        }
+
+        // MARK: Closing
+
+        @Test(.timeLimit(.minutes(5))) func `closing in the middle of reads, changes and lists loses nothing and makes nothing absent`()
+            async throws
+        {
+            let place = try Place()
+            let store = place.store()
+            try await store.put("stays", at: "fixed")
+            let rounds = 60
+            let isOver = Shared(false)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    defer { isOver.value.withLock { $0 = true } }
+                    for _ in 0..<rounds {
+                        async let one: Void = store.close()
+                        async let other: Void = store.close()
+                        _ = await (one, other)
+                        for _ in 0..<20 { await Task.yield() }
+                    }
+                }
+                for caller in 0..<4 {
+                    group.addTask {
+                        var number = 0
+                        while !isOver.value.withLock(\.self) {
+                            try await store.put("\(number)", at: "caller \(caller)")
+                            #expect(try await store.text("caller \(caller)") == "\(number)")
+                            number += 1
+                        }
+                        #expect(number > 0)
+                    }
+                }
+                for _ in 0..<2 {
+                    group.addTask {
+                        while !isOver.value.withLock(\.self) {
+                            let probe = try await store.read(StorageAddress("fixed"))
+                            #expect(probe.text == "stays", "\(probe)")
+                            // A look waits for nobody: without this the two would leave no thread to the others.
+                            await Task.yield()
+                        }
+                    }
+                }
+                group.addTask {
+                    while !isOver.value.withLock(\.self) {
+                        let names = try await store.addresses(in: .values)
+                        #expect(Set(names).isSuperset(of: [StorageAddress("fixed")]))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            await store.close()
+            #expect(try await place.check() == 5)
+        }
+
+        // MARK: Cancellation
+
+        @Test(.timeLimit(.minutes(3))) func `a cancelled change says whether it may have happened, and is right`() async throws {
+            let place = try Place()
+            let store = place.store()
+            try await store.put("v", at: "name")
+            var counts: [String: Int] = [:]
+            for number in 0..<300 {
+                let task = Task {
+                    do throws(BackendError) {
+                        return try await store.apply([.text("x", at: "a\(number)"), .text("x", at: "b\(number)")]).allSatisfy(\.isApplied)
+                            ? "applied" : "refused"
+                    } catch { return "\(error.code) \(error.outcome.rawValue)" }
+                }
+                for _ in 0..<(number % 40) { await Task.yield() }
+                task.cancel()
+                let outcome = await task.value
+                counts[outcome, default: 0] += 1
+                // What is under way is over once a later change is.
+                try await store.put("v\(number)", at: "name")
+                let texts = try await store.read([StorageAddress("a\(number)"), StorageAddress("b\(number)")], .fresh).map(\.text)
+                #expect(texts[0] == texts[1])
+                switch outcome {
+                case "applied": #expect(texts[0] == "x")
+                case "cancelled notApplied": #expect(texts[0] == nil)
+                case "cancelled unknown": break
+                default: Issue.record("\(outcome)")
+                }
+            }
+            #expect(counts["cancelled notApplied"] ?? 0 > 0)
+            print("cancelled changes: \(counts)")
+            await store.close()
+            try await place.check()
+        }
+
+        // MARK: Groups
+
+        @Test(.timeLimit(.minutes(1))) func `calls of one group see the earlier ones, and one that is refused takes nobody with it`()
+            async throws
+        {
+            let place = try Place()
+            let clock = ManualClock()
+            let lanes = HeldLanes()
+            var runtime = Runtime.live
+            runtime.clock = clock
+            runtime.makeLane = { lanes.lane($0) }
+            let store = place.store(runtime: runtime)
+            try await store.put("0", at: "known")
+            let known = try await store.read(StorageAddress("known"))
+            let revision = try #require(known.revision)
+
+            lanes.hold()
+            var scheduled = clock.scheduled
+            func submit(_ mutations: [StorageMutation]) async -> Task<[MutationResult], any Error> {
+                let task = Task { try await store.apply(mutations) }
+                scheduled += 1
+                await clock.untilScheduled(scheduled)
+                return task
+            }
+            let calls = [
+                await submit([.text("first", at: "new", if: .absent)]),
+                await submit([.text("second", at: "new", if: .absent)]),
+                await submit([.text("1", at: "known", if: .revision(revision)), .text("x", at: "beside")]),
+                // A batch whose second condition does not hold any more.
+                await submit([.text("never", at: "batch"), .text("2", at: "known", if: .revision(revision))]),
+                await submit([.delete(StorageAddress("beside"))]),
+                await submit([.text("y", at: "beside", if: .absent)]),
+            ]
+            let held = lanes.held
+            lanes.release()
+            var results: [[MutationResult]] = []
+            for call in calls { results.append(try await call.value) }
+            // One piece of work for all of them.
+            #expect(held == 1)
+            #expect(results[0][0].isApplied)
+            guard case .conflict(.value(let record)) = results[1][0], record.payload == .bytes(Array("first".utf8)) else {
+                Issue.record("\(results[1])")
+                return
+            }
+            #expect(results[2].map { $0.isApplied } == [true, true])
+            guard case .conflict(.value) = results[3][1], results[3][0] == .notAttempted else {
+                Issue.record("\(results[3])")
+                return
+            }
+            #expect(results[4][0].isApplied && results[5][0].isApplied)
+            let texts = try await place.store().read(["new", "known", "batch", "beside"].map { StorageAddress($0) }, .fresh).map(\.text)
+            #expect(texts == ["first", "1", nil, "y"])
+        }
+
+        @Test(.timeLimit(.minutes(2))) func `batches are seen whole or not at all`() async throws {
+            let place = try Place()
+            let (store, other) = (place.store(), place.store())
+            let names = (0..<8).map { "part \($0)" }
+            _ = try await store.apply(names.map { .text("0", at: $0) })
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for writer in 0..<3 {
+                    group.addTask {
+                        for number in 0..<40 {
+                            let results = try await (writer == 0 ? other : store).apply(names.map { .text("\(writer).\(number)", at: $0) })
+                            #expect(results.map { $0.isApplied } == names.map { _ in true })
+                        }
+                    }
+                }
+                group.addTask {
+                    for _ in 0..<60 {
+                        // One transaction over all rows: what it lists belongs to one state.
+                        let listed = try await other.addresses(in: .values)
+                        #expect(listed.count == names.count)
+                        await Task.yield()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let texts = Set(try await store.read(names.map { StorageAddress($0) }, .fresh).map(\.text))
+            #expect(texts.count == 1)
+            await store.close()
+            await other.close()
+            #expect(try await place.check() == names.count)
+        }
+    }
+
+    /// A value that tasks share.
+    final class Shared<Value: Sendable>: Sendable {
+        let value: Mutex<Value>
+        init(_ value: Value) { self.value = Mutex(value) }
+    }
+
+    /// Lanes that can be held: what is handed to them then waits until they are released.
+    final class HeldLanes: Sendable {
+        private struct State {
+            var isHeld = false
+            var work: [@Sendable () -> Void] = []
+        }
+
+        private let state = Mutex(State())
+
+        private struct Held: Lane {
+            let lanes: HeldLanes
+            let lane: DispatchLane
+
+            func enqueue(_ work: @escaping @Sendable () -> Void) {
+                let isHeld = lanes.state.withLock { state in
+                    if state.isHeld { state.work.append { lane.enqueue(work) } }
+                    return state.isHeld
+                }
+                if !isHeld { lane.enqueue(work) }
+            }
+        }
+
+        func lane(_ name: String) -> any Lane { Held(lanes: self, lane: DispatchLane(label: name)) }
+
+        func hold() { state.withLock { $0.isHeld = true } }
+
+        /// How many pieces of work wait.
+        var held: Int { state.withLock(\.work.count) }
+
+        func release() {
+            let work = state.withLock { state in
+                state.isHeld = false
+                defer { state.work = [] }
+                return state.work
+            }
+            for piece in work { piece() }
+        }
+    }
+#endif

@@ -1,0 +1,276 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    /// What is acknowledged stays: after a kill, a failed flush, a full disk.
+    @Suite(.serialized) struct DurabilityTests {
+        /// How many rounds a killing test does; `LOCALDATA_ROUNDS` asks for more.
+        private static let rounds = Int(ProcessInfo.processInfo.environment["LOCALDATA_ROUNDS"] ?? "") ?? 30
+
+        // MARK: kill -9
+
+        @Test(.timeLimit(.minutes(10))) func `kill -9 in the middle of group commits loses nothing acknowledged and tears no batch`()
+            async throws
+        {
+            let place = try Place()
+            let writers = 8
+            var (acknowledged, landed) = (0, 0)
+            var begun = [Int](repeating: 0, count: writers)
+            for round in 0..<Self.rounds {
+                let probe = try ProbeProcess(place, "serve", ["\(writers)"])
+                // Early, late, and in every third round before anything is acknowledged.
+                await probe.wait(forLines: round % 3 == 0 ? round % 2 : 5 + (round * 37) % 120)
+                let lines = await probe.kill()
+                var last = [Int](repeating: 0, count: writers)
+                for line in lines {
+                    let words = line.split(separator: " ").compactMap { Int($0) }
+                    try #require(words.count == 2, "round \(round): \(line)")
+                    last[words[0]] = words[1]
+                }
+                acknowledged += lines.count
+                // Nobody closed it: the log holds what was written. A copy is checked, so that the next round finds it as the kill left it.
+                let store = place.store()
+                for writer in 0..<writers {
+                    let probes = try await store.read([StorageAddress("left \(writer)"), StorageAddress("right \(writer)")], .fresh)
+                    #expect(probes[0].text == probes[1].text, "round \(round): a torn batch")
+                    let number = probes[0].text.flatMap { Int($0.prefix { $0 != " " }) } ?? 0
+                    if last[writer] > 0 {
+                        #expect(
+                            number == last[writer] || number == last[writer] + 1,
+                            "round \(round): \(last[writer]) was acknowledged, \(number) stands")
+                        if number > last[writer] { landed += 1 }
+                    } else {
+                        // Nothing was acknowledged in this round: the state before it, or the first of it.
+                        #expect(number == begun[writer] || number == 1, "round \(round): \(number)")
+                    }
+                    begun[writer] = number
+                }
+                if round % 2 == 0 {
+                    await store.close()
+                    // A process that was killed at its beginning has made nothing.
+                    if place.exists { try await place.check("round \(round)") }
+                    #expect(place.exists || lines.isEmpty)
+                }
+            }
+            print("kill -9: \(Self.rounds) rounds, \(acknowledged) acknowledged batches, \(landed) unacknowledged ones landed whole")
+        }
+
+        @Test(.timeLimit(.minutes(10))) func `kill -9 while a database is made leaves none or a whole one`() async throws {
+            // Every system call that creation makes on names and files is a place to be killed at.
+            let calls = "pwrite64,fsync,fdatasync,?link,?linkat,?unlink,?unlinkat,ftruncate,?mkdir,?mkdirat,flock"
+            let count = try await creationCalls(calls)
+            #expect(count > 10)
+            let step = max(1, count / max(20, Self.rounds))
+            var (none, whole) = (0, 0)
+            for number in stride(from: 1, through: count, by: step) {
+                let place = try Place()
+                let probe = try ProbeProcess(
+                    place, "create", ["name"],
+                    under: [
+                        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(calls)", "-e",
+                        "inject=\(calls):signal=KILL:when=\(number)",
+                    ])
+                #expect(try await probe.line() == "ready")
+                try? probe.send("go")
+                let lines = await probe.end().lines
+                if place.exists {
+                    whole += 1
+                    try await place.check("killed at \(number)")
+                } else {
+                    none += 1
+                    #expect(!lines.contains("applied"))
+                }
+                let store = place.store()
+                if lines.contains("applied") { #expect(try await store.text("name") == "name", "killed at \(number)") }
+                try await store.put("after", at: "other")
+                #expect(try await place.store().text("other") == "after")
+                await store.close()
+                let files = try FileManager.default.contentsOfDirectory(atPath: place.folder + "/data")
+                #expect(files.allSatisfy { !$0.hasPrefix(".") }, "killed at \(number): \(files)")
+                try await place.check("killed at \(number), then used")
+            }
+            print("kill -9 during creation: \(none + whole) places of \(count) calls; \(none) without, \(whole) with a database")
+        }
+
+        private func creationCalls(_ calls: String) async throws -> Int {
+            let place = try Place()
+            let record = place.folder + "/trace"
+            let probe = try ProbeProcess(place, "create", ["name"], under: ["strace", "-f", "-qq", "-o", record, "-e", "trace=\(calls)"])
+            #expect(try await probe.line() == "ready")
+            #expect(try await probe.ask("go") == "applied")
+            _ = await probe.end()
+            return try Trace(record).calls.count { !$0.name.isEmpty }
+        }
+
+        // MARK: Flushes
+
+        @Test(.timeLimit(.minutes(3)))
+        func `a change is flushed before it is acknowledged, and changes that wait together share their flush`() async throws {
+            let place = try Place()
+            let trace = try await Trace.record(place)
+            let single = trace.calls(in: "single").count(where: \.isFlush)
+            // The log alone, once: the database is written back later.
+            #expect(single == 1)
+            #expect(trace.calls(in: "single").filter(\.isFlush).allSatisfy { $0.file.hasSuffix("store.sqlite-wal") })
+            let group = trace.calls(in: "group").count(where: \.isFlush)
+            #expect(group >= 1 && group <= 16)
+            print("flushes: \(single) for a lone put, \(group) for 64 puts at once")
+        }
+
+        @Test(.timeLimit(.minutes(3))) func `every commit and every checkpoint is made with the store's lock held, the one at close too`()
+            async throws
+        {
+            let place = try Place()
+            let trace = try await Trace.record(place)
+            // A lock may be taken before a mark and let go of after it.
+            var isHeld = false
+            var unguarded: [String] = []
+            for call in trace.calls {
+                if call.name == "flock", call.succeeded, call.file == place.lockPath { isHeld = true }
+                if call.name == "close", call.file == place.lockPath { isHeld = false }
+                if Self.isWrite(call, to: place), !isHeld { unguarded.append("\(call)") }
+            }
+            #expect(unguarded == [])
+            for phase in ["single", "group", "remove", "long"] {
+                #expect(trace.calls(in: phase).contains { Self.isWrite($0, to: place) }, "\(phase)")
+            }
+            // Written back while it ran, and once more at the end.
+            #expect(trace.calls(in: "long").contains { $0.isChange && $0.file == place.path })
+            #expect(trace.calls(in: "close").contains { $0.isChange && $0.file == place.path })
+        }
+
+        private static func isWrite(_ call: Trace.Call, to place: Place) -> Bool {
+            call.isChange && call.file.hasPrefix(place.path) && !call.file.hasSuffix("-shm")
+        }
+
+        // MARK: Failing disks
+
+        /// What `puts` said about each of its changes, and what stands there afterwards.
+        private func puts(
+            _ place: Place, _ prefix: String, _ count: Int, size: Int = 100, under wrapper: [String]
+        ) async throws
+            -> (results: [String], found: [String])
+        {
+            let probe = try ProbeProcess(place, "puts", [prefix, "\(count)", "\(size)"], under: wrapper)
+            let (_, lines, errors) = await probe.end()
+            let results = lines.filter { $0.hasPrefix("put ") }.map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" }
+            let found = lines.filter { $0.hasPrefix("get ") }.map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" }
+            try #require(results.count == count && found.count == count, "\(lines.suffix(3)) \(errors)")
+            return (results, found)
+        }
+
+        /// Holds that every answer was right, here and for the next process.
+        private func verify(_ place: Place, _ prefix: String, _ results: [String], _ found: [String]) async throws {
+            let store = place.store()
+            for (number, (result, found)) in zip(results, found).enumerated() {
+                let probes = try await store.read([StorageAddress("\(prefix) \(number)"), StorageAddress("\(prefix) \(number)'")], .fresh)
+                let texts = probes.map { $0.text.map { String($0.prefix { $0 != " " }) } ?? ($0 == .absent ? "absent" : "\($0)") }
+                #expect(texts[0] == texts[1], "\(prefix) \(number): torn")
+                switch result {
+                case "applied":
+                    #expect(texts[0] == "\(number)", "\(prefix) \(number) is lost")
+                    #expect(found.hasPrefix("\(number) "), "\(prefix) \(number): \(found)")
+                case let text where text.hasSuffix("unknown"):
+                    #expect(["\(number)", "absent"].contains(texts[0]), "\(prefix) \(number): \(texts)")
+                default: #expect(texts[0] == "absent", "\(prefix) \(number): \(result), but \(texts)")
+                }
+            }
+            try await store.put("works", at: "after \(prefix)")
+            await store.close()
+            try await place.check(prefix)
+        }
+
+        @Test(
+            .timeLimit(.minutes(5)),
+            arguments: [
+                ("fdatasync", "EIO", "failed failed unknown"), ("fdatasync", "ENOSPC", "failed failed unknown"),
+                ("pwrite64", "ENOSPC", "failed noSpace notApplied"), ("pwrite64", "EIO", ""),
+            ]) func `a failed write or flush is told for what it is, and the store works afterwards`(
+                call: String, error: String, expected: String
+            )
+            async throws
+        {
+            let place = try Place()
+            let before = place.store()
+            for number in 0..<20 { try await before.put("old \(number)", at: "old \(number)") }
+            await before.close()
+            var failures: [String: Int] = [:]
+            // Counted in each thread, and the lane's work wanders between threads: several places make sure that some are hit.
+            for place_ in [2, 3, 7] {
+                let prefix = "\(call)-\(error)-\(place_)"
+                let (results, found) = try await puts(
+                    place, prefix, 40,
+                    under: [
+                        "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+                        "inject=\(call):error=\(error):when=\(place_)",
+                    ])
+                for result in results where result != "applied" { failures[result, default: 0] += 1 }
+                // The last ones come after the failure.
+                #expect(results.suffix(5).allSatisfy { $0 == "applied" }, "\(results)")
+                try await verify(place, prefix, results, found)
+            }
+            #expect(!failures.isEmpty)
+            if !expected.isEmpty { #expect(Set(failures.keys) == [expected], "\(failures)") }
+            let store = place.store()
+            for number in 0..<20 { #expect(try await store.text("old \(number)") == "old \(number)") }
+            await store.close()
+            print("\(call) \(error): \(failures)")
+        }
+
+        @Test(.timeLimit(.minutes(5))) func `a full disk is told as such, loses nothing, and is over when there is room again`()
+            async throws
+        {
+            let holder = try TemporaryDirectory()
+            let mounted = try await run("mount", ["-t", "tmpfs", "-o", "size=2m,mode=0700", "tmpfs", holder.path])
+            try #require(mounted.status == 0, "This test mounts a small file system and so has to run as root: \(mounted.stderr)")
+            let outcome = await fullDisk(Place(folder: holder.path))
+            let unmounted = try await run("umount", ["-l", holder.path])
+            #expect(unmounted.status == 0, "\(unmounted.stderr)")
+            try outcome.get()
+        }
+
+        private func fullDisk(_ place: Place) async -> Result<Void, any Error> {
+            do {
+                let filler = place.folder + "/filler"
+                try Data(count: 300_000).write(to: URL(filePath: filler))
+                let store = place.store(deadline: .seconds(30))
+                var stored: [Int] = []
+                var refused = 0
+                let text = String(repeating: "y", count: 20_000)
+                for number in 0..<200 {
+                    let result = try await store.apply([
+                        .text("\(number) \(text)", at: "name \(number)"), .text("\(number)", at: "name \(number)'"),
+                    ])
+                    if result.allSatisfy(\.isApplied) {
+                        stored.append(number)
+                        continue
+                    }
+                    refused += 1
+                    #expect(result[0].error?.code == .noSpace, "\(result[0])")
+                    #expect(result[0].error?.outcome == .notApplied)
+                    if refused == 5 { break }
+                }
+                #expect(stored.count > 10 && refused == 5)
+                // A removal needs room in the log; whatever comes of it, nothing else is lost.
+                let removal = try await store.apply(.delete(StorageAddress("name 0'")))
+                for number in stored where number > 0 { #expect(try await store.text("name \(number)'") == "\(number)") }
+                let other = place.store()
+                for number in stored where number > 0 { #expect(try await other.text("name \(number)")?.hasPrefix("\(number) ") == true) }
+                try FileManager.default.removeItem(atPath: filler)
+                // Room for a small change at once: the log has not been written back yet.
+                try await store.put("there is room", at: "after")
+                #expect(try await other.text("after") == "there is room")
+                await other.close()
+                await store.close()
+                try await place.check("after a full disk")
+                print(
+                    "full disk: \(stored.count) batches stored, then refused; a removal on the full disk: \(removal.isApplied ? "applied" : "\(removal)")"
+                )
+                return .success(())
+            } catch { return .failure(error) }
+        }
+    }
+#endif

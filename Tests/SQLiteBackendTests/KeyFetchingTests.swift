@@ -1,0 +1,136 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// A key source that does not answer delays nobody but those who need its key, and those only until their deadline.
+    @Suite struct KeyFetchingTests {
+        private func runtime(_ clock: ManualClock) -> Runtime {
+            var runtime = Runtime.live
+            runtime.clock = clock
+            return runtime
+        }
+
+        /// A place with one value in its database.
+        private func filledPlace() async throws -> Place {
+            let place = try Place()
+            let store = place.store()
+            try await store.put("v", at: "name")
+            await store.close()
+            return place
+        }
+
+        @Test(.timeLimit(.minutes(1)))
+        func `callers leave at their deadline when the key source hangs, and the store works once it answers`() async throws {
+            let place = try await filledPlace()
+            let clock = ManualClock()
+            let source = GatedSource(inner: place.keyFile())
+            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            async let reading = failure { () throws(BackendError) in try await store.read(StorageAddress("name")) }
+            async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
+            async let listing = failure { () throws(BackendError) in try await store.addresses(in: .values) }
+            // One of them fetches the key, all of them wait: each has a deadline for finding the file and one for the key.
+            await source.gate.arrived()
+            await clock.untilScheduled(6)
+            clock.advance(to: .seconds(10))
+            for error in await [reading, writing, listing] {
+                #expect(error?.code == .timedOut)
+                #expect(error?.outcome == .notApplied)
+            }
+            source.gate.open()
+            #expect(try await store.text("name") == "v")
+            await store.close()
+        }
+
+        @Test(.timeLimit(.minutes(1))) func `a first change leaves at its deadline, too`() async throws {
+            let place = try Place()
+            let clock = ManualClock()
+            let source = GatedSource(inner: place.keyFile())
+            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
+            await source.gate.arrived()
+            clock.advance(to: .seconds(10))
+            #expect(await writing?.code == .timedOut)
+            #expect(!place.exists)
+            source.gate.open()
+        }
+
+        @Test(.timeLimit(.minutes(1))) func `a call has one deadline, however many steps it takes`() async throws {
+            let place = try await filledPlace()
+            let clock = ManualClock()
+            let source = GatedSource(inner: place.keyFile())
+            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            let lock = try PosixFileSystem().lock(place.lockPath) { true }
+            async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
+            await source.gate.arrived()
+            // The key takes most of the time, the lock all that is left.
+            clock.advance(to: .seconds(9))
+            source.gate.open()
+            await clock.untilScheduled(4)
+            clock.advance(to: .seconds(10))
+            #expect(await writing?.code == .timedOut)
+            lock.release()
+            #expect(try await place.store().text("name") == "v")
+        }
+
+        @Test(.timeLimit(.minutes(1))) func `cancelled callers leave at once`() async throws {
+            let place = try await filledPlace()
+            let source = GatedSource(inner: place.keyFile())
+            let store = place.store(source: source)
+            let task = Task { await failure { () throws(BackendError) in try await store.read(StorageAddress("name")) } }
+            await source.gate.arrived()
+            task.cancel()
+            #expect(await task.value?.code == .cancelled)
+            source.gate.open()
+        }
+
+        @Test(.timeLimit(.minutes(1))) func `other databases, and the lane of this one, are not delayed`() async throws {
+            let place = try await filledPlace()
+            let other = try await filledPlace()
+            let keys = SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes)
+            let source = GatedSource(inner: place.keyFile())
+            let store = place.store(source: source, keys: keys)
+            let waiting = Task { try await store.text("name") }
+            await source.gate.arrived()
+            // One program: the same set of keys, another source.
+            let second = other.store(keys: keys)
+            #expect(try await second.text("name") == "v")
+            try await second.put("w", at: "name")
+            // The same database with a key that is there.
+            let third = place.store()
+            try await third.put("third", at: "name")
+            // What needs the lane and no key is done, too.
+            _ = try await store.synchronize()
+            source.gate.open()
+            #expect(try await waiting.value == "third")
+        }
+
+        @Test(.timeLimit(.minutes(1))) func `a store that is closed while its key is fetched never says that nothing is there`()
+            async throws
+        {
+            let place = try await filledPlace()
+            let clock = ManualClock()
+            let source = GatedSource(inner: place.keyFile())
+            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            let address = StorageAddress("name")
+            async let reading = store.read(address)
+            async let deleting = store.apply(.delete(address, if: .revision(StorageRevision([1]))))
+            async let listing = store.addresses(in: .values)
+            await source.gate.arrived()
+            await clock.untilScheduled(6)
+            await store.close()
+            source.gate.open()
+            #expect(try await reading.text == "v")
+            guard case .conflict(.value) = try await deleting else {
+                Issue.record("\(try await deleting)")
+                return
+            }
+            #expect(try await listing == [address])
+            await store.close()
+        }
+    }
+#endif

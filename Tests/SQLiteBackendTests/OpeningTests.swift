@@ -1,0 +1,205 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// When a database is opened, when it is made, and when neither may happen.
+    @Suite struct OpeningTests {
+        // MARK: Nothing is made by looking
+
+        @Test func `looking at a database that does not exist creates nothing, not even a folder`() async throws {
+            let place = try Place()
+            let store = place.store()
+            #expect(try await store.read(StorageAddress("name")) == .absent)
+            #expect(try await store.addresses(in: .values).isEmpty)
+            #expect(await store.status() == .ready)
+            #expect(try await store.apply(.delete(StorageAddress("name"))).isApplied)
+            #expect(try await store.apply(.text("x", at: "name", if: .revision(StorageRevision([1])))) == .conflict(.absent))
+            _ = try await store.synchronize()
+            #expect(try await place.contents() == ["d ."])
+            await store.close()
+            #expect(!FileManager.default.fileExists(atPath: place.folder + "/data"))
+            #expect(!FileManager.default.fileExists(atPath: place.folder + "/keys"))
+        }
+
+        // MARK: Keys that are not right
+
+        /// What can be wrong with a key.
+        enum Wrong: String, CaseIterable, Sendable, CustomTestStringConvertible {
+            case missing, locked, other, sameName, short, empty, garbage, foreign, folder, readable, writable
+            var testDescription: String { rawValue }
+
+            var code: BackendError.Code {
+                switch self {
+                case .missing: .encryptionKeyMissing
+                case .locked: .locked
+                case .readable, .writable: .accessDenied
+                case .folder: .failed
+                default: .encryptionKeyMismatch
+                }
+            }
+        }
+
+        private func spoil(_ place: Place, _ wrong: Wrong) throws {
+            let files = FileManager.default
+            let key = try String(contentsOfFile: place.keyPath, encoding: .utf8)
+            func replace(_ text: String) throws {
+                try Data(text.utf8).write(to: URL(filePath: place.keyPath))
+                try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.keyPath)
+            }
+            let other = SealingKey.random(Runtime.live.randomBytes)
+            switch wrong {
+            case .missing: try files.removeItem(atPath: place.keyPath)
+            case .locked: return
+            case .other: try replace(other.text + "\n")
+            case .sameName: try replace(SealingKey(id: try SealingKey(text: key).id, key: other.key).text + "\n")
+            case .short: try replace(String(key.dropLast(9)) + "\n")
+            case .empty: try replace("")
+            case .garbage: try replace("\u{0}\u{1}garbage\n\n")
+            case .foreign: try replace("-----BEGIN PRIVATE KEY-----\nMC4CAQAwBQYDK2VwBCIEIA==\n-----END PRIVATE KEY-----\n")
+            case .folder:
+                try files.removeItem(atPath: place.keyPath)
+                try files.createDirectory(atPath: place.keyPath, withIntermediateDirectories: false)
+            case .readable: try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: place.keyPath)
+            case .writable: try files.setAttributes([.posixPermissions: 0o602], ofItemAtPath: place.keyPath)
+            }
+        }
+
+        @Test(arguments: Wrong.allCases)
+        func `with a wrong key nothing is read, changed or made, and with the right one the same store works`(
+            wrong: Wrong
+        ) async throws {
+            let place = try Place()
+            let first = place.store()
+            try await first.put("secret", at: "name")
+            await first.close()
+            let keyText = try String(contentsOfFile: place.keyPath, encoding: .utf8)
+            try spoil(place, wrong)
+            let before = try await place.contents()
+
+            let locked = LockedSource(place.keyFile())
+            let store = place.store(source: wrong == .locked ? locked : nil)
+            let address = StorageAddress("name")
+            for _ in 0..<2 {
+                let probes = try await store.read([address, StorageAddress("other")], .fresh)
+                let results = try await store.apply([.text("new", at: "name"), .delete(StorageAddress("other"))])
+                if wrong == .locked {
+                    #expect(probes == [.locked, .locked])
+                    #expect(results == [.locked, .locked])
+                    #expect(await store.status() == .locked)
+                } else {
+                    #expect(probes.map(\.error?.code) == [wrong.code, wrong.code])
+                    #expect(results.map(\.error?.code) == [wrong.code, wrong.code])
+                    #expect(results.map(\.error?.outcome) == [.notApplied, .notApplied])
+                    guard case .unavailable(let error) = await store.status() else {
+                        Issue.record("the store says that it is ready")
+                        return
+                    }
+                    #expect(error.code == wrong.code)
+                    #expect(!error.reason.contains("secret") && !error.reason.contains(keyText.split(separator: " ")[2]))
+                }
+                #expect(try await store.apply(.text("new", at: "name", if: .absent)).isApplied == false)
+                #expect(try await store.apply(.delete(address)).isApplied == false)
+                let listing = await failure { () throws(BackendError) in try await store.addresses(in: .values) }
+                #expect(listing?.code == wrong.code)
+            }
+            #expect(try await place.contents() == before)
+
+            // The right key is put back.
+            if wrong == .folder { try FileManager.default.removeItem(atPath: place.keyPath) }
+            try Data(keyText.utf8).write(to: URL(filePath: place.keyPath))
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.keyPath)
+            if wrong == .locked { try await store.unlock() }
+            #expect(try await store.text("name") == "secret")
+            try await store.put("newer", at: "name")
+            await store.close()
+            #expect(try await place.check() == 1)
+        }
+
+        @Test func `a new database is not made when something was sealed elsewhere with a key that the source does not hold`() async throws
+        {
+            let place = try Place()
+            let sealedElsewhere: Set<[UInt8]> = [[1, 2, 3, 4, 5, 6, 7, 8]]
+            let store = place.store { () throws(BackendError) in sealedElsewhere }
+            #expect(try await store.apply(.text("x", at: "name")).error?.code == .encryptionKeyMissing)
+            #expect(try await place.contents() == ["d ."])
+
+            // Another key than the one that is known.
+            _ = try await place.keyFile().create(.random(Runtime.live.randomBytes))
+            let before = try await place.contents()
+            #expect(try await store.apply(.text("x", at: "name")).error?.code == .encryptionKeyMismatch)
+            #expect(try await place.contents() == before)
+
+            // Whoever cannot tell what was sealed makes nothing either.
+            let blind = place.store { () throws(BackendError) in throw BackendError(.failed, "nobody knows") }
+            #expect(try await blind.apply(.text("x", at: "name")).error?.code == .failed)
+            #expect(try await place.contents() == before)
+        }
+
+        @Test func `a database opened with another source says which one it was made with and which one was given`() async throws {
+            let place = try Place()
+            let first = place.store()
+            try await first.put("v", at: "name")
+            await first.close()
+            // The very same key under another source's name does not do.
+            try FileManager.default.copyItem(atPath: place.keyPath, toPath: place.folder + "/keys/another.key")
+            let before = try await place.contents()
+            let store = place.store(source: place.keyFile("another.key"))
+            let results = try await [store.read(StorageAddress("name")).error, store.apply(.text("x", at: "name")).error]
+            for error in results {
+                #expect(error?.code == .encryptionKeyMismatch)
+                #expect(error?.reason.contains("\"key file key\"") == true)
+                #expect(error?.reason.contains("\"key file another.key\"") == true)
+            }
+            #expect(try await place.contents() == before)
+            #expect(try await place.store().text("name") == "v")
+        }
+
+        // MARK: Processes that begin together
+
+        @Test(.timeLimit(.minutes(2))) func `processes that create one database at the same time end with one key and every value`()
+            async throws
+        {
+            let processes = 10
+            for round in 0..<3 {
+                let place = try Place()
+                let probes = try (0..<processes).map { try ProbeProcess(place, "create", ["value\($0)"]) }
+                for probe in probes { #expect(try await probe.line() == "ready") }
+                for probe in probes { try probe.send("go") }
+                for probe in probes { #expect(try await probe.line() == "applied", "round \(round)") }
+                for probe in probes { _ = await probe.end() }
+                let store = place.store()
+                for number in 0..<processes { #expect(try await store.text("value\(number)") == "value\(number)", "round \(round)") }
+                await store.close()
+                let keyset = try SealedDatabase(path: place.path, keyFile: place.keyPath).keyset()
+                #expect(keyset.decryptOnly.isEmpty && keyset.destroyed.isEmpty)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder + "/keys") == ["key"])
+                let files = try FileManager.default.contentsOfDirectory(atPath: place.folder + "/data")
+                #expect(Set(files).isSubset(of: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"]), "\(files)")
+                #expect(try await place.check() == processes)
+            }
+        }
+
+        // MARK: Names
+
+        @Test(arguments: [
+            "a", "documents", "Documents-2", "com.example.app", "a..b", "x_y", "0", "A.sqlite", String(repeating: "n", count: 200),
+        ]) func `a good name of a database`(name: String) throws {
+            try SQLiteStore.validateName(name)
+            #expect(try SQLiteStore.path(ofDatabase: name, in: "/d") == "/d/\(name).sqlite")
+        }
+
+        @Test(arguments: [
+            "", ".", "..", ".hidden", "-x", "a/b", "/etc/passwd", "../up", "a\\b", "file:x", "a?mode=memory", ":memory:", "a b", "a\n",
+            "a\u{0}",
+            "é", "e\u{301}", "a%2fb", "a#b", "Ⅷ", "ａ", String(repeating: "n", count: 201),
+        ]) func `a bad name of a database`(name: String) async throws {
+            let error = await failure { () throws(BackendError) in try SQLiteStore.path(ofDatabase: name, in: "/d") }
+            #expect(error?.code == .invalidName)
+        }
+    }
+#endif

@@ -1,0 +1,245 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    /// Two processes on one database.
+    @Suite(.serialized) struct ProcessTests {
+        // MARK: Reads wait for nobody
+
+        /// How long single gets take, in microseconds, in order.
+        private func gets(_ store: SQLiteStore, _ count: Int) async throws -> [Double] {
+            var times: [Double] = []
+            for number in 0..<count {
+                let begin = ContinuousClock.now
+                let text = try await store.text("name \(number % 20)")
+                times.append((ContinuousClock.now - begin) / .microseconds(1))
+                #expect(text == "value \(number % 20)")
+            }
+            return times.sorted()
+        }
+
+        private func percentile(_ times: [Double], _ part: Double) -> Double {
+            times[min(times.count - 1, Int(Double(times.count) * part))]
+        }
+
+        private func describe(_ times: [Double]) -> String {
+            "p50 \(Int(percentile(times, 0.5))) µs, p99 \(Int(percentile(times, 0.99))) µs, worst \(Int(times.last ?? 0)) µs"
+        }
+
+        @Test(.timeLimit(.minutes(2))) func `reads never wait for another process that writes all the time or sits in a transaction`()
+            async throws
+        {
+            let place = try Place()
+            // A read that waited for the writer would wait as long as this.
+            let store = place.store(deadline: .seconds(30))
+            for number in 0..<20 { try await store.put("value \(number)", at: "name \(number)") }
+            let alone = try await gets(store, 2_000)
+
+            let writer = try ProbeProcess(place, "churn")
+            #expect(try await writer.line() == "writing")
+            let during = try await gets(store, 2_000)
+            let wrote = await writer.end().lines.last ?? ""
+            #expect((Int(wrote.split(separator: " ").last ?? "") ?? 0) > 10, "\(wrote)")
+
+            let holder = try ProbeProcess(place, "hold-transaction")
+            #expect(try await holder.line().hasPrefix("holding"))
+            let held = try await gets(store, 2_000)
+            #expect(try await holder.ask("go").hasPrefix("released"))
+            _ = await holder.end()
+            print(
+                "gets alone: \(describe(alone)); beside a writer (\(wrote)): \(describe(during)); in a held transaction: \(describe(held))")
+            // Two cores and other tests on them: what counts is that no wait is anywhere near the deadline.
+            for times in [during, held] { #expect(percentile(times, 0.99) < max(50_000, 20 * percentile(alone, 0.99))) }
+            await store.close()
+        }
+
+        // MARK: Writes have an order
+
+        @Test(.timeLimit(.minutes(2))) func `increments of two processes and this one are all counted`() async throws {
+            let place = try Place()
+            let rounds = 150
+            let probes = [
+                try ProbeProcess(place, "count", ["counter", "\(rounds)"]), try ProbeProcess(place, "count", ["counter", "\(rounds)"]),
+            ]
+            let store = place.store()
+            var (done, conflicts) = (0, 0)
+            while done < rounds {
+                let probe = try await store.read(StorageAddress("counter"))
+                let number = probe.text.flatMap { Int($0) } ?? 0
+                let condition = probe.revision.map(StorageMutation.Precondition.revision) ?? .absent
+                switch try await store.apply(.text("\(number + 1)", at: "counter", if: condition)) {
+                case .applied: done += 1
+                case .conflict: conflicts += 1
+                case let other: Issue.record("\(other)")
+                }
+            }
+            for probe in probes {
+                let (status, lines, errors) = await probe.end()
+                #expect(status == 0 && lines.last?.hasPrefix("done") == true, "\(lines) \(errors)")
+            }
+            #expect(try await store.text("counter") == "\(3 * rounds)")
+            print("three writers, \(3 * rounds) increments, \(conflicts) conflicts seen by one of them")
+            await store.close()
+            #expect(try await place.check() == 1)
+        }
+
+        @Test(.timeLimit(.minutes(2))) func `the next read sees what another process was told is stored`() async throws {
+            let place = try Place()
+            let store = place.store()
+            let probe = try ProbeProcess(place, "echo")
+            #expect(try await probe.line() == "ready")
+            for number in 0..<300 {
+                try await store.put("\(number)", at: "ball")
+                #expect(try await probe.ask("get ball") == "\(number)")
+                #expect(try await probe.ask("put ball back\(number)") == "applied")
+                #expect(try await store.text("ball") == "back\(number)")
+                if number % 3 == 0 {
+                    #expect(try await probe.ask("delete ball") == "applied")
+                    #expect(try await store.read(StorageAddress("ball")) == .absent)
+                    #expect(try await store.addresses(in: .values) == [])
+                }
+                // Emptying the log, or letting go of the database, changes nothing about it.
+                if number % 50 == 7 { await store.close() }
+                if number % 50 == 9 { #expect(try await probe.ask("close") == "closed") }
+            }
+            await store.close()
+            _ = await probe.end()
+            #expect(try await place.check() == 1)
+        }
+
+        // MARK: Noticing
+
+        @Test(.timeLimit(.minutes(2))) func `a commit of another process is noticed, one of this store is not`() async throws {
+            let place = try Place()
+            let store = place.store()
+            try await store.put("v", at: "name")
+            let changes = store.foreignChanges()
+            let noticed = Gate()
+            noticed.open()
+            let listening = Task { for await _ in changes { await noticed.pass() } }
+            let probe = try ProbeProcess(place, "echo")
+            #expect(try await probe.line() == "ready")
+            // The watch is there once it has told of something.
+            let first = Task {
+                for number in 0... {
+                    if Task.isCancelled { return }
+                    let answer = try await probe.ask("put name begin\(number)")
+                    #expect(answer == "applied")
+                }
+            }
+            await noticed.arrived(1)
+            first.cancel()
+            try await first.value
+
+            for number in 0..<60 { try await store.put("own \(number)", at: "name") }
+            #expect(try await store.apply(.delete(StorageAddress("name"))).isApplied)
+            // Changes are noticed one after the other: once this one is, whatever was to be told of the others has been.
+            let before = noticed.arrivals
+            #expect(try await probe.ask("put name foreign") == "applied")
+            await noticed.arrived(before + 1)
+            // A few of the first ones may have come late.
+            #expect(noticed.arrivals <= before + 2 && before <= 10, "\(before), \(noticed.arrivals)")
+            listening.cancel()
+            _ = await probe.end()
+            await store.close()
+        }
+
+        // MARK: Somebody who never lets go
+
+        @Test(.timeLimit(.minutes(2)), arguments: ["hold-transaction", "hold-lock"])
+        func `a writer that never lets go makes callers leave at their deadline, and nothing is changed`(command: String) async throws {
+            let place = try Place()
+            let before = place.store()
+            try await before.put("v", at: "name")
+            let holder = try ProbeProcess(place, command)
+            #expect(try await holder.line().hasPrefix("holding"))
+            let store = place.store(deadline: .milliseconds(700))
+            let begin = ContinuousClock.now
+            var failures: [BackendError?] = []
+            await withTaskGroup(of: BackendError?.self) { group in
+                for number in 0..<4 {
+                    group.addTask {
+                        do throws(BackendError) {
+                            return try await store.apply(.text("w", at: number == 0 ? "name" : "new \(number)")).error
+                        } catch { return error }
+                    }
+                }
+                for await failure in group { failures.append(failure) }
+            }
+            let waited = ContinuousClock.now - begin
+            #expect(failures.map(\.?.code) == Array(repeating: .timedOut, count: 4), "\(failures)")
+            #expect(waited >= .milliseconds(600) && waited < .seconds(5), "\(waited)")
+            // Reading goes on all the same.
+            #expect(try await store.text("name") == "v")
+            #expect(try await store.addresses(in: .values) == [StorageAddress("name")])
+            #expect(try await holder.ask("go").hasPrefix("released"))
+            _ = await holder.end()
+            #expect(try await store.text("name") == "v")
+            #expect(try await before.addresses(in: .values) == [StorageAddress("name")])
+            try await store.put("w", at: "name")
+            #expect(try await before.text("name") == "w")
+            await store.close()
+            await before.close()
+            #expect(try await place.check() == 1)
+            print("\(command): callers left after \(waited), outcomes \(Set(failures.compactMap { $0?.outcome.rawValue }))")
+        }
+
+        // MARK: The log
+
+        @Test(.timeLimit(.minutes(2)))
+        func `a reader of an old state elsewhere makes no removal fail and no change slow, and the log is emptied afterwards`() async throws
+        {
+            let place = try Place()
+            let store = place.store()
+            for number in 0..<10 { try await store.put("value \(number)", at: "name \(number)") }
+            let reader = try ProbeProcess(place, "hold-reader")
+            #expect(try await reader.line() == "holding 10")
+            #expect(try await store.apply(.delete(StorageAddress("name 0"))).isApplied)
+            #expect(try await store.read(StorageAddress("name 0")) == .absent)
+            #expect(place.logLength > 0)
+            let begin = ContinuousClock.now
+            for number in 0..<20 { try await store.put("later", at: "later \(number)") }
+            let took = ContinuousClock.now - begin
+            // Waiting a quarter of a second for the reader at each of them would take five.
+            #expect(took < .seconds(2.5), "\(took)")
+            #expect(try await reader.ask("go") == "released 10")
+            // The next occasion is the next change.
+            try await store.put("last", at: "name 1")
+            #expect(place.logLength == 0)
+            print("20 puts beside an old reader: \(took)")
+            _ = await reader.end()
+            await store.close()
+            #expect(try await place.check() == 29)
+        }
+
+        @Test(.timeLimit(.minutes(3))) func `the log does not grow without end`() async throws {
+            let place = try Place()
+            let store = place.store()
+            let (tasks, each) = (100, 200)
+            let longest = try await withThrowingTaskGroup(of: Int.self) { group in
+                for task in 0..<tasks {
+                    group.addTask {
+                        var longest = 0
+                        for number in 0..<each {
+                            try await store.put(
+                                "value \(number) \(String(repeating: ".", count: task * 5))",
+                                at: "name \((task * each + number * 7) % 5_000)")
+                            if task % 10 == 0 { longest = max(longest, place.logLength) }
+                        }
+                        return longest
+                    }
+                }
+                return try await group.reduce(0) { max($0, $1) }
+            }
+            print("\(tasks * each) puts: the log was \(longest / 1024) KiB long at most")
+            #expect(longest > 1 << 20 && longest < 16 << 20)
+            await store.close()
+            #expect(place.logLength == 0)
+            try await place.check()
+        }
+    }
+#endif
