@@ -21,7 +21,7 @@ package enum Program {
     /// The Debian packages of the programs that tests use.
     private static let packages = [
         "secret-tool": "libsecret-tools", "gnome-keyring-daemon": "gnome-keyring", "dbus-daemon": "dbus", "setpriv": "util-linux",
-        "setsid": "util-linux", "systemd-creds": "systemd", "strace": "strace",
+        "setsid": "util-linux", "systemd-creds": "systemd", "strace": "strace", "gdb": "gdb",
     ]
 
     /// The path of a program on the search path.
@@ -129,6 +129,10 @@ private final class Starter: @unchecked Sendable {
 
     init() {
         let thread = Thread { [self] in
+            // Begun on a dispatch queue, it has most signals blocked, and a program would inherit that: gdb then waits for its child for ever.
+            var none = sigset_t()
+            sigemptyset(&none)
+            pthread_sigmask(SIG_SETMASK, &none, nil)
             while true {
                 let job = next()
                 job.done(Result { try job.process.run() })

@@ -22,6 +22,7 @@ public final class LaneCall<Response: Sendable>: Sendable {
 
     private struct State {
         var phase = Phase.waiting
+        /// Kept only until the caller takes it: a timer refers to the call until its time, and a result may be a secret.
         var result: Result<Response, BackendError>?
         var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
         var timer: ScheduledAction?
@@ -33,7 +34,7 @@ public final class LaneCall<Response: Sendable>: Sendable {
         mutating func end(_ result: Result<Response, BackendError>) -> Ending {
             defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
             phase = .over
-            self.result = result
+            if continuation == nil { self.result = result }
             return Ending(result: result, continuation: continuation, timer: timer)
         }
     }
@@ -115,7 +116,10 @@ public final class LaneCall<Response: Sendable>: Sendable {
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early = state.withLock { state -> Result<Response, BackendError>? in
-                    if let result = state.result { return result }
+                    if let result = state.result {
+                        state.result = nil
+                        return result
+                    }
                     state.continuation = continuation
                     state.timer = timer
                     return nil

@@ -35,18 +35,20 @@ public struct PosixFileSystem: FileSystem {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         guard FileStatus(info).isRegular else { throw FileError(number: EINVAL, operation: "read (not a regular file)", path: path) }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Int(info.st_size) + 1)
-        var chunk = [UInt8](repeating: 0, count: max(4_096, min(Int(info.st_size) + 1, 1 << 20)))
+        // Read into its place: another buffer would keep a copy of what may be a key.
+        var bytes = [UInt8](repeating: 0, count: Int(info.st_size) + 1)
+        var filled = 0
         while true {
-            let count = chunk.withUnsafeMutableBytes { posixRead(descriptor, $0) }
+            if filled == bytes.count { bytes.append(contentsOf: repeatElement(0, count: max(4_096, filled))) }
+            let count = bytes.withUnsafeMutableBytes { posixRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[filled...])) }
             if count < 0 {
                 if errno == EINTR { continue }
                 throw FileError(number: errno, operation: "read", path: path)
             }
             if count == 0 { break }
-            bytes.append(contentsOf: chunk[..<count])
+            filled += count
         }
+        bytes.removeLast(bytes.count - filled)
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         return FileContents(bytes: bytes, status: FileStatus(info), hold: hold)
     }

@@ -97,11 +97,21 @@
             // One state of the file for all of it.
             let header = try connection.inReadTransaction { () throws(BackendError) in
                 try connection.checkFormat()
+                try checkLength(connection)
                 return try DatabaseHeader(reading: connection)
             } _: {
                 $0.backendError()
             }
             return Found(file: file, header: header, connection: connection)
+        }
+
+        /// Makes sure that the file is as long as it says, unless the rest may be in the log. SQLite takes a part of a page for a whole one.
+        private func checkLength(_ connection: RawDatabase) throws(BackendError) {
+            let length = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
+            let file: FileStatus?
+            do throws(FileError) { file = try files.status(path) } catch { throw error.backendError() }
+            guard let file, file.size < length, try !hasLog() else { return }
+            throw BackendError(.corrupted, "The database \(path) was cut off. Restore it from a backup; nothing was changed.")
         }
 
         /// Which file stands at the path; nil when none does, and none has left its log behind.

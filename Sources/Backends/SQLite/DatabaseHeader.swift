@@ -27,7 +27,7 @@
         init(reading connection: RawDatabase) throws(BackendError) {
             var values: [String: [UInt8]] = [:]
             try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
-                guard sqlite3_column_type(row, 1) == SQLITE_BLOB else { throw Keyset.damage }
+                guard sqlite3_column_type(row, 0) == SQLITE_TEXT, sqlite3_column_type(row, 1) == SQLITE_BLOB else { throw Keyset.damage }
                 values[RawDatabase.text(row, 0)] = RawDatabase.bytes(row, 1)
             }
             guard let features = values.removeValue(forKey: "features"), let database = values.removeValue(forKey: "database"),
@@ -43,7 +43,9 @@
             }
             var entries: [KeysetEntry] = []
             try connection.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key") { (row) throws(BackendError) in
-                guard sqlite3_column_type(row, 1) == SQLITE_INTEGER else { throw Keyset.damage }
+                guard sqlite3_column_type(row, 1) == SQLITE_INTEGER,
+                    [0, 2, 3, 4].allSatisfy({ sqlite3_column_type(row, $0) == SQLITE_BLOB })
+                else { throw Keyset.damage }
                 entries.append(
                     try KeysetEntry(
                         key: RawDatabase.bytes(row, 0), state: sqlite3_column_int64(row, 1), kek: RawDatabase.bytes(row, 2),

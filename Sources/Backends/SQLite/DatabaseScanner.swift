@@ -50,11 +50,15 @@
                     }
                     var addresses: [StorageAddress] = []
                     var count = 0
-                    try connection.rows("SELECT slot, version, sealed FROM records", { Interruption.failed($0.backendError()) }) {
-                        (statement) throws(Interruption) in
+                    var places = Places()
+                    try connection.rows(
+                        "SELECT slot, version, sealed, id FROM records ORDER BY id", { Interruption.failed($0.backendError()) }
+                    ) { (statement) throws(Interruption) in
                         count += 1
                         if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
-                        let opened = RawRow(statement, firstColumn: 0).open(session.keyset)
+                        let row = RawRow(statement, firstColumn: 0)
+                        guard places.isReachable(sqlite3_column_int64(statement, 3), row.slot) else { throw .failed(Self.stray) }
+                        let opened = row.open(session.keyset)
                         if let address = try Self.address(opened), address.namespace == namespace { addresses.append(address) }
                     }
                     return addresses
@@ -67,6 +71,34 @@
                 case .failed(let error): throw error
                 }
             }
+        }
+
+        /// Which rows a look for their slot can come to: those at their home, or above it without a gap between, the first of each slot.
+        private struct Places {
+            private var runStart = Int64.min
+            private var last: Int64?
+            private var run: [[UInt8]] = []
+
+            /// Takes the next row, in the order of the places.
+            mutating func isReachable(_ id: Int64, _ slot: UnsafeRawBufferPointer?) -> Bool {
+                if last.map({ $0 < .max && $0 + 1 == id }) != true {
+                    runStart = id
+                    run.removeAll(keepingCapacity: true)
+                }
+                last = id
+                // A row without a slot is damage of its own.
+                guard let slot else { return true }
+                let home = RowFinder.home(of: slot)
+                defer { run.append(Array(slot)) }
+                return home >= runStart && home <= id && !run.contains { $0.elementsEqual(slot) }
+            }
+        }
+
+        private static var stray: BackendError {
+            BackendError(
+                .corrupted,
+                "A row of the database stands where nothing looks for it: it was copied or moved by somebody else, and the list would not be right. Values that are asked for by name can still be read."
+            )
         }
 
         private enum Interruption: Error {

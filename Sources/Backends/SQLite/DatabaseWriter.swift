@@ -117,7 +117,10 @@
                     var isOver = false
                     defer {
                         // A failed statement may have ended the transaction by itself.
-                        if !isOver { try? database.execute(sql: "ROLLBACK") }
+                        if !isOver {
+                            try? database.execute(sql: "ROLLBACK")
+                            finder.database.forgetPages()
+                        }
                     }
                     let rows = Rows(database: database, finder: finder)
                     guard try body(rows, try checkedHeader(finder.database)) else { return }

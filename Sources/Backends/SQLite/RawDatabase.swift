@@ -32,6 +32,9 @@
 
         func close() { sqlite3_close_v2(handle) }
 
+        /// Lets go of what is kept of the file in memory. SQLite looks whether a page is whole when it is read, and not again: after a fault it has to be read again.
+        func forgetPages() { sqlite3_db_release_memory(handle) }
+
         /// Leaves the log's file in place when the last connection closes: nobody then has to make it anew, and no name comes and goes.
         func keepLog() {
             var keep: Int32 = 1
@@ -71,7 +74,11 @@
                 switch sqlite3_step(statement) {
                 case SQLITE_ROW: try body(statement)
                 case SQLITE_DONE: return
-                default: throw failure(SQLiteFault(sqlite3_extended_errcode(handle)))
+                default:
+                    let fault = SQLiteFault(sqlite3_extended_errcode(handle))
+                    sqlite3_reset(statement)
+                    forgetPages()
+                    throw failure(fault)
                 }
             }
         }

@@ -52,7 +52,11 @@
             switch sqlite3_step(statement) {
             case SQLITE_ROW: return body(RawRow(statement, firstColumn: 0))
             case SQLITE_DONE: return nil
-            default: throw SQLiteFault(sqlite3_extended_errcode(database.handle))
+            default:
+                let fault = SQLiteFault(sqlite3_extended_errcode(database.handle))
+                sqlite3_reset(statement)
+                database.forgetPages()
+                throw fault
             }
         }
 

@@ -208,7 +208,10 @@
                 }
                 return .success(answer)
             } catch {
-                return .success(error.isPatience ? .busy : .probe(.unavailable(error.readError())))
+                if error.isPatience { return .success(.busy) }
+                // What failed may have failed because somebody changed the schema.
+                do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
+                return .success(.probe(.unavailable(error.readError())))
             }
         }
     }

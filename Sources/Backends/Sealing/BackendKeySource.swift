@@ -35,7 +35,7 @@ public struct BackendKeySource: KeySource {
 
     /// Writes the key where nothing stands. A key that stands there already wins; anything else is an error and stays.
     public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
-        switch try await backend.apply(.put(.bytes(Array(key.text.utf8)), StorageMetadata(serializer: "key"), at: address, if: .absent)) {
+        switch try await backend.apply(.put(.bytes(key.textBytes()), StorageMetadata(serializer: "key"), at: address, if: .absent)) {
         case .applied: return key
         case .conflict(.value(let record)): return try self.key(in: record)
         case .locked: throw BackendError(.locked, "The store that is to hold the key is locked. Unlock it and try again.")
@@ -53,7 +53,7 @@ public struct BackendKeySource: KeySource {
 
     private func key(in record: StorageRecord) throws(BackendError) -> SealingKey {
         switch record.payload {
-        case .bytes(let bytes): try SealingKey(text: String(decoding: bytes, as: UTF8.self))
+        case .bytes(let bytes): try SealingKey(textBytes: bytes)
         case .native(.string(let text)): try SealingKey(text: text)
         case .native: throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is not a key. Restore it; nothing was changed.")
         }

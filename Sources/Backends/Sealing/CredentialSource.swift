@@ -69,7 +69,7 @@ public struct CredentialSource: KeySource {
 
     private func read(in directory: String) throws(BackendError) -> SealingKey? {
         let path = "\(directory)/\(name)"
-        guard let contents = try files.read(path) else {
+        guard var contents = try files.read(path) else {
             let folder: FileStatus?
             do throws(FileError) { folder = try files.runtime.files.status(directory) } catch { throw error.backendError() }
             guard folder?.isDirectory == true else {
@@ -79,11 +79,12 @@ public struct CredentialSource: KeySource {
             }
             return nil
         }
+        defer { wipe(&contents.bytes) }
         guard contents.status.permissions & 0o002 == 0 else {
             throw BackendError(
                 .accessDenied,
                 "Everybody may write to the credential \(path), so it may be anybody's key. Correct its permissions (chmod o-w).")
         }
-        return try SealingKey(text: String(decoding: contents.bytes, as: UTF8.self))
+        return try SealingKey(textBytes: contents.bytes)
     }
 }

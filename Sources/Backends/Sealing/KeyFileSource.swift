@@ -35,7 +35,9 @@ public struct KeyFileSource: KeySource {
     public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         let draftName = files.draftName(for: path)
         return try await files.onLane { () throws(BackendError) in
-            if try files.make(path, Array((key.text + "\n").utf8), draftName: draftName) { return key }
+            var bytes = key.textBytes(ending: "\n")
+            defer { wipe(&bytes) }
+            if try files.make(path, bytes, draftName: draftName) { return key }
             guard let existing = try read() else {
                 throw BackendError(.failed, "The key file \(path) was removed while it was read. Try again.")
             }
@@ -44,11 +46,12 @@ public struct KeyFileSource: KeySource {
     }
 
     private func read() throws(BackendError) -> SealingKey? {
-        guard let contents = try files.read(path) else { return nil }
+        guard var contents = try files.read(path) else { return nil }
+        defer { wipe(&contents.bytes) }
         guard contents.status.permissions & 0o077 == 0 else {
             throw BackendError(
                 .accessDenied, "The key file \(path) can be used by others. Make it private (chmod 600) and consider the key known.")
         }
-        return try SealingKey(text: String(decoding: contents.bytes, as: UTF8.self))
+        return try SealingKey(textBytes: contents.bytes)
     }
 }

@@ -31,18 +31,43 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
         "LocalData-key-1 \(hexadecimalText(of: id)) \(key.withUnsafeBytes { Data($0) }.base64EncodedString())"
     }
 
+    /// ``text`` as bytes, for somebody who wipes them: no other copy is left.
+    func textBytes(ending: String = "") -> [UInt8] {
+        var raw = key.withUnsafeBytes { Data($0) }
+        defer { raw.withUnsafeMutableBytes { wipe($0) } }
+        var encoded = raw.base64EncodedData()
+        defer { encoded.withUnsafeMutableBytes { wipe($0) } }
+        let head = Array("LocalData-key-1 \(hexadecimalText(of: id)) ".utf8)
+        return Array(unsafeUninitializedCapacity: head.count + encoded.count + ending.utf8.count) { bytes, filled in
+            filled = bytes.update(fromContentsOf: head)
+            filled += encoded.copyBytes(to: UnsafeMutableBufferPointer(rebasing: bytes[filled...]))
+            filled += UnsafeMutableBufferPointer(rebasing: bytes[filled...]).update(fromContentsOf: Array(ending.utf8))
+        }
+    }
+
     /// Reads ``text``, with or without a newline at its end.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage.
-    public init(text: String) throws(BackendError) {
-        let parts = text.split(whereSeparator: \.isWhitespace)
-        guard parts.count == 3, parts[0] == "LocalData-key-1", let id = bytes(ofHexadecimal: String(parts[1])), id.count == Self.idLength,
-            let key = Data(base64Encoded: String(parts[2])), key.count == Self.keyLength
-        else {
-            throw BackendError(
-                .encryptionKeyMismatch,
-                "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
-        }
-        self.init(id: id, key: SymmetricKey(data: key))
+    public init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
+
+    /// Reads ``text`` from its bytes, and leaves no copy of them.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch`.
+    init(textBytes: [UInt8]) throws(BackendError) {
+        let parts = textBytes.split { " \t\r\n".utf8.contains($0) }
+        guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
+            let id = bytes(ofHexadecimal: String(decoding: parts[1], as: UTF8.self)), id.count == Self.idLength
+        else { throw Self.stranger }
+        var encoded = Data(parts[2])
+        defer { encoded.withUnsafeMutableBytes { wipe($0) } }
+        guard var raw = Data(base64Encoded: encoded) else { throw Self.stranger }
+        defer { raw.withUnsafeMutableBytes { wipe($0) } }
+        guard raw.count == Self.keyLength else { throw Self.stranger }
+        self.init(id: id, key: SymmetricKey(data: raw))
+    }
+
+    private static var stranger: BackendError {
+        BackendError(
+            .encryptionKeyMismatch,
+            "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
     }
 
     /// The key's id, never the key.

@@ -1,0 +1,273 @@
+#if SQLite
+    import BackendContract
+    import Crypto
+    import Foundation
+    import GRDB
+    import SQLiteBackend
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// Attacks on what stands in clear: header and keyset, and on the key itself.
+    extension Attacks {
+        struct Headers {
+            /// Opens the attacked database anew: every look and every change must be refused, for a reason that says why.
+            private func expectRefused(
+                _ target: AttackTarget, _ tally: inout AttackTally, as codes: Set<BackendError.Code>, keyFile: String? = nil
+            ) async throws {
+                let rows = try target.rowsNow()
+                let store = target.store(keyFile: keyFile)
+                tally.countAttack()
+                let probes = try await tally.look(store, target.expected, aimedAt: Set(target.expected.map(\.address)))
+                for probe in probes {
+                    let code = code(of: probe)
+                    #expect(code.map(codes.contains) == true, "\(tally.name): \(probe)")
+                }
+                try await tally.change(store, probes, target.expected)
+                await store.close()
+                #expect(try target.rowsNow() == rows)
+            }
+
+            private func expectAllRefused(_ tally: AttackTally, _ target: AttackTarget) {
+                tally.note()
+                #expect(tally.aimed == [.refused: tally.attacks * target.expected.count])
+                #expect(tally.lists == [.refused: tally.attacks])
+                #expect(tally.madeChanges == 0)
+            }
+
+            private static let damaged: Set<BackendError.Code> = [.corrupted, .encryptionKeyMismatch]
+
+            @Test func `a flipped bit anywhere in the header is refused`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("flip a bit of the header's values")
+                for entry in target.header {
+                    for at in 0..<entry.value.count {
+                        for mask in masks(at: at) {
+                            var value = entry.value
+                            value[at] ^= mask
+                            try target.attack("UPDATE header SET value = ? WHERE name = ?", [value, entry.name])
+                            try await expectRefused(target, &tally, as: Self.damaged)
+                            try target.restoreHeader()
+                        }
+                    }
+                }
+                expectAllRefused(tally, target)
+                var names = AttackTally("flip a bit of the header's names")
+                for entry in target.header {
+                    for at in 0..<entry.name.utf8.count {
+                        for mask in masks(at: at) where mask != 0x80 {
+                            var name = Array(entry.name.utf8)
+                            name[at] ^= mask
+                            try target.attack(
+                                "UPDATE header SET name = ? WHERE name = ?", [String(decoding: name, as: UTF8.self), entry.name])
+                            try await expectRefused(target, &names, as: Self.damaged)
+                            try target.restoreHeader()
+                        }
+                    }
+                }
+                expectAllRefused(names, target)
+            }
+
+            @Test func `a flipped bit anywhere in the keyset is refused`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("flip a bit of the keyset")
+                for column in ["key", "kek", "verifier", "wrapped"] {
+                    let original = try #require(try target.attacking { try Data.fetchOne($0, sql: "SELECT \(column) FROM keyset") })
+                    for at in original.indices {
+                        for mask in masks(at: at) {
+                            var value = original
+                            value[at] ^= mask
+                            try target.attack("UPDATE keyset SET \(column) = ?", [value])
+                            try await expectRefused(target, &tally, as: Self.damaged)
+                            try target.restoreHeader()
+                        }
+                    }
+                }
+                for bit in 0..<64 {
+                    try target.attack("UPDATE keyset SET state = ?", [1 ^ (Int64(1) << bit)])
+                    try await expectRefused(target, &tally, as: Self.damaged)
+                    try target.restoreHeader()
+                }
+                expectAllRefused(tally, target)
+            }
+
+            @Test func `header and keyset rows that are added, removed, exchanged or of another kind are refused`() async throws {
+                let target = try await AttackTarget()
+                let twin = try await AttackTarget("twin", in: target.folder)
+                var tally = AttackTally("change rows of header and keyset")
+                let key = twin.keyset[0]
+                var attacks: [(sql: String, arguments: StatementArguments)] = [
+                    ("INSERT INTO header VALUES ('comment', x'00')", []), ("INSERT INTO header VALUES ('', x'')", []),
+                    ("DELETE FROM header", []), ("DELETE FROM keyset", []), ("UPDATE header SET value = x'' WHERE name = 'database'", []),
+                    ("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", [key.key, key.state, key.kek, key.verifier, key.wrapped]),
+                    ("INSERT INTO keyset VALUES (?, 2, ?, ?, ?)", [key.key, key.kek, key.verifier, key.wrapped]),
+                    ("INSERT INTO keyset VALUES (?, 3, ?, ?, ?)", [key.key, key.kek, key.verifier, key.wrapped.prefix(40)]),
+                    ("UPDATE keyset SET key = ?, kek = ?, verifier = ?, wrapped = ?", [key.key, key.kek, key.verifier, key.wrapped]),
+                    ("UPDATE keyset SET wrapped = ?", [key.wrapped]), ("UPDATE keyset SET verifier = ?", [key.verifier]),
+                    ("UPDATE keyset SET wrapped = substr(wrapped, 1, 71)", []), ("UPDATE keyset SET wrapped = x''", []),
+                    ("UPDATE keyset SET state = 'active'", []), ("UPDATE keyset SET state = 1.5", []),
+                    ("UPDATE keyset SET state = x'01'", []),
+                    ("UPDATE header SET value = 'golden' WHERE name = 'source'", []),
+                    ("UPDATE header SET value = 17 WHERE name = 'tag'", []),
+                    ("INSERT INTO header VALUES (CAST('source' AS BLOB), x'00')", []),
+                ]
+                // What stands in one column, put into another, of the same table or of the next.
+                let columns = ["key", "kek", "verifier", "wrapped"]
+                for column in columns {
+                    for other in columns where other != column { attacks.append(("UPDATE keyset SET \(column) = \(other)", [])) }
+                    for entry in target.header {
+                        attacks.append(("UPDATE keyset SET \(column) = (SELECT value FROM header WHERE name = ?)", [entry.name]))
+                        attacks.append(("UPDATE header SET value = (SELECT \(column) FROM keyset) WHERE name = ?", [entry.name]))
+                    }
+                    attacks.append(("UPDATE keyset SET \(column) = (SELECT sealed FROM records)", []))
+                }
+                for entry in target.header {
+                    attacks.append(("DELETE FROM header WHERE name = ?", [entry.name]))
+                    let other = try #require(twin.header.first { $0.name == entry.name })
+                    if other.value != entry.value {
+                        attacks.append(("UPDATE header SET value = ? WHERE name = ?", [other.value, entry.name]))
+                    }
+                }
+                for attack in attacks {
+                    try target.attack(attack.sql, attack.arguments)
+                    try await expectRefused(target, &tally, as: Self.damaged)
+                    try target.restoreHeader()
+                }
+                // Everything of the twin's header and keyset, which is whole in itself: then the rows are what does not open.
+                try target.attacking { database in
+                    try database.execute(sql: "DELETE FROM header; DELETE FROM keyset")
+                    for row in twin.header { try row.insert(database) }
+                    for row in twin.keyset { try row.insert(database) }
+                }
+                var whole = AttackTally("header and keyset of another database with the same key")
+                let store = target.store()
+                whole.countAttack()
+                let all = Set(target.expected.map(\.address))
+                let probes = try await whole.look(store, target.expected, aimedAt: all)
+                #expect(probes.allSatisfy { $0 == .absent })
+                #expect(whole.lists == [.refused: 1])
+                await store.close()
+                whole.note()
+                expectAllRefused(tally, target)
+            }
+
+            @Test func `header and keyset columns of another kind are refused, though their bytes are the same`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("text for bytes, bytes for text in header and keyset")
+                for sql in [
+                    "UPDATE header SET name = CAST(name AS BLOB)", "UPDATE header SET value = CAST(value AS TEXT)",
+                    "UPDATE keyset SET wrapped = CAST(wrapped AS TEXT)", "UPDATE keyset SET key = CAST(key AS TEXT)",
+                    "UPDATE keyset SET kek = CAST(kek AS TEXT), verifier = CAST(verifier AS TEXT)",
+                ] {
+                    try target.attack(sql)
+                    try await expectRefused(target, &tally, as: Self.damaged)
+                    try target.restoreHeader()
+                }
+                expectAllRefused(tally, target)
+            }
+
+            @Test func `a feature that nobody knows is refused by its name`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("unknown features")
+                let feature = Data([0, 0, 0, 9]) + Data("telepathy".utf8)
+                try target.attack("UPDATE header SET value = ? WHERE name = 'features'", [feature])
+                try await expectRefused(target, &tally, as: [.unsupported])
+                let store = target.store()
+                guard case .unavailable(let error) = try await store.read(StorageAddress("other")) else {
+                    Issue.record("not refused")
+                    return
+                }
+                #expect(error.reason.contains("telepathy"))
+                await store.close()
+                for garbage in [Data([0]), Data([0, 0, 0, 9, 1]), Data([255, 255, 255, 255]), Data([0, 0, 0, 1, 0xFF])] {
+                    try target.attack("UPDATE header SET value = ? WHERE name = 'features'", [garbage])
+                    try await expectRefused(target, &tally, as: [.corrupted])
+                }
+                expectAllRefused(tally, target)
+            }
+
+            @Test func `another format or another application's file is refused, with nothing changed`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("another user_version or application_id")
+                for version in [0, 2, 99, -1, Int(Int32.max), Int(Int32.min)] {
+                    try target.attack("PRAGMA user_version = \(version)")
+                    try await expectRefused(target, &tally, as: [.unsupported])
+                }
+                try target.attack("PRAGMA user_version = 1")
+                for id in [0, 0x4C44_4232, 0x0FFF_FFFF, -1] {
+                    try target.attack("PRAGMA application_id = \(id)")
+                    try await expectRefused(target, &tally, as: [.corrupted])
+                }
+                expectAllRefused(tally, target)
+            }
+
+            @Test func `a change of header, keyset or format under an open store stops the next change`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("change header, keyset or format under an open store")
+                let attacks = [
+                    "UPDATE header SET value = zeroblob(32) WHERE name = 'tag'", "UPDATE keyset SET state = 2",
+                    "UPDATE header SET value = x'41' WHERE name = 'source'", "DELETE FROM keyset", "INSERT INTO header VALUES ('x', x'')",
+                    "PRAGMA user_version = 2", "PRAGMA application_id = 7",
+                ]
+                for attack in attacks {
+                    let store = target.store()
+                    #expect(try await store.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
+                    try target.attack(attack)
+                    tally.countAttack()
+                    for mutation in [StorageMutation.put(.bytes([1]), at: StorageAddress("other")), .delete(StorageAddress("attacked"))] {
+                        let result = try await store.apply(mutation)
+                        tally.countChange(isMade: result.isApplied)
+                        #expect(!result.isApplied, "\(attack): \(mutation.operation)")
+                    }
+                    _ = try await tally.look(store, target.expected, aimedAt: [], listing: false)
+                    await store.close()
+                    try target.attack("PRAGMA user_version = 1")
+                    try target.attack("PRAGMA application_id = \(0x4C44_4231)")
+                    try target.restoreHeader()
+                    #expect(try target.rowsNow() == target.rows)
+                }
+                tally.note()
+                #expect(tally.madeChanges == 0)
+                #expect(tally.others[.wrong] == nil && tally.others[.hidden] == nil)
+            }
+
+            // MARK: The key
+
+            @Test func `a wrong, broken or missing key opens nothing and is never replaced by a new one`() async throws {
+                let target = try await AttackTarget()
+                var tally = AttackTally("a wrong, broken or missing key")
+                let random = SealingKey.random { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+                let sameName = SealingKey(id: target.key.id, key: random.key)
+                let sameKey = SealingKey(id: random.id, key: target.key.key)
+                let text = target.key.text
+                var texts = [random.text, sameName.text, sameKey.text, "", "\n", "garbage", "\0\0\0\0", text + " more", text + text]
+                texts += (1..<text.count).map { String(text.prefix($0)) }
+                // Every character of the key changed.
+                texts += (33..<text.count - 1).map { at in
+                    var bytes = Array(text.utf8)
+                    bytes[at] = bytes[at] == UInt8(ascii: "A") ? UInt8(ascii: "B") : UInt8(ascii: "A")
+                    return String(decoding: bytes, as: UTF8.self)
+                }
+                for (number, text) in texts.enumerated() {
+                    let file = target.folder.file("keys/\(number)")
+                    try writePrivate(text, to: file)
+                    // The pin is the file's name: put it where the right one would be.
+                    let folder = try target.folder.folder("keys/of \(number)")
+                    try FileManager.default.moveItem(atPath: file, toPath: folder + "/key")
+                    try await expectRefused(target, &tally, as: [.encryptionKeyMismatch], keyFile: folder + "/key")
+                    #expect(try String(contentsOfFile: folder + "/key", encoding: .utf8) == text)
+                }
+                let nowhere = try target.folder.folder("keys/none") + "/key"
+                try await expectRefused(target, &tally, as: [.encryptionKeyMissing], keyFile: nowhere)
+                #expect(!FileManager.default.fileExists(atPath: nowhere))
+                try writePrivate(target.key.text, to: nowhere)
+                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: nowhere)
+                try await expectRefused(target, &tally, as: [.accessDenied], keyFile: nowhere)
+                expectAllRefused(tally, target)
+                let store = target.store()
+                #expect(try await store.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
+                await store.close()
+            }
+        }
+    }
+#endif

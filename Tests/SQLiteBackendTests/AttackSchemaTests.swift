@@ -1,0 +1,101 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import GRDB
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    /// Attacks on the schema: whatever does not belong there is refused, at opening and while the store is open.
+    extension Attacks {
+        struct Schemas {
+            static let attacks = [
+                "CREATE TRIGGER copy AFTER INSERT ON records BEGIN UPDATE records SET sealed = zeroblob(9) WHERE id <> NEW.id; END",
+                "CREATE TRIGGER remove AFTER UPDATE ON records BEGIN DELETE FROM records WHERE id <> NEW.id; END",
+                "CREATE TRIGGER gone BEFORE DELETE ON records BEGIN SELECT RAISE(IGNORE); END",
+                "CREATE TRIGGER keys AFTER UPDATE ON header BEGIN DELETE FROM keyset; END",
+                "CREATE VIEW extra AS SELECT * FROM records", "CREATE TABLE copies (sealed BLOB)", "CREATE INDEX by_slot ON records (slot)",
+                "CREATE TABLE more (id INTEGER PRIMARY KEY AUTOINCREMENT)", "CREATE VIRTUAL TABLE text USING fts5(content)",
+                "ALTER TABLE records ADD COLUMN extra", "ALTER TABLE records RENAME TO others; CREATE VIEW records AS SELECT * FROM others",
+                "ALTER TABLE records RENAME COLUMN sealed TO opened", "DROP TABLE records", "DROP TABLE keyset", "DROP TABLE header",
+                "DROP TABLE records; CREATE TABLE records (id INTEGER PRIMARY KEY, slot, version, sealed)",
+                "ANALYZE",
+            ]
+
+            private static let view = """
+                ALTER TABLE records RENAME TO others; CREATE VIEW records AS SELECT id, slot, version,
+                (SELECT sealed FROM others AS o WHERE o.id <> others.id) AS sealed FROM others
+                """
+
+            @Test(arguments: attacks + [view])
+            func `a schema that was changed is refused, before the opening and after it`(_ sql: String) async throws {
+                let name = String(sql.prefix(40).split(separator: "\n")[0])
+                let target = try await AttackTarget()
+                let all = Set(target.expected.map(\.address))
+                var open = AttackTally("schema, while open: \(name)")
+                let store = target.store()
+                #expect(try await store.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
+                #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("more"))).isApplied)
+                #expect(try await store.apply(.delete(StorageAddress("more"))).isApplied)
+                try target.attack(sql)
+                let before = try dump(target)
+                open.countAttack()
+                let probes = try await open.look(store, target.expected, aimedAt: all)
+                for probe in probes { expectSchemaRefusal(probe, name) }
+                try await open.change(store, probes, target.expected)
+                // The next write, of a store that has not read again.
+                await store.close()
+                #expect(try dump(target) == before)
+                open.note()
+
+                var fresh = AttackTally("schema, before opening: \(name)")
+                let other = target.store()
+                fresh.countAttack()
+                for probe in try await fresh.look(other, target.expected, aimedAt: all) { expectSchemaRefusal(probe, name) }
+                try await fresh.change(other, try await other.probes(target.expected.map(\.address)), target.expected)
+                await other.close()
+                fresh.note()
+                #expect(try dump(target) == before)
+                for tally in [open, fresh] {
+                    #expect(tally.aimed == [.refused: target.expected.count])
+                    #expect(tally.lists == [.refused: 1])
+                    #expect(tally.madeChanges == 0)
+                }
+            }
+
+            @Test(arguments: attacks + [view])
+            func `the first thing after a change of the schema is a change, and it is refused`(_ sql: String) async throws {
+                let target = try await AttackTarget()
+                let store = target.store()
+                #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress("more"))).isApplied)
+                try target.attack(sql)
+                let before = try dump(target)
+                for mutation in [StorageMutation.put(.bytes([2]), at: StorageAddress("more")), .delete(StorageAddress("attacked"))] {
+                    guard case .failed(let error) = try await store.apply(mutation) else {
+                        Issue.record("\(mutation.operation) was not refused")
+                        continue
+                    }
+                    #expect(error.code.name == "incompatibleSchema" && error.outcome == .notApplied)
+                }
+                await store.close()
+                #expect(try dump(target) == before)
+            }
+
+            private func expectSchemaRefusal(_ probe: StorageProbe, _ name: String) {
+                #expect(code(of: probe)?.name == "incompatibleSchema", "\(name): \(probe)")
+            }
+
+            /// Every table and everything in it, as text.
+            private func dump(_ target: AttackTarget) throws -> [String] {
+                try target.attacking { database in
+                    var lines = try String.fetchAll(
+                        database, sql: "SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY name")
+                    for table in try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
+                        lines += try Row.fetchAll(database, sql: "SELECT * FROM \"\(table)\"").map(\.debugDescription).sorted()
+                    }
+                    return lines
+                }
+            }
+        }
+    }
+#endif

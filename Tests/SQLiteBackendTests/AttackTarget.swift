@@ -1,0 +1,225 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Crypto
+    import Foundation
+    import GRDB
+    import SQLiteBackend
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// Whether the long form of the tests was asked for.
+    let isLong = ProcessInfo.processInfo.environment["LOCALDATA_LONG"] != nil
+
+    /// A database with a few records, its key, and what every look at it has to find: the thing that is attacked.
+    final class AttackTarget: Sendable {
+        let folder: TemporaryDirectory
+        let path: String
+        let keyFile: String
+        let key: SealingKey
+        /// What a look at each name finds in the untouched database; the last name was never written.
+        let expected: [(address: StorageAddress, probe: StorageProbe)]
+        /// Every row of the three tables, as it stands.
+        let rows: [RawRecord]
+        let header: [RawHeader]
+        let keyset: [RawKey]
+        /// A connection that checks nothing and hurries.
+        let attacker: DatabaseQueue
+
+        static let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
+
+        /// Makes the database.
+        init(_ name: String = "store", key: SealingKey = AttackTarget.key, in folder: TemporaryDirectory? = nil) async throws {
+            let folder = try folder ?? TemporaryDirectory()
+            self.folder = folder
+            self.key = key
+            path = folder.file("\(name).sqlite")
+            keyFile = try folder.folder("keys") + "/key"
+            try writePrivate(key.text + "\n", to: keyFile)
+            let store = sqliteStore(at: path, keyFile: keyFile)
+            var addresses: [StorageAddress] = []
+            for (number, record) in Self.records(name).enumerated() {
+                addresses.append(record.address)
+                let result = try await store.apply(record)
+                #expect(result.isApplied, "record \(number): \(result)")
+            }
+            addresses.append(StorageAddress("never written"))
+            let probes = try await store.probes(addresses)
+            expected = Array(zip(addresses, probes))
+            await store.close()
+            attacker = try DatabaseQueue(path: path)
+            (header, keyset, rows) = try Self.contents(attacker)
+        }
+
+        /// Every row of a database.
+        struct Contents: Equatable {
+            let header: [RawHeader]
+            let keyset: [RawKey]
+            let rows: [RawRecord]
+        }
+
+        static func contents(of path: String) throws -> Contents {
+            let (header, keyset, rows) = try contents(try DatabaseQueue(path: path))
+            return Contents(header: header, keyset: keyset, rows: rows)
+        }
+
+        private static func contents(_ queue: DatabaseQueue) throws -> ([RawHeader], [RawKey], [RawRecord]) {
+            try queue.writeWithoutTransaction { database in
+                try database.execute(sql: "PRAGMA synchronous = OFF")
+                return (try RawHeader.all(database), try RawKey.all(database), try RawRecord.all(database))
+            }
+        }
+
+        /// The same target, once it is known what a look has to find by now.
+        func expecting(_ probes: [StorageProbe]) -> AttackTarget { AttackTarget(self, Array(zip(expected.map(\.address), probes))) }
+
+        private init(_ other: AttackTarget, _ expected: [(address: StorageAddress, probe: StorageProbe)]) {
+            (folder, path, keyFile, key, attacker) = (other.folder, other.path, other.keyFile, other.key, other.attacker)
+            (rows, header, keyset) = (other.rows, other.header, other.keyset)
+            self.expected = expected
+        }
+
+        private static func records(_ name: String) -> [StorageMutation] {
+            let metadata = StorageMetadata(serializer: "json", createdAt: 1_700_000_000, attributes: ["from": name])
+            return [
+                .put(.bytes(Array("\"attacked in \(name)\"".utf8)), metadata, at: StorageAddress("attacked")),
+                .put(.bytes([]), at: StorageAddress("empty")),
+                .put(.bytes(Array(repeating: 0x5A, count: 300)), metadata, at: StorageAddress("attacked", in: StorageNamespace("ledger"))),
+                .tombstone(metadata, at: StorageAddress("removed")),
+                .put(.bytes(Array("other".utf8)), at: StorageAddress("other")),
+            ]
+        }
+
+        /// A store over the database: with a key file of its own if one is given.
+        func store(at other: String? = nil, keyFile otherKeyFile: String? = nil) -> SQLiteStore {
+            sqliteStore(at: other ?? path, keyFile: otherKeyFile ?? keyFile)
+        }
+
+        /// The row of a name.
+        func row(_ address: StorageAddress) throws -> RawRecord {
+            let slot = try SealedDatabase(path: path, key: key).slot(address)
+            return try #require(rows.first { $0.slot == Data(slot) })
+        }
+
+        /// Puts the rows of `records` back to what they were.
+        func restore() throws {
+            try attacker.inTransaction { database in
+                try database.execute(sql: "DELETE FROM records")
+                for row in rows { try row.insert(database) }
+                return .commit
+            }
+        }
+
+        /// Puts header and keyset back to what they were.
+        func restoreHeader() throws {
+            try attacker.inTransaction { database in
+                try database.execute(sql: "DELETE FROM header; DELETE FROM keyset")
+                for row in header { try row.insert(database) }
+                for row in keyset { try row.insert(database) }
+                return .commit
+            }
+        }
+
+        /// Does one thing to the database, committed by itself.
+        func attack(_ sql: String, _ arguments: StatementArguments = []) throws {
+            try attacker.writeWithoutTransaction { try $0.execute(sql: sql, arguments: arguments) }
+        }
+
+        /// Works on the database as an attacker would, in one transaction.
+        func attacking<R>(_ body: (Database) throws -> R) throws -> R {
+            try attacker.writeWithoutTransaction { database in
+                var result: R?
+                try database.inTransaction {
+                    result = try body(database)
+                    return .commit
+                }
+                return try #require(result)
+            }
+        }
+
+        func rowsNow() throws -> [RawRecord] { try attacker.writeWithoutTransaction { try RawRecord.all($0) } }
+    }
+
+    /// A row of `records`.
+    struct RawRecord: Hashable, Sendable {
+        var id: Int64
+        var slot: Data
+        var version: Int64
+        var sealed: Data
+
+        static func all(_ database: Database) throws -> [RawRecord] {
+            try Row.fetchAll(database, sql: "SELECT id, slot, version, sealed FROM records ORDER BY id").compactMap { row in
+                // What an attack made of another kind is not a row that is put back.
+                guard case .blob(let slot) = (row["slot"] as DatabaseValue).storage,
+                    case .int64(let id) = (row["id"] as DatabaseValue).storage,
+                    case .int64(let version) = (row["version"] as DatabaseValue).storage,
+                    case .blob(let sealed) = (row["sealed"] as DatabaseValue).storage
+                else { return nil }
+                return RawRecord(id: id, slot: slot, version: version, sealed: sealed)
+            }
+        }
+
+        func insert(_ database: Database) throws {
+            try database.cachedStatement(sql: "INSERT INTO records VALUES (?, ?, ?, ?)").execute(arguments: [id, slot, version, sealed])
+        }
+    }
+
+    /// A row of `header`.
+    struct RawHeader: Hashable, Sendable {
+        var name: String
+        var value: Data
+
+        static func all(_ database: Database) throws -> [RawHeader] {
+            try Row.fetchAll(database, sql: "SELECT name, value FROM header ORDER BY name").map { RawHeader(name: $0[0], value: $0[1]) }
+        }
+
+        func insert(_ database: Database) throws {
+            try database.execute(sql: "INSERT INTO header VALUES (?, ?)", arguments: [name, value])
+        }
+    }
+
+    /// A row of `keyset`.
+    struct RawKey: Hashable, Sendable {
+        var key: Data
+        var state: Int64
+        var kek: Data
+        var verifier: Data
+        var wrapped: Data
+
+        static func all(_ database: Database) throws -> [RawKey] {
+            try Row.fetchAll(database, sql: "SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key").map {
+                RawKey(key: $0[0], state: $0[1], kek: $0[2], verifier: $0[3], wrapped: $0[4])
+            }
+        }
+
+        func insert(_ database: Database) throws {
+            try database.execute(sql: "INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", arguments: [key, state, kek, verifier, wrapped])
+        }
+    }
+
+    extension SQLiteStore {
+        /// Looks at several names.
+        func probes(_ addresses: [StorageAddress]) async throws(BackendError) -> [StorageProbe] { try await read(addresses, .validated) }
+    }
+
+    /// A store whose lock lies beside the database.
+    func sqliteStore(at path: String, source: any KeySource, deadline: Duration = .seconds(60), runtime: Runtime = .live) -> SQLiteStore {
+        SQLiteStore(
+            path: path, lockPath: path + ".lock", keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes), source: source,
+            deadline: deadline, runtime: runtime)
+    }
+
+    func sqliteStore(at path: String, keyFile: String, deadline: Duration = .seconds(60), runtime: Runtime = .live) -> SQLiteStore {
+        sqliteStore(
+            at: path, source: KeyFileSource(path: keyFile, deadline: deadline, runtime: runtime), deadline: deadline, runtime: runtime)
+    }
+
+    func writePrivate(_ text: String, to path: String) throws { try writePrivate(Data(text.utf8), to: path) }
+
+    func writePrivate(_ bytes: Data, to path: String) throws {
+        guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]) else {
+            throw ProgramFailure("\(path) cannot be written")
+        }
+    }
+#endif

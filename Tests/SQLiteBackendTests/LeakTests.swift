@@ -1,0 +1,96 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Crypto
+    import Foundation
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    @testable import Sealing
+
+    /// What stays in a process's memory after a store was closed, seen in a core dump.
+    struct LeakTests {
+        @Test func `a store that was closed and let go of is gone, and its keys with it`() async throws {
+            let folder = try TemporaryDirectory()
+            let keyFile = folder.file("key")
+            try writePrivate(SealingKey.random(Runtime.live.randomBytes).text + "\n", to: keyFile)
+            weak var store: SQLiteStore?
+            weak var keys: SealingKeys?
+            func use() async throws {
+                let held = SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes)
+                let made = SQLiteStore(
+                    path: folder.file("store.sqlite"), lockPath: folder.file("store.lock"), keys: held,
+                    source: KeyFileSource(path: keyFile, deadline: .seconds(60), runtime: .live), deadline: .seconds(60), runtime: .live)
+                (store, keys) = (made, held)
+                #expect(try await made.apply(.put(.bytes([1]), at: StorageAddress("name"))).isApplied)
+                #expect(try await made.read(StorageAddress("name")).record != nil)
+                #expect(try await made.addresses(in: .values).count == 1)
+                await made.close()
+            }
+            try await use()
+            // Threads of the store may be about to let go of what they worked with.
+            for _ in 0..<200 where store != nil || keys != nil { try await Task.sleep(for: .milliseconds(10)) }
+            #expect(store == nil)
+            #expect(keys == nil)
+        }
+
+        @Test func `after the store is closed neither the key nor the data key is in memory`() async throws {
+            let place = try Place()
+            let secret = (0..<64).map { _ in UInt8.random(in: .min ... .max) }
+            let kek = SealingKey.random(Runtime.live.randomBytes)
+            try FileManager.default.createDirectory(
+                atPath: place.folder + "/keys", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try writePrivate(kek.text + "\n", to: place.keyPath)
+            let store = place.store()
+            #expect(try await store.apply(.put(.bytes(secret), at: StorageAddress("secret"))).isApplied)
+            await store.close()
+            let contents = try AttackTarget.contents(of: place.path)
+            let row = contents.keyset[0]
+            let entry = try KeysetEntry(
+                key: Array(row.key), state: row.state, kek: Array(row.kek), verifier: Array(row.verifier), wrapped: Array(row.wrapped))
+            let database = Array(try #require(contents.header.first { $0.name == "database" }).value)
+            let dataKey = try #require(try KeyEncryptionKey(kek, database: database).unwrap(entry)).withUnsafeBytes { Array($0) }
+
+            let control = String(UInt64.random(in: .min ... .max), radix: 36)
+            let core = place.folder + "/core"
+            // gdb starts the program, so that no setting of the kernel keeps it from looking into it; at SIGTRAP it writes the core.
+            let result = try await run(
+                "gdb",
+                [
+                    "-nx", "-batch", "--readnever", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-ex",
+                    "set startup-with-shell off",
+                    "-ex", "run", "-ex", "generate-core-file \(core)", "-ex", "kill", "--args",
+                    try Program.built("SQLiteProbe"), "leak", place.folder, control,
+                ], limit: 120)
+            #expect(result.stdout.contains("read 64"), "\(result.stdout)\n\(result.stderr)")
+            let memory = try Data(contentsOf: URL(filePath: core), options: .alwaysMapped)
+            func count(_ bytes: some Collection<UInt8>) -> Int { occurrences(of: Array(bytes), in: memory) }
+            #expect(count("control-\(control)".utf8) > 0, "the core does not show the program's memory")
+            let raw = kek.key.withUnsafeBytes { Array($0) }
+            let text = Data(raw).base64EncodedString()
+            // Halves: what is given back to the allocator loses its first bytes to the allocator's own list.
+            let found = [
+                ("the key", raw[..<16]), ("the key's second half", raw[16...]), ("the key's text", Array(text.utf8)[..<22]),
+                ("the second half of the key's text", Array(text.utf8)[22...]), ("the data key", dataKey[..<16]),
+                ("the data key's second half", dataKey[16...]),
+            ].map { (what: $0.0, times: count($0.1)) }
+            print("core after close: \(found.map { "\($0.what) \($0.times)" }.joined(separator: ", "))")
+            // The value is not looked for: whoever read it has it, and lets go of it as he likes.
+            for (what, times) in found { #expect(times == 0, "\(what) is in memory \(times) times") }
+        }
+    }
+
+    private func occurrences(of needle: [UInt8], in memory: Data) -> Int {
+        memory.withUnsafeBytes { all in
+            guard let start = all.baseAddress else { return 0 }
+            let end = start + all.count - needle.count
+            var (count, from) = (0, start)
+            while from <= end, let found = memchr(from, Int32(needle[0]), end - from + 1) {
+                if memcmp(found, needle, needle.count) == 0 { count += 1 }
+                from = UnsafeRawPointer(found) + 1
+            }
+            return count
+        }
+    }
+#endif

@@ -1,0 +1,152 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// The independent reader of the format, and its golden files.
+    enum Reader {
+        /// `Tests/Fixtures/sealed-sqlite`.
+        static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .appending(path: "Fixtures/sealed-sqlite").path
+
+        /// Runs the reader; a machine without what it needs fails with the line that installs it.
+        static func run(_ arguments: [String], input: String = "") async throws -> String {
+            let needs = try await TestSupport.run("/usr/bin/python3", ["-c", "import cryptography, sqlite3"])
+            guard needs.status == 0 else {
+                throw ProgramFailure(
+                    "Python's cryptography is missing. Install it: apt-get install -y --no-install-recommends python3-cryptography")
+            }
+            let result = try await TestSupport.run("/usr/bin/python3", ["\(folder)/reader.py"] + arguments, input: input)
+            guard result.status == 0 else { throw ProgramFailure("reader.py \(arguments): \(result.status), \(result.stderr)") }
+            return result.stdout
+        }
+
+        /// What the reader finds in a database.
+        static func dump(_ path: String, _ keyFile: String) async throws -> Dump {
+            try JSONDecoder().decode(Dump.self, from: Data(try await run(["dump", path, keyFile]).utf8))
+        }
+
+        /// A golden file, copied to where it may be opened.
+        static func copy(_ name: String, to path: String) throws {
+            try writePrivate(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), to: path)
+        }
+
+        static func golden(_ name: String) throws -> Dump {
+            try JSONDecoder().decode(Dump.self, from: Data(contentsOf: URL(filePath: "\(folder)/\(name)")))
+        }
+    }
+
+    /// What `reader.py dump` prints.
+    struct Dump: Codable, Hashable {
+        struct Key: Codable, Hashable {
+            var id: String
+            var state: String
+        }
+
+        var database: String
+        var source: String
+        var kek: String
+        var keys: [Key]
+        var records: [DumpedRecord]
+
+        /// What is said of a name, as a look finds it.
+        var probes: [StorageAddress: StorageProbe] {
+            get throws {
+                var probes: [StorageAddress: StorageProbe] = [:]
+                for record in records {
+                    guard let address = record.address else { continue }
+                    probes[address] = try record.probe
+                }
+                return probes
+            }
+        }
+    }
+
+    /// A record as the reader prints it, or takes it to make a database; of a row under a destroyed key there is no content.
+    struct DumpedRecord: Codable, Hashable {
+        var id: Int64?
+        var pushedUp: Int64?
+        var slot: String?
+        var version: Int64?
+        var key: String?
+        var keyState: String?
+        var nonce: String?
+        var paddedSize: Int?
+        var namespace: String?
+        var name: String?
+        var kind: String?
+        var metadata: DumpedMetadata?
+        var payload: String?
+
+        var address: StorageAddress? { name.map { StorageAddress($0, in: StorageNamespace(namespace ?? "")) } }
+
+        var bytes: [UInt8] { get throws { Array(try #require(Data(base64Encoded: payload ?? ""))) } }
+
+        /// The probe of the record. The revision is the nonce.
+        var probe: StorageProbe {
+            get throws {
+                guard let unique = Sealing.bytes(ofHexadecimal: nonce ?? "") else { throw ProgramFailure("no nonce: \(nonce ?? "none")") }
+                let revision = StorageRevision(unique)
+                let metadata = try (metadata ?? DumpedMetadata()).metadata
+                switch kind {
+                case "value": return .value(StorageRecord(payload: .bytes(try bytes), metadata: metadata, revision: revision))
+                case "tombstone": return .tombstone(StorageTombstone(metadata: metadata, revision: revision))
+                default: throw ProgramFailure("an unknown kind: \(kind ?? "none")")
+                }
+            }
+        }
+    }
+
+    /// Metadata as the reader prints it.
+    struct DumpedMetadata: Codable, Hashable {
+        var serializer: String?
+        var typeTag: String?
+        var schemaVersion: Int?
+        var origin: String?
+        var sealing: String?
+        var createdAt: Double?
+        var modifiedAt: Double?
+        var expiresAt: Double?
+        var attributes: [String: String]?
+
+        init() {}
+
+        init(_ metadata: StorageMetadata) {
+            (serializer, typeTag, schemaVersion, sealing) = (
+                metadata.serializer, metadata.typeTag, metadata.schemaVersion, metadata.sealing
+            )
+            (createdAt, modifiedAt, expiresAt) = (metadata.createdAt, metadata.modifiedAt, metadata.expiresAt)
+            origin = metadata.origin.map { Data($0).base64EncodedString() }
+            attributes = metadata.attributes.isEmpty ? nil : metadata.attributes
+        }
+
+        var metadata: StorageMetadata {
+            get throws {
+                StorageMetadata(
+                    serializer: serializer, typeTag: typeTag, schemaVersion: schemaVersion,
+                    origin: try origin.map { Array(try #require(Data(base64Encoded: $0))) }, sealing: sealing, createdAt: createdAt,
+                    modifiedAt: modifiedAt, expiresAt: expiresAt, attributes: attributes ?? [:])
+            }
+        }
+    }
+
+    /// The key in a file, under a name that is written in a database made elsewhere.
+    struct PinnedKeyFile: KeySource {
+        let file: KeyFileSource
+        let pin: String
+
+        init(_ path: String, pin: String) {
+            file = KeyFileSource(path: path, deadline: .seconds(60), runtime: .live)
+            self.pin = pin
+        }
+
+        var identifier: String { file.identifier }
+        var protection: ProtectionLevel { file.protection }
+        func load() async throws(BackendError) -> SealingKey? { try await file.load() }
+        func create(_ key: SealingKey) async throws(BackendError) -> SealingKey { try await file.create(key) }
+    }
+#endif

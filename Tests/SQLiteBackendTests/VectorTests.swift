@@ -1,0 +1,146 @@
+#if SQLite
+    import BackendContract
+    import Crypto
+    import Foundation
+    import TestSupport
+    import Testing
+
+    @testable import SQLiteBackend
+    @testable import Sealing
+
+    /// Every step of the format, with the keys and nonces of the vectors that the independent reader printed.
+    struct VectorTests {
+        private struct Vectors: Decodable {
+            struct Kek: Decodable { let id, key, text, wrappingKey, verifier: String }
+            struct Key: Decodable {
+                let key: String
+                let state: UInt8
+                let data, nonce, associated, wrapped, sealingKey, indexingKey, integrityKey: String
+            }
+            struct Header: Decodable { let features, source, tagInput, tag: String }
+            struct Record: Decodable {
+                let key, kind, namespace, name, payload, slot, nonce, associated, plaintext, sealed: String
+                let id, version: Int64
+                let metadata: DumpedMetadata
+            }
+            struct Size: Decodable { let content, plaintext: Int }
+            let database: String
+            let kek: Kek
+            let keyset: [Key]
+            let header: Header
+            let records: [Record]
+            let sizes: [Size]
+        }
+
+        private let vectors: Vectors
+        private let database: [UInt8]
+        private let kek: SealingKey
+
+        init() throws {
+            vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: URL(filePath: Reader.folder + "/vectors.json")))
+            database = try hex(vectors.database)
+            kek = try SealingKey(text: vectors.kek.text)
+        }
+
+        @Test func `the key-encryption key is read, written and derived from as the vectors say`() throws {
+            #expect(hexadecimalText(of: kek.id) == vectors.kek.id)
+            #expect(kek.text + "\n" == vectors.kek.text)
+            #expect(kek.key == SymmetricKey(data: try hex(vectors.kek.key)))
+            #expect(try KeyEncryptionKey(kek, database: database).verifier == hex(vectors.kek.verifier))
+        }
+
+        @Test func `data keys are wrapped and unwrapped as the vectors say, and derive the same keys`() throws {
+            let wrapping = try XAES256GCM(key: SymmetricKey(data: try hex(vectors.kek.wrappingKey)))
+            let keys = try KeyEncryptionKey(kek, database: database)
+            for vector in vectors.keyset {
+                let state = try #require(KeysetEntry.State(rawValue: vector.state))
+                let entry = try KeysetEntry(
+                    key: try hex(vector.key), state: Int64(vector.state), kek: kek.id, verifier: try hex(vectors.kek.verifier),
+                    wrapped: try hex(vector.wrapped))
+                let data = state == .destroyed ? [] : try hex(vector.data)
+                let sealed = try wrapping.seal(data, nonce: try hex(vector.nonce), authenticating: try hex(vector.associated))
+                #expect(hexadecimalText(of: try hex(vector.nonce) + sealed) == vector.wrapped)
+                #expect(try keys.unwrap(entry) == (state == .destroyed ? nil : SymmetricKey(data: data)))
+                if state == .active {
+                    let nonce = try hex(vector.nonce)
+                    #expect(try keys.wrap(SymmetricKey(data: data), id: entry.key) { _ in nonce } == entry)
+                }
+                // The derived keys, seen through what they make.
+                let key = try DataKey(id: entry.key, key: SymmetricKey(data: try hex(vector.data)), database: database)
+                let nonce = [UInt8](repeating: 3, count: 24)
+                let byHand = try XAES256GCM(key: SymmetricKey(data: try hex(vector.sealingKey)))
+                #expect(
+                    try key.sealing.seal([1, 2, 3], nonce: nonce, authenticating: [])
+                        == byHand.seal([1, 2, 3], nonce: nonce, authenticating: []))
+                let integrity = SymmetricKey(data: try hex(vector.integrityKey))
+                let fields = Fields("any purpose")
+                #expect(key.tag(fields) == Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)))
+                let indexing = SymmetricKey(data: try hex(vector.indexingKey))
+                var name = Fields("LocalData SQLite 1 slot")
+                for part in ["records", "a", "b"] { name.add(part.utf8) }
+                #expect(
+                    key.slot(of: StorageAddress("b", in: StorageNamespace("a")), table: "records")
+                        == Array(HMAC<SHA256>.authenticationCode(for: name.bytes, using: indexing).prefix(16)))
+            }
+        }
+
+        private func entries() throws -> [KeysetEntry] {
+            try vectors.keyset.map {
+                try KeysetEntry(
+                    key: try hex($0.key), state: Int64($0.state), kek: kek.id, verifier: try hex(vectors.kek.verifier),
+                    wrapped: try hex($0.wrapped))
+            }
+        }
+
+        @Test func `the header's tag is that of the vectors, in whatever order its rows come`() throws {
+            let entries = try entries()
+            let keyset = try Keyset.open(entries, database: database, kek: kek)
+            let header = DatabaseHeader.entries(database, vectors.header.source)
+            #expect(hexadecimalText(of: keyset.tag(header: header, entries: entries)) == vectors.header.tag)
+            #expect(hexadecimalText(of: keyset.tag(header: header.reversed(), entries: entries.reversed())) == vectors.header.tag)
+            let integrity = SymmetricKey(data: try hex(vectors.keyset[0].integrityKey))
+            let tag = HMAC<SHA256>.authenticationCode(for: try hex(vectors.header.tagInput), using: integrity)
+            #expect(hexadecimalText(of: tag) == vectors.header.tag)
+        }
+
+        @Test func `slots, ids, plaintexts and sealed rows are those of the vectors`() throws {
+            let keyset = try Keyset.open(try entries(), database: database, kek: kek)
+            for vector in vectors.records {
+                let key = try #require(keyset.key(try hex(vector.key)))
+                let address = StorageAddress(vector.name, in: StorageNamespace(vector.namespace))
+                let slot = key.slot(of: address, table: DatabaseFormat.table)
+                #expect(hexadecimalText(of: slot) == vector.slot)
+                #expect(RowFinder.home(of: slot) == vector.id)
+                #expect(
+                    hexadecimalText(of: SealedRow.context(database: database, slot: slot, version: vector.version, key: key.id))
+                        == vector.associated)
+                let payload = Array(try #require(Data(base64Encoded: vector.payload)))
+                let content = RowContent(
+                    address, vector.kind == "value" ? .value : .tombstone, try vector.metadata.metadata, payload: payload)
+                #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
+                let nonce = try hex(vector.nonce)
+                let sealed = try SealedRow.seal(content, slot: slot, version: vector.version, with: key, database: database) { _ in nonce }
+                #expect(hexadecimalText(of: sealed) == vector.sealed)
+                let opened = try RowContent(padded: try hex(vector.plaintext))
+                #expect(opened.address == address && opened.kind == content.kind && opened.payload == payload)
+                #expect(opened.metadata == content.metadata)
+            }
+        }
+
+        @Test func `contents are padded to the sizes of the vectors`() {
+            for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
+        }
+
+        @Test func `the schema is word for word that of the documentation and of the independent reader`() async throws {
+            let root = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+            let design = try String(contentsOf: root.appending(path: "Docs/Design.md"), encoding: .utf8)
+            #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == DatabaseFormat.schema)
+            let script = "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join(reader.SCHEMA.values()))"
+            let result = try await run("/usr/bin/python3", ["-B", "-c", script, Reader.folder])
+            #expect(result.status == 0, "\(result.stderr) (apt-get install -y --no-install-recommends python3-cryptography)")
+            #expect(result.stdout.split(separator: "\n").map(String.init) == DatabaseFormat.schema)
+        }
+    }
+
+    private func hex(_ text: String) throws -> [UInt8] { try #require(bytes(ofHexadecimal: text)) }
+#endif
