@@ -222,6 +222,9 @@
                 throw error.backendError()
             }
             defer { lock.release() }
+            guard clock.now < deadline else {
+                throw BackendError(.timedOut, "Another program kept the database locked until the deadline. Nothing was changed; try again.")
+            }
             return try work()
         }
 
