@@ -136,7 +136,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport",
-                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom",
+                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", logging,
             ], swiftSettings: house),
         .testTarget(
             name: "SealingTests",

@@ -10,8 +10,8 @@ import Testing
 @Suite struct ConcurrencyTests {
     // MARK: Linearizability
 
-    private func key(_ index: Int) -> StorageKey<String> {
-        StorageKey<String>(name: "new-\(index)", domain: Places.modern, owner: "Tests", description: "A value").moved(from: source(index))
+    private func key(_ index: Int, _ domain: StorageDomain) -> StorageKey<String> {
+        StorageKey<String>(name: "new-\(index)", domain: domain, owner: "Tests", description: "A value").moved(from: source(index))
     }
 
     private func source(_ index: Int) -> StorageKey<String> {
@@ -21,13 +21,26 @@ import Testing
     @Test(.timeLimit(.minutes(2))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`() async throws
     {
         var calls = 0
-        for seed in 0..<UInt64(300) { calls += try await race(seed) }
+        for seed in 0..<UInt64(300) { calls += try await race(JitterMachine(seed: seed), Places.modern, seed) }
         print("linearizable: 300 seeds, \(calls) calls")
     }
 
-    private func race(_ seed: UInt64) async throws -> Int {
-        let machine = JitterMachine(seed: seed)
-        let keys = [key(0), key(1)]
+    #if SQLite
+        @Test(.timeLimit(.minutes(3))) func `LD8: racing calls in two processes on one real database are linearizable`() async throws {
+            var calls = 0
+            let domain = StorageDomain.encryptedSQLite(database: "raced")
+            for seed in 0..<UInt64(60) {
+                let stage = try Stage()
+                calls += try await race(JitterMachine(seed: seed, base: stage.configuration), domain, seed)
+                // The folder goes with the stage.
+                _ = stage.root
+            }
+            print("linearizable on a database: 60 seeds, \(calls) calls")
+        }
+    #endif
+
+    private func race(_ machine: JitterMachine, _ domain: StorageDomain, _ seed: UInt64) async throws -> Int {
+        let keys = [key(0, domain), key(1, domain)]
         for index in keys.indices {
             machine.medium(Places.legacy).writeForeign(.native(.string("legacy")), at: StorageAddress("old-\(index)"))
         }
@@ -66,6 +79,7 @@ import Testing
             count += history.calls.count
             #expect(history.isLinearizable(from: "legacy"), "seed \(seed), \(name): \(history.calls)")
         }
+        for router in routers { try await router.shutdown() }
         return count
     }
 

@@ -122,8 +122,22 @@ extension FaultScenario {
             "merge", .merge { mine, theirs in "\(mine ?? "-")+\(theirs)" }, result: "mine+theirs", quarantined: ["mine", "theirs"]),
         conflict("merge to nothing", .merge { _, _ in nil }, result: nil, quarantined: ["mine", "theirs"]),
         conflict("an old program wrote after the removal", .destinationWins, result: nil, quarantined: ["theirs"], isRemoved: true),
-        inPlace, aggregate, torn, policyChange,
+        inPlace, aggregate, torn, policyChange, intoDatabase, outOfDatabase,
     ]
+
+    private static let document = StorageKey<String>(
+        name: "document", domain: .encryptedSQLite(database: "d"), owner: "Tests", description: "A value in a database")
+
+    /// The value is changed while it waits to move from a property list into a database.
+    private static let intoDatabase = change(
+        "into a database: update", document.moved(from: Places.source), stores: [Places.legacy, document.domain], to: "old+"
+    ) { try await $0.update(document.moved(from: Places.source)) { $0 = ($0 ?? "") + "+" } }
+
+    /// The value moves from a database into the keyring.
+    private static let outOfDatabase = FaultScenario(
+        description: "out of a database: get", stores: [document.domain, Places.modern], keys: [.key(Places.bare.moved(from: document))],
+        prepare: { try await $0.launch().set("old", for: document) }, act: { _ = try await $0.get(Places.bare.moved(from: document)) },
+        read: Places.read(Places.bare.moved(from: document)), outcomes: { _ in ["old"] }, older: [document])
 
     static let third = StorageKey<String>(name: "third", domain: Places.modern, owner: "Tests", description: "Version 3")
         .moved(from: Places.second.moved(from: Places.source))

@@ -9,7 +9,13 @@ import TestSupport
 final class JitterMachine: Sendable {
     private let state: Mutex<(media: [String: MemoryMedium], numbers: SeededGenerator)>
 
-    init(seed: UInt64) { state = Mutex((media: [:], numbers: SeededGenerator(seed))) }
+    private let base: StorageConfiguration
+
+    /// - Parameter base: Serves what this machine does not: property lists and the keyring are its own.
+    init(seed: UInt64, base: StorageConfiguration = .inMemory()) {
+        self.base = base
+        state = Mutex((media: [:], numbers: SeededGenerator(seed)))
+    }
 
     func draw(_ bound: Int) -> Int { state.withLock { Int.random(in: 0..<bound, using: &$0.numbers) } }
 
@@ -26,7 +32,7 @@ final class JitterMachine: Sendable {
 
     /// Another process: it shares the stores and nothing else.
     func launch() -> StorageRouter {
-        var configuration = StorageConfiguration.inMemory()
+        var configuration = base
         for kind in [StorageDomain.Kind.userDefaults, .keychain] {
             configuration.use(for: kind) { [self] scope in
                 let domain = StorageDomain(kind: kind, scope: scope)

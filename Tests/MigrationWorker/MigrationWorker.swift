@@ -18,6 +18,20 @@ struct MigrationWorker {
         if arguments[3] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[3] }
         let deadline = configuration.runtime.host.environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
         configuration.deadlines.keyring = .milliseconds(deadline)
+        let environment = configuration.runtime.host.environment
+        configuration.databaseKeySources = [
+            "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keyring,
+        ]
+        configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
+        // A derivation takes seconds where nothing is optimised.
+        if environment["WORKER_PASSPHRASE"] != nil { configuration.deadlines.files = .seconds(120) }
+        // Only a program that says so has a vault in place of the keyring.
+        switch environment["WORKER_VAULT"] {
+        case nil: break
+        case "credential": configuration.keychain = .sealedVault(.credential("store-key"))
+        case "passphrase": configuration.keychain = .sealedVault(.passphrase())
+        case let file?: configuration.keychain = .sealedVault(.keyFile(file))
+        }
         let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
@@ -48,13 +62,24 @@ struct MigrationWorker {
             case "seal":
                 try await router.set(words[1], for: sealed(words[0]))
                 return "done"
+            case "look": return "value \(try await router.value(for: anywhere(words[0], words[1])) ?? "none")"
+            case "put":
+                try await router.set(words[2], for: anywhere(words[0], words[1]))
+                return "done"
+            case "batches":
+                return try await batches(
+                    Int(words[0]) ?? 0, tag: words.dropFirst().first ?? "", rounds: words.dropFirst(2).first.flatMap(Int.init))
             case "status": return "\(await router.status(of: .keychain(service: service)))"
             case "increment":
-                let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, owner: "Worker", description: "A counter")
+                let domain = words.count > 1 ? anywhere(words[1], "counter").domain : .userDefaults
+                let counter = StorageKey<Int>(name: "counter", domain: domain, owner: "Worker", description: "A counter")
                 for _ in 0..<(Int(words[0]) ?? 1) { try await router.update(counter, default: 0) { $0 += 1 } }
                 return "done"
             case "register":
-                try await router.registerCatalog(ManyKeys(count: Int(words[0]) ?? 0, isReversed: words.contains("reversed")))
+                try await router.registerCatalog(
+                    ManyKeys(
+                        count: Int(words[0]) ?? 0, isReversed: words.contains("reversed"),
+                        destination: words.contains("database") ? .encryptedSQLite(database: "many") : .userDefaults(suite: "modern")))
                 return "done"
             case "sweep": return try await sweep()
             case "launch": return await launch()
@@ -71,6 +96,18 @@ struct MigrationWorker {
 
     func plain(_ suite: String, _ name: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: suite), owner: "Worker", description: "A plain value")
+    }
+
+    /// A key in `keychain`, `suite:<name>` or `database:<name>`.
+    func anywhere(_ place: String, _ name: String) -> StorageKey<String> {
+        let parts = place.split(separator: ":").map(String.init)
+        let domain: StorageDomain =
+            switch parts[0] {
+            case "suite": .userDefaults(suite: parts[1])
+            case "database": .encryptedSQLite(database: parts[1])
+            default: .keychain(service: service)
+            }
+        return StorageKey(name: name, domain: domain, owner: "Worker", description: "A value")
     }
 
     func sealed(_ name: String) -> StorageKey<String> {
@@ -93,6 +130,17 @@ struct MigrationWorker {
         }
     }
 
+    /// Writes the same text, with a number, into many values of one database, batch after batch; without a number of rounds it never ends by itself.
+    private func batches(_ count: Int, tag: String, rounds: Int?) async throws -> String {
+        for round in 1...(rounds ?? .max) {
+            try await router.batch { batch in
+                for index in 0..<count { batch.set("\(tag)\(round)", for: anywhere("database:batches", "\(index)")) }
+            }
+            say("progress \(round)")
+        }
+        return "done"
+    }
+
     private func sweep() async throws -> String {
         let sweep = await router.sweep { progress in
             say("progress \(progress.moved) of \(progress.total)")
@@ -108,20 +156,20 @@ struct OneToken: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(token)] }
 }
 
-/// Many values that move from one property list to another.
+/// Many values that move out of one property list.
 struct ManyKeys: StorageKeyCatalog {
     let count: Int
     /// Whether the last key comes first, so that two processes meet in the middle.
     let isReversed: Bool
+    let destination: StorageDomain
 
-    static func key(_ index: Int) -> StorageKey<String> {
+    func key(_ index: Int) -> StorageKey<String> {
         let old = StorageKey<String>(
             name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Worker", description: "An old value")
-        return StorageKey<String>(name: "key-\(index)", domain: .userDefaults(suite: "modern"), owner: "Worker", description: "A value")
-            .moved(from: old)
+        return StorageKey<String>(name: "key-\(index)", domain: destination, owner: "Worker", description: "A value").moved(from: old)
     }
 
-    var allKeys: [AnyStorageKey] { (0..<count).map { .key(Self.key(isReversed ? count - 1 - $0 : $0)) } }
+    var allKeys: [AnyStorageKey] { (0..<count).map { .key(key(isReversed ? count - 1 - $0 : $0)) } }
 }
 
 /// Writes a line past all buffers: what was said before a kill was said.

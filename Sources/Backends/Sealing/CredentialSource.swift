@@ -55,7 +55,7 @@ public struct CredentialSource: KeySource {
                 "CREDENTIALS_DIRECTORY is not set to a folder, so there is no credential \(name). Start the program with LoadCredential=\(name):… in its systemd unit, or set the variable to the absolute path where the secret is mounted."
             )
         }
-        return try await files.onLane { () throws(BackendError) in try read(in: directory) }
+        return try await files.onLane(isMutation: false) { () throws(BackendError) in try read(in: directory) }
     }
 
     /// Makes nothing: a credential is made by whoever runs the program.

@@ -28,13 +28,13 @@ public struct KeyFileSource: KeySource {
 
     /// Reads the key; nil when there is no file.
     public func load() async throws(BackendError) -> SealingKey? {
-        try await files.onLane { () throws(BackendError) in try read() }
+        try await files.onLane(isMutation: false) { () throws(BackendError) in try read() }
     }
 
     /// Makes the file, durably and whole, if there is none; returns the key that stands in it then.
     public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         let draftName = files.draftName(for: path)
-        return try await files.onLane { () throws(BackendError) in
+        return try await files.onLane(isMutation: true) { () throws(BackendError) in
             var bytes = key.textBytes(ending: "\n")
             defer { wipe(&bytes) }
             if try files.make(path, bytes, draftName: draftName) { return key }

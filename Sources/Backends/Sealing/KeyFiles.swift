@@ -14,8 +14,9 @@ struct KeyFiles: Sendable {
     }
 
     /// Runs blocking work on the lane.
-    func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
-        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: true) {
+    /// - Parameter isMutation: Whether something may have happened when the caller leaves early.
+    func onLane<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
+        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: isMutation) {
             (_) throws(BackendError) in
             try work()
         }

@@ -48,9 +48,9 @@ public struct PassphraseSource: KeySource {
     /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged or of another
     ///   format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
     public func load() async throws(BackendError) -> SealingKey? {
-        guard let file = try await files.onLane({ () throws(BackendError) in try read() }) else { return nil }
+        guard let file = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else { return nil }
         let secret = try await ask()
-        return try await files.onLane { () throws(BackendError) in try file.open(with: secret, of: path) }
+        return try await files.onLane(isMutation: false) { () throws(BackendError) in try file.open(with: secret, of: path) }
     }
 
     /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the key that stands in it then.
@@ -59,7 +59,7 @@ public struct PassphraseSource: KeySource {
         let salt = files.runtime.randomBytes(32)
         let nonce = files.runtime.randomBytes(XAES256GCM.nonceLength)
         let draftName = files.draftName(for: path)
-        return try await files.onLane { () throws(BackendError) in
+        return try await files.onLane(isMutation: true) { () throws(BackendError) in
             let bytes = try PassphraseFile.sealing(key, with: secret, cost, salt: salt, nonce: nonce)
             if try files.make(path, bytes, draftName: draftName) { return key }
             guard let existing = try read() else {

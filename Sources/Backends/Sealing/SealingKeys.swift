@@ -68,6 +68,8 @@ public actor SealingKeys {
         if settled.contains(name), let key = known[name] { return key }
         var key = try await load(source)
         if let recorded = try await pins.recorded(name) {
+            // Another process may have made the key and recorded it between the two looks.
+            if key == nil { key = try await source.load() }
             guard let key else { throw missing(source) }
             try compare(key, recorded, source)
             return settle(key, name)

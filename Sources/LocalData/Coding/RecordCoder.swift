@@ -7,8 +7,8 @@ import Sealing
 struct RecordCoder: Sendable {
     let keys: SealingKeys
     let sources: @Sendable (KeySourceReference) throws -> any KeySource
-    /// The ids of the keys of a source that databases were sealed with: a key that is missing for them is not made anew for a property list.
-    let databaseKeyIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
+    /// The ids of the keys of a source that sealed something elsewhere: one that is missing for that is not made anew here.
+    let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     let runtime: Runtime
 
     /// The payload and metadata of a value.
@@ -144,7 +144,7 @@ extension RecordCoder {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
             let key = try await keys.forSealing(from: source) { () throws(BackendError) in
-                try await sealedIDs(in: route.backend).union(try await databaseKeyIDs(source))
+                try await sealedIDs(in: route.backend).union(try await otherSealedIDs(source))
             }
             return try Envelope.seal(
                 content, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]), runtime.randomBytes)
@@ -168,9 +168,13 @@ extension RecordCoder {
 
     /// The ids of the keys that sealed what a store holds.
     private func sealedIDs(in backend: any StorageBackend) async throws(BackendError) -> Set<[UInt8]> {
-        let addresses = try await backend.addresses(in: .values)
+        Self.sealedIDs(in: try await backend.read(try await backend.addresses(in: .values), .validated))
+    }
+
+    /// The ids of the keys that sealed what stands in slots.
+    static func sealedIDs(in probes: [StorageProbe]) -> Set<[UInt8]> {
         var ids: Set<[UInt8]> = []
-        for probe in try await backend.read(addresses, .validated) {
+        for probe in probes {
             switch probe {
             case .value(let record) where record.metadata.sealing != nil:
                 if case .bytes(let bytes) = record.payload { ids.insert(Envelope.keyID(of: bytes).map(Array.init) ?? []) }

@@ -28,17 +28,20 @@ final class Quarantine: Sendable {
     private let sources: @Sendable (KeySourceReference) throws -> any KeySource
     /// Where else the program keeps keys.
     private let otherSources: [KeySourceReference]
+    /// The ids of the keys of a source that sealed something of the program's, here or elsewhere.
+    private let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     private let runtime: Runtime
     private let backend = Mutex<(any StorageBackend)?>(nil)
 
     init(
         keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource, otherSources: [KeySourceReference],
-        runtime: Runtime,
+        sealedIDs: @escaping @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>, runtime: Runtime,
         makeBackend: @escaping @Sendable () throws -> any StorageBackend
     ) {
         self.keys = keys
         self.sources = sources
         self.otherSources = otherSources
+        self.sealedIDs = sealedIDs
         self.runtime = runtime
         self.makeBackend = makeBackend
     }
@@ -69,17 +72,8 @@ final class Quarantine: Sendable {
             attributes["source"] = source.1
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
             (id, content) = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-                let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in
-                    // A missing key never becomes a new one beside what it sealed, here as everywhere.
-                    let entries = try await store.read(try await store.addresses(in: .values), .validated)
-                    return Set(
-                        entries.compactMap { entry in
-                            guard let record = entry.record, record.metadata.sealing != nil, case .bytes(let bytes) = record.payload else {
-                                return nil
-                            }
-                            return Envelope.keyID(of: bytes)
-                        })
-                }
+                // A missing key never becomes a new one beside what it sealed, here as everywhere.
+                let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in try await sealedIDs(source.0) }
                 let mac = HMAC<SHA256>.authenticationCode(for: Data("LocalData quarantine 1".utf8) + content, using: key.key)
                 let id = "q" + hexadecimalText(of: mac.prefix(16))
                 return (id, try Envelope.seal(content, with: key, for: Envelope.Context(purpose: "quarantine", [id]), runtime.randomBytes))
@@ -116,6 +110,18 @@ final class Quarantine: Sendable {
         throw StorageError(
             StorageError.weakerProtection, key: routes.first?.keyName ?? "",
             "No source of sealing keys protects as well as \(needed), so nothing can be quarantined; the value stays where it is.")
+    }
+
+    /// The ids of the keys of a source that sealed what is kept.
+    func keptIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
+        let store: any StorageBackend
+        do { store = try self.store() } catch { throw BackendError(.unavailable, "The quarantine cannot be opened: \(error)") }
+        let probes = try await store.read(try await store.addresses(in: .values), .validated)
+        return RecordCoder.sealedIDs(
+            in: probes.filter { probe in
+                guard let name = probe.record?.metadata.attributes["source"] else { return false }
+                return (try? sources(Self.reference(name)))?.identifier == source.identifier
+            })
     }
 
     /// Everything that is kept.

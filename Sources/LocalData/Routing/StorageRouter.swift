@@ -37,11 +37,13 @@ public actor StorageRouter {
             routes: RouteTable(configuration: configuration, wiring: wiring),
             records: RecordCoder(
                 keys: keys, sources: sources,
-                databaseKeyIDs: { (source) throws(BackendError) in try await wiring.databaseKeyIDs(of: source) }, runtime: runtime),
+                otherSealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime),
             ledger: ledger,
-            quarantine: Quarantine(keys: keys, sources: sources, otherSources: configuration.otherKeySources, runtime: runtime) {
-                try wiring.makeQuarantineBackend()
-            }, runtime: runtime)
+            quarantine: Quarantine(
+                keys: keys, sources: sources, otherSources: configuration.otherKeySources,
+                sealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime
+            ) { try wiring.makeQuarantineBackend() }, runtime: runtime)
+        wiring.connect { [weak engine] (source) throws(BackendError) in try await engine?.sealedIDs(of: source) ?? [] }
         self.wiring = wiring
         self.engine = engine
         engine.routes.connect(

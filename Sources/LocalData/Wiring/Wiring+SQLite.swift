@@ -21,6 +21,14 @@ extension Wiring {
 
     /// The database that keeps a keyring's service for a program without a keyring.
     func makeVault(_ service: String, _ source: KeySourceReference) throws -> any StorageBackend {
+        try makeSealedStore(
+            .keychain(service: service), Self.vaultName(service), folder: Self.vaults, source: try vaultSource(source), instead: ".keychain"
+        )
+    }
+
+    /// The source of a vault's key.
+    /// - Throws: ``StorageError`` when that is the keyring, which the vault stands in for.
+    func vaultSource(_ source: KeySourceReference) throws -> KeySourceReference {
         let reference = source == .configured ? configuration.keySource : source
         if case .keyring = reference.form {
             throw StorageError(
@@ -28,8 +36,7 @@ extension Wiring {
                 "The key of the vault that stands in for the keyring cannot be in the keyring. Give sealedVault a key file, a credential or a passphrase."
             )
         }
-        return try makeSealedStore(
-            .keychain(service: service), Self.vaultName(service), folder: Self.vaults, source: reference, instead: ".keychain")
+        return reference
     }
 
     private static let databases = "databases"
@@ -60,7 +67,7 @@ extension Wiring {
             return SQLiteStore(
                 path: path, lockPath: SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: runtime.files),
                 keys: try sealingKeys(),
-                source: source, otherSealedIDs: { [self] () throws(BackendError) in try await databaseKeyIDs(of: source) },
+                source: source, otherSealedIDs: { [self] () throws(BackendError) in try await sealedIDs(of: source) },
                 deadline: configuration.deadlines.files, runtime: runtime)
         #else
             return MissingBackend(

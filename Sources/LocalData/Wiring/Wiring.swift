@@ -13,12 +13,25 @@ final class Wiring: Sendable {
     private let keys = Mutex<SealingKeys?>(nil)
     /// Stores that only hold keys: nobody else knows of them.
     private let keyStores = Mutex<[any StorageBackend]>([])
+    private let sealedElsewhere = Mutex<(@Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>)?>(nil)
     private let keySources = Mutex<[KeySourceReference: any KeySource]>([:])
 
     init(configuration: StorageConfiguration) { self.configuration = configuration }
 
     /// Closes the circle to the router's sealing keys, whose pins are kept in a store that is made here.
     func connect(_ keys: SealingKeys) { self.keys.withLock { $0 = keys } }
+
+    /// Closes the circle to the engine, which knows what is sealed outside of databases.
+    func connect(sealedElsewhere: @escaping @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>) {
+        self.sealedElsewhere.withLock { $0 = sealedElsewhere }
+    }
+
+    /// The ids of the keys that sealed what this program is known to keep with a source, in whatever store: asked before a first key is made.
+    func sealedIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
+        let ids = try await databaseKeyIDs(of: source)
+        guard let sealedElsewhere = sealedElsewhere.withLock(\.self) else { return ids }
+        return ids.union(try await sealedElsewhere(source))
+    }
 
     func sealingKeys() throws -> SealingKeys {
         guard let keys = keys.withLock(\.self) else { throw StorageError(StorageError.unavailable, key: "", "The router was shut down.") }
@@ -84,9 +97,14 @@ final class Wiring: Sendable {
     private func makeInMemory(_ kind: StorageDomain.Kind, _ scope: String, _ world: MemoryWorld) throws -> any StorageBackend {
         if kind == .memory { return InMemoryStore(medium: MemoryMedium(), runtime: runtime) }
         if kind == .userDefaults { try PropertyListStore.validateSuiteName(scope) }
-        if kind == .encryptedSQLite { try validate(database: scope) }
+        var protection: ProtectionLevel?
+        if kind == .encryptedSQLite {
+            try validate(database: scope)
+            protection = try keySource(configuration.databaseKeySources[scope] ?? .configured).protection
+        }
+        if kind == .keychain, let source = configuration.keychain.vault { protection = try keySource(try vaultSource(source)).protection }
         let domain = StorageDomain(kind: kind, scope: scope)
-        return InMemoryStore.standIn(for: domain, medium: world.medium(domain), runtime: runtime)
+        return InMemoryStore.standIn(for: domain, protection: protection, medium: world.medium(domain), runtime: runtime)
     }
 
     /// The ledger's store.
@@ -168,12 +186,15 @@ final class Wiring: Sendable {
 
 extension InMemoryStore {
     /// A store in memory that claims what the real store of a domain would.
-    package static func standIn(for domain: StorageDomain, medium: MemoryMedium, runtime: Runtime) -> InMemoryStore {
+    /// - Parameter protection: How well it protects, where that depends on the configuration.
+    package static func standIn(
+        for domain: StorageDomain, protection: ProtectionLevel? = nil, medium: MemoryMedium, runtime: Runtime
+    ) -> InMemoryStore {
         let isShared = domain.kind == .userDefaults
         return InMemoryStore(
             medium: medium, identity: BackendIdentity(kind: "memory-\(domain.kind)", store: domain.scope ?? ""),
             capabilities: BackendCapabilities(
-                durability: .durable, atomicBatch: true, crossProcess: true, protection: isShared ? .plain : .keyring,
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: protection ?? (isShared ? .plain : .keyring),
                 storesNativeValues: isShared,
                 sharedWithOthers: isShared, usefulConcurrency: 64), runtime: runtime)
     }

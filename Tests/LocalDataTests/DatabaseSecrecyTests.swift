@@ -1,0 +1,118 @@
+#if SQLite
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// LD3: what was plain, or sealed otherwise, is in an encrypted database, and nowhere else.
+    @Suite struct DatabaseSecrecyTests {
+        let secret = "correct-horse-battery-staple"
+
+        @Test func `the search finds a text in every form`() throws {
+            let folder = try TemporaryDirectory()
+            let search = SecretSearch(secret)
+            func isFound(_ data: Data) throws -> Bool {
+                try data.write(to: URL(fileURLWithPath: folder.file("file")))
+                return try !search.files(below: URL(fileURLWithPath: folder.path)).isEmpty
+            }
+            for padding in 0..<7 {
+                let text = String(repeating: "x", count: padding) + secret + String(repeating: "y", count: padding % 4)
+                #expect(try isFound(Data(text.utf8)))
+                #expect(try isFound(Data(Data(text.utf8).base64EncodedString().utf8)))
+                #expect(try isFound(Data(text.utf8.map { String(format: "%02X", $0) }.joined().utf8)))
+                #expect(try isFound(try #require(text.data(using: .utf16))))
+                #expect(try isFound(try #require(text.data(using: .utf16BigEndian))))
+            }
+            #expect(try !isFound(Data("correct-horse-battery-stable".utf8)))
+        }
+
+        /// Looks at every file twice: while the database is open with its log, and after it was closed.
+        private func expectNoTrace(_ stage: Stage, _ router: StorageRouter, of texts: String...) async throws {
+            #expect(FileManager.default.fileExists(atPath: stage.path(ofDatabase: "safe") + "-wal"))
+            for text in texts { #expect(try stage.traces(of: text).isEmpty) }
+            try await router.shutdown()
+            for text in texts { #expect(try stage.traces(of: text).isEmpty) }
+            #expect(FileManager.default.fileExists(atPath: stage.path(ofDatabase: "safe")))
+        }
+
+        @Test(arguments: [false, true]) func `LD3: what was plain moves into an encrypted database, and is in no file afterwards`(
+            bySweep: Bool
+        ) async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            let source = textKey("token", .userDefaults(suite: "legacy"), .none)
+            let key = textKey("token", .encryptedSQLite(database: "safe")).moved(from: source)
+            try await router.set("other", for: textKey("other", .userDefaults(suite: "legacy"), .none))
+            try await router.set(secret, for: source)
+            #expect(try stage.traces(of: secret) == ["legacy.plist"])
+            if bySweep {
+                #expect(try await router.row(of: key).state == .moved)
+            } else {
+                #expect(try await router.get(key) == secret)
+            }
+            try await expectNoTrace(stage, router, of: secret)
+            #expect(try await stage.launch().get(key) == secret)
+        }
+
+        @Test func `LD3: a text that a property list keeps as data is in no file afterwards`() async throws {
+            let stage = try Stage()
+            try stage.writePropertyList(["token": Data("\"\(secret)\"".utf8)], suite: "legacy")
+            #expect(try stage.traces(of: secret) == ["legacy.plist"])
+            let router = stage.launch()
+            let key = textKey("token", .encryptedSQLite(database: "safe")).moved(
+                from: textKey("token", .userDefaults(suite: "legacy"), .none))
+            #expect(try await router.get(key) == secret)
+            try await expectNoTrace(stage, router, of: secret)
+        }
+
+        @Test func `LD3: what was encrypted under another policy and key is sealed in the database, and the old key opens nothing`()
+            async throws
+        {
+            let stage = try Stage()
+            let keyFile = stage.directory.file("old-key")
+            let before = textKey("token", .userDefaults(suite: "legacy"), .encrypted(.keyFile(keyFile)))
+            let key = textKey("token", .encryptedSQLite(database: "safe")).moved(from: before)
+            let router = stage.launch()
+            try await router.set(secret, for: before)
+            let old = try String(contentsOfFile: keyFile, encoding: .utf8)
+            #expect(try await router.get(key) == secret)
+            #expect(try await !router.exists(before))
+            try await expectNoTrace(stage, router, of: secret)
+            #expect(try String(contentsOfFile: stage.root.path + "/data/sealing-key", encoding: .utf8) != old)
+            try FileManager.default.removeItem(atPath: keyFile)
+            #expect(try await stage.launch().get(key) == secret)
+        }
+
+        @Test func `LD3: what was in a database under another key is in no file afterwards, and its row is gone`() async throws {
+            let stage = try Stage()
+            let change: (inout StorageConfiguration) -> Void = { $0.databaseKeySources["safe"] = .keyFile("safe-key") }
+            let router = stage.launch(change)
+            let before = textKey("token", .encryptedSQLite(database: "before"))
+            let key = textKey("token", .encryptedSQLite(database: "safe")).moved(from: before)
+            try await router.set(secret, for: before)
+            #expect(try await router.get(key) == secret)
+            try await expectNoTrace(stage, router, of: secret)
+            try FileManager.default.removeItem(atPath: stage.root.path + "/data/sealing-key")
+            #expect(try await stage.launch(change).get(textKey("token", .encryptedSQLite(database: "safe"))) == secret)
+        }
+
+        @Test func `LD3: neither what a value was, nor what lost a conflict, nor what was removed is in any file`() async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            let source = textKey("token", .userDefaults(suite: "legacy"), .none)
+            let key = textKey("token", .encryptedSQLite(database: "safe")).moved(from: source)
+            try await router.set(secret + "-first", for: source)
+            _ = try await router.get(key)
+            try await router.set(secret + "-second", for: key)
+            // The loser of the conflict goes into quarantine, as well protected as the winner.
+            try await router.set(secret + "-third", for: source)
+            #expect(try await router.row(of: key).state == .resolved)
+            let kept = try #require(try await router.audit().quarantine.first)
+            #expect(kept.isSealed)
+            #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self).contains(secret + "-third"))
+            try await router.remove(textKey("token", .encryptedSQLite(database: "safe")))
+            try await router.set(secret + "-fourth", for: textKey("large", .encryptedSQLite(database: "safe")))
+            try await expectNoTrace(stage, router, of: secret)
+        }
+    }
+#endif

@@ -1,0 +1,43 @@
+import Foundation
+import TestSupport
+
+/// Looks for a text in every file below a folder, as somebody would who has the disk: as it is, in UTF-16, in hexadecimal, and in base64 wherever it may begin.
+struct SecretSearch {
+    private let needles: [Data]
+
+    init(_ text: String) {
+        let bytes = Data(text.utf8)
+        let hexadecimal = bytes.map { String(format: "%02x", $0) }.joined()
+        var texts = [hexadecimal, hexadecimal.uppercased()]
+        for offset in 0..<3 {
+            let encoded = (Data(count: offset) + bytes).base64EncodedString()
+            // The characters that hold bits of this text alone.
+            texts.append(String(encoded.prefix((offset + bytes.count) * 8 / 6).dropFirst((offset * 8 + 5) / 6)))
+        }
+        needles =
+            [bytes] + texts.map { Data($0.utf8) }
+            + [String.Encoding.utf16LittleEndian, .utf16BigEndian].compactMap { text.data(using: $0) }
+    }
+
+    func isFound(in data: Data) -> Bool { needles.contains { data.range(of: $0) != nil } }
+
+    /// The files below a folder that hold the text, in their content or their name.
+    func files(below folder: URL) throws -> [String] {
+        var found: [String] = []
+        let all = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: [.isRegularFileKey])
+        while let url = all?.nextObject() as? URL {
+            if isFound(in: Data(url.lastPathComponent.utf8)) { found.append(url.lastPathComponent) }
+            guard try url.resourceValues(forKeys: [.isRegularFileKey]).isRegularFile == true else { continue }
+            if isFound(in: try Data(contentsOf: url)) { found.append(url.lastPathComponent) }
+        }
+        return found
+    }
+}
+
+extension Stage {
+    /// Every file of the stage that holds a text in any of its forms.
+    func traces(of text: String) throws -> [String] { try SecretSearch(text).files(below: URL(fileURLWithPath: directory.path)) }
+
+    /// The files of a database, by their endings.
+    func path(ofDatabase name: String) -> String { root.path + "/data/databases/\(name).sqlite" }
+}
