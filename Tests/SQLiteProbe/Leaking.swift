@@ -1,16 +1,18 @@
 #if SQLite
     import BackendContract
     import Foundation
+    import SQLiteBackend
 
     /// A program that uses a database, lets go of it, and then lies open to whoever looks into its memory.
     extension ProbeCommand {
         /// Stores a value that is not there yet and reads it, or reads the one that is there; closes the store and drops it. With a control text it then stops,
         /// with that text in memory, as if at a breakpoint.
         static let leak: Run = { place, arguments in
-            try await use(place)
+            weak var store: SQLiteStore?
+            store = try await use(place)
             guard let control = arguments.first else { return }
             // Threads of the store may be about to let go of what they worked with.
-            try await Task.sleep(for: .milliseconds(500))
+            for _ in 0..<1_000 where store != nil { try await Task.sleep(for: .milliseconds(10)) }
             // What the arguments hold is not what is looked for.
             let text = Array("control-\(control)".utf8)
             fflush(nil)
@@ -18,7 +20,7 @@
             print(text.count)
         }
 
-        private static func use(_ place: ProbePlace) async throws {
+        private static func use(_ place: ProbePlace) async throws -> SQLiteStore {
             let store = place.store()
             let address = StorageAddress("secret")
             if try await store.read(address) == .absent {
@@ -27,6 +29,7 @@
             let length = try await store.read(address).record?.payload.byteCount ?? 0
             print("read \(length)")
             await store.close()
+            return store
         }
     }
 #endif

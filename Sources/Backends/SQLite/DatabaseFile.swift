@@ -223,7 +223,8 @@
             }
             defer { lock.release() }
             guard clock.now < deadline else {
-                throw BackendError(.timedOut, "Another program kept the database locked until the deadline. Nothing was changed; try again.")
+                throw BackendError(
+                    .timedOut, "Another program kept the database locked until the deadline. Nothing was changed; try again.")
             }
             return try work()
         }

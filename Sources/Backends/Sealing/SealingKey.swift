@@ -1,6 +1,5 @@
 public import BackendContract
 public import Crypto
-internal import Foundation
 
 /// A 256-bit key and its name. The name is random, so that it tells nothing of the key, and travels with everything the key seals.
 public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
@@ -28,20 +27,22 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
     public var text: String {
-        "LocalData-key-1 \(hexadecimalText(of: id)) \(key.withUnsafeBytes { Data($0) }.base64EncodedString())"
+        var bytes = textBytes()
+        defer { wipe(&bytes) }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// ``text`` as bytes, for somebody who wipes them: no other copy is left.
     func textBytes(ending: String = "") -> [UInt8] {
-        var raw = key.withUnsafeBytes { Data($0) }
-        defer { raw.withUnsafeMutableBytes { wipe($0) } }
-        var encoded = raw.base64EncodedData()
-        defer { encoded.withUnsafeMutableBytes { wipe($0) } }
         let head = Array("LocalData-key-1 \(hexadecimalText(of: id)) ".utf8)
-        return Array(unsafeUninitializedCapacity: head.count + encoded.count + ending.utf8.count) { bytes, filled in
-            filled = bytes.update(fromContentsOf: head)
-            filled += encoded.copyBytes(to: UnsafeMutableBufferPointer(rebasing: bytes[filled...]))
-            filled += UnsafeMutableBufferPointer(rebasing: bytes[filled...]).update(fromContentsOf: Array(ending.utf8))
+        let length = Base64.encodedLength(of: key.bitCount / 8)
+        return Array(unsafeUninitializedCapacity: head.count + length + ending.utf8.count) { bytes, filled in
+            filled = bytes.initialize(fromContentsOf: head)
+            let text = UnsafeMutableBufferPointer(rebasing: bytes[filled..<filled + length])
+            text.initialize(repeating: 0)
+            key.withUnsafeBytes { Base64.encode($0, into: text) }
+            filled += length
+            filled += UnsafeMutableBufferPointer(rebasing: bytes[filled...]).initialize(fromContentsOf: Array(ending.utf8))
         }
     }
 
@@ -56,12 +57,12 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
         guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
             let id = bytes(ofHexadecimal: String(decoding: parts[1], as: UTF8.self)), id.count == Self.idLength
         else { throw Self.stranger }
-        var encoded = Data(parts[2])
-        defer { encoded.withUnsafeMutableBytes { wipe($0) } }
-        guard var raw = Data(base64Encoded: encoded) else { throw Self.stranger }
-        defer { raw.withUnsafeMutableBytes { wipe($0) } }
-        guard raw.count == Self.keyLength else { throw Self.stranger }
-        self.init(id: id, key: SymmetricKey(data: raw))
+        let key = withUnsafeTemporaryAllocation(byteCount: Self.keyLength, alignment: 8) { raw -> SymmetricKey? in
+            defer { wipe(raw) }
+            return Base64.decode(parts[2], into: raw) ? SymmetricKey(data: UnsafeRawBufferPointer(raw)) : nil
+        }
+        guard let key else { throw Self.stranger }
+        self.init(id: id, key: key)
     }
 
     private static var stranger: BackendError {

@@ -69,7 +69,7 @@ public actor SealingKeys {
         var key = try await load(source)
         if let recorded = try await pins.recorded(name) {
             // Another process may have made the key and recorded it between the two looks.
-            if key == nil { key = try await source.load() }
+            if key == nil { key = try await load(source) }
             guard let key else { throw missing(source) }
             try compare(key, recorded, source)
             return settle(key, name)

@@ -1,0 +1,60 @@
+/// Base64 (RFC 4648, section 4) for secrets: unlike the one of Foundation it leaves no copy of what it works on in memory.
+///
+/// No branch and no place in memory that it reads depends on the secret.
+enum Base64 {
+    /// How many bytes the text of a number of bytes has.
+    static func encodedLength(of count: Int) -> Int { (count + 2) / 3 * 4 }
+
+    /// Writes the text of some bytes.
+    /// - Parameter text: As long as ``encodedLength(of:)`` says.
+    static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableBufferPointer<UInt8>) {
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = (0..<3).reduce(0 as UInt32) { $0 << 8 | (start + $1 < bytes.count ? UInt32(bytes[start + $1]) : 0) }
+            for place in 0..<4 {
+                let digit = Int32(group >> (18 - 6 * UInt32(place)) & 63)
+                text[start / 3 * 4 + place] = start + place <= bytes.count ? character(digit) : UInt8(ascii: "=")
+            }
+        }
+    }
+
+    /// Reads a text whose bytes are known to be so many.
+    /// - Returns: Whether it is one, with nothing in the bits that are left over.
+    static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
+        guard text.count == encodedLength(of: bytes.count) else { return false }
+        let padding = (3 - bytes.count % 3) % 3
+        guard text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return false }
+        var wrong: Int32 = 0
+        var (group, bits, filled) = (0 as UInt32, 0 as UInt32, 0)
+        for letter in text.dropLast(padding) {
+            let digit = value(Int32(letter))
+            wrong |= digit >> 8
+            (group, bits) = (group << 6 | UInt32(digit & 63), bits + 6)
+            if bits >= 8 {
+                bits -= 8
+                bytes[filled] = UInt8(truncatingIfNeeded: group >> bits)
+                filled += 1
+            }
+        }
+        return wrong == 0 && group & (1 << bits - 1) == 0
+    }
+
+    /// All ones where a number is from one to another, or zero.
+    private static func mask(_ number: Int32, _ from: Int32, _ to: Int32) -> Int32 { ~((number - from) | (to - number)) >> 31 }
+
+    private static func character(_ digit: Int32) -> UInt8 {
+        let upper = mask(digit, 0, 25) & (65 + digit)
+        let lower = mask(digit, 26, 51) & (97 + digit - 26)
+        let number = mask(digit, 52, 61) & (48 + digit - 52)
+        let sign = mask(digit, 62, 62) & 43 | mask(digit, 63, 63) & 47
+        return UInt8(upper | lower | number | sign)
+    }
+
+    /// The digit of a character; negative for one that has none.
+    private static func value(_ letter: Int32) -> Int32 {
+        let upper = mask(letter, 65, 90) & (letter - 65 + 1)
+        let lower = mask(letter, 97, 122) & (letter - 97 + 26 + 1)
+        let number = mask(letter, 48, 57) & (letter - 48 + 52 + 1)
+        let sign = mask(letter, 43, 43) & (62 + 1) | mask(letter, 47, 47) & (63 + 1)
+        return (upper | lower | number | sign) - 1
+    }
+}
