@@ -1,5 +1,6 @@
 import BackendConformance
 import BackendContract
+import TestSupport
 import Testing
 
 /// A law and a bench that it is checked on: a failure prints both.
@@ -14,7 +15,7 @@ struct Case: Sendable, CustomTestStringConvertible {
     }
 }
 
-struct LawTests {
+@Suite(.inTurn) struct LawTests {
     @Test(arguments: Case.all)
     func `every backend keeps every law that binds it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
 

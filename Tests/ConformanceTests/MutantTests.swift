@@ -2,6 +2,7 @@ import BackendConformance
 import BackendContract
 import Foundation
 import MemoryBackend
+import TestSupport
 import Testing
 
 /// A faulty store, and laws that it must be seen to break.
@@ -37,7 +38,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     }
 }
 
-struct MutantTests {
+@Suite(.inTurn) struct MutantTests {
     @Test(arguments: Mutant.all)
     func `a faulty store breaks the laws that forbid its fault`(_ mutant: Mutant) async throws {
         for name in mutant.breaks {

@@ -1,5 +1,6 @@
 import BackendContract
 import Synchronization
+import TestSupport
 import Testing
 
 /// A byte store over a dictionary, which a test can fill and make fail.
@@ -34,7 +35,7 @@ private final class DictionaryStore: ByteStore {
     }
 }
 
-struct ByteStoreBackendTests {
+@Suite(.inTurn) struct ByteStoreBackendTests {
     private let store = DictionaryStore(
         capabilities: BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, protection: .sealed, maximumValueSize: 10))

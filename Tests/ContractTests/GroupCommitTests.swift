@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-struct GroupCommitTests {
+@Suite(.inTurn) struct GroupCommitTests {
     private let clock = ManualClock()
     private let lane = ManualLane()
     private let groups = Shared<[[Int]]>([])

@@ -5,7 +5,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-struct LaneCallTests {
+@Suite(.inTurn) struct LaneCallTests {
     private let clock = ManualClock()
     private let lane = ManualLane()
 

@@ -1,7 +1,8 @@
 import BackendContract
+import TestSupport
 import Testing
 
-struct NativeValueTests {
+@Suite(.inTurn) struct NativeValueTests {
     /// Values that are all different, also those that look alike.
     static let different: [NativeValue] = [
         .string(""), .string("a"), .string("e\u{301}"), .string("\u{E9}"), .string("\u{0}"), .integer(0), .integer(1), .integer(-1),

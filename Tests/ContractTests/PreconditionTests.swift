@@ -1,7 +1,8 @@
 import BackendContract
+import TestSupport
 import Testing
 
-struct PreconditionTests {
+@Suite(.inTurn) struct PreconditionTests {
     private static let address = StorageAddress("x")
     private static let (seen, other) = (StorageRevision([1]), StorageRevision([2]))
     private static let operations: [StorageMutation.Operation] = [

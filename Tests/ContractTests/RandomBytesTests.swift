@@ -1,9 +1,10 @@
 import BackendRuntime
 import Synchronization
+import TestSupport
 import Testing
 
 /// Random bytes are what the injected generator gives, and no word of it is asked for in vain.
-struct RandomBytesTests {
+@Suite(.inTurn) struct RandomBytesTests {
     @Test(arguments: [(0, 0), (1, 1), (8, 1), (9, 2), (24, 3), (31, 4)])
     func `bytes are those of whole words, the lowest first`(count: Int, words: Int) {
         let asked = Mutex<UInt64>(0)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The bytes below were assembled by hand from the description of record format 1, with zlib's CRC-32.
-struct RecordCodecTests {
+@Suite(.inTurn) struct RecordCodecTests {
     static let record = StorageRecord(
         payload: .bytes(Array("hi".utf8)),
         metadata: StorageMetadata(

@@ -1,8 +1,9 @@
 import BackendContract
+import TestSupport
 import Testing
 
 /// Whatever is printed of a record, it is never its content.
-@Suite struct RedactionTests {
+@Suite(.inTurn) struct RedactionTests {
     static let secret = "hunter2-hunter2"
 
     static let holders: [any Sendable] = [

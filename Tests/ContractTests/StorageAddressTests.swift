@@ -1,7 +1,8 @@
 import BackendContract
+import TestSupport
 import Testing
 
-struct StorageAddressTests {
+@Suite(.inTurn) struct StorageAddressTests {
     @Test func `two spellings of one text are two addresses`() {
         let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
         #expect(composed == decomposed, "Swift calls the two texts equal")

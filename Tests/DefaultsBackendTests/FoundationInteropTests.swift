@@ -2,10 +2,11 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import TestSupport
 import Testing
 
 /// What Foundation's own `UserDefaults` writes and reads, in a process of its own with a configuration directory of its own.
-@Suite struct FoundationInteropTests {
+@Suite(.inTurn) struct FoundationInteropTests {
     let scratch: Scratch
     let configuration: String
 

@@ -2,9 +2,10 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import TestSupport
 import Testing
 
-@Suite struct PropertyListChangesTests {
+@Suite(.inTurn) struct PropertyListChangesTests {
     let scratch: Scratch
     let store: PropertyListStore
 

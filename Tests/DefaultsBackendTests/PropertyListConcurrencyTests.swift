@@ -3,9 +3,10 @@ import BackendRuntime
 import DefaultsBackend
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite struct PropertyListConcurrencyTests {
+@Suite(.inTurn) struct PropertyListConcurrencyTests {
     let scratch: Scratch
 
     init() throws { scratch = try Scratch() }

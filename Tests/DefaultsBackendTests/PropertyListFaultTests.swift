@@ -3,9 +3,10 @@ import BackendRuntime
 import DefaultsBackend
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite struct PropertyListFaultTests {
+@Suite(.inTurn) struct PropertyListFaultTests {
     let scratch: Scratch
     let damage = Array("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>a</key>".utf8)
 

@@ -34,7 +34,7 @@ extension SeededGenerator {
     }
 }
 
-@Suite struct PropertyListFormatTests {
+@Suite(.inTurn) struct PropertyListFormatTests {
     @Test(arguments: 0..<300 as Range<UInt64>)
     func `joined pieces say to Foundation exactly what they were made of`(seed: UInt64) throws {
         var generator = SeededGenerator(seed)

@@ -3,10 +3,11 @@ import BackendRuntime
 import DefaultsBackend
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Programs that take no lock and write while this one is writing.
-@Suite struct PropertyListRaceTests {
+@Suite(.inTurn) struct PropertyListRaceTests {
     @Test(arguments: ["create", "synchronizeFile"]) func `what another program writes until the rename is kept`(moment: String) async throws
     {
         let scratch = try Scratch()

@@ -6,7 +6,7 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-struct FaultingBackendTests {
+@Suite(.inTurn) struct FaultingBackendTests {
     private let clock = ManualClock()
     private let medium: MemoryMedium
     private let inner: InMemoryStore

@@ -1,9 +1,10 @@
 import BackendContract
+import TestSupport
 import Testing
 
 @testable import KeyringBackend
 
-struct KeyringFormatTests {
+@Suite(.inTurn) struct KeyringFormatTests {
     /// RFC 4648, section 10.
     @Test(
         arguments: zip(

@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    @Suite(.timeLimit(.minutes(2))) struct KeyringStoreTests {
+    @Suite(.inTurn, .timeLimit(.minutes(2))) struct KeyringStoreTests {
         let fixture: KeyringFixture
         let store: SecretServiceStore
 

@@ -8,7 +8,7 @@
     import Testing
 
     /// Whatever is printed, dumped, logged, reported or thrown where databases and vaults are used, it is neither a value nor a key nor a passphrase.
-    @Suite struct DatabaseDisclosureTests {
+    @Suite(.inTurn) struct DatabaseDisclosureTests {
         let secret = "correct-horse-battery-staple"
         let passphrase = "open sesame, said nobody"
         let key = textKey("a", .encryptedSQLite(database: "main"))

@@ -5,7 +5,7 @@
     import Testing
 
     /// Databases of one program under several keys.
-    struct DatabaseKeyTests {
+    @Suite(.inTurn) struct DatabaseKeyTests {
         private func group(_ database: String) -> StorageKeyGroup {
             StorageKeyGroup(owner: "Tests", domain: .encryptedSQLite(database: database))
         }

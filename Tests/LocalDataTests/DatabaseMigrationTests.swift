@@ -6,7 +6,7 @@
     import Testing
 
     /// Values that move into a real database and out of one.
-    @Suite struct DatabaseMigrationTests {
+    @Suite(.inTurn) struct DatabaseMigrationTests {
         /// From where to where.
         enum Move: CaseIterable, CustomTestStringConvertible {
             case listToDatabase, sealedListToDatabase, databaseToOtherKey

@@ -7,7 +7,7 @@
     import Testing
 
     /// What a program sees of a database that cannot be opened, or has no key.
-    @Suite struct DatabaseOpeningTests {
+    @Suite(.inTurn) struct DatabaseOpeningTests {
         let secret = "correct-horse-battery-staple"
         let key = textKey("a", .encryptedSQLite(database: "main"))
 

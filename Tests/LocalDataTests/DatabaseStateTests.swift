@@ -6,7 +6,7 @@
     import Testing
 
     /// Rows of the migration's state table with a real database at the destination, and with real databases at both ends.
-    @Suite struct DatabaseStateTests {
+    @Suite(.inTurn) struct DatabaseStateTests {
         enum Source: CaseIterable, CustomTestStringConvertible {
             case list, database
             var testDescription: String { "\(self)" }

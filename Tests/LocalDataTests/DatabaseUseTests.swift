@@ -8,7 +8,7 @@
     import Testing
 
     /// Everyday work with values in databases, also by two programs at once.
-    @Suite struct DatabaseUseTests {
+    @Suite(.inTurn) struct DatabaseUseTests {
         let main = StorageDomain.encryptedSQLite(database: "main")
 
         func key(_ name: String) -> StorageKey<String> { textKey(name, main) }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Where a configuration keeps things.
-@Suite struct DirectoryTests {
+@Suite(.inTurn) struct DirectoryTests {
     func directories(_ configuration: StorageConfiguration, home: String?, _ environment: [String: String]) throws -> StorageDirectories? {
         var configuration = configuration
         configuration.runtime.host.environment = environment

@@ -2,10 +2,11 @@ import BackendContract
 import Foundation
 import LocalData
 import LocalDataTesting
+import TestSupport
 import Testing
 
 /// Every operation of every store goes wrong once, in every way: nothing is lost, nothing comes back, and a few sweeps later all is in order.
-@Suite struct FaultEnumerationTests {
+@Suite(.inTurn) struct FaultEnumerationTests {
     struct Fault: Sendable {
         let name: String
         let fault: StorageFault

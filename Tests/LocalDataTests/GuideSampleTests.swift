@@ -5,10 +5,11 @@ import GuideSamplesCustom
 import LocalData
 import LocalDataTesting
 import Synchronization
+import TestSupport
 import Testing
 
 /// LD1, LD5 and LD6 with the samples of the guide, to the letter.
-@Suite(.isolatedStorage) struct GuideSampleTests {
+@Suite(.inTurn, .isolatedStorage) struct GuideSampleTests {
     private var router: StorageRouter { .shared }
 
     @Test func `LD1: the guide's token moves when it is first asked for`() async throws {

@@ -2,6 +2,7 @@
 import LocalData
 // snippet.show
 import LocalDataTesting
+import TestSupport
 import Testing
 
 // snippet.hide
@@ -19,7 +20,7 @@ private struct AppKeys: StorageKeyCatalog {
 
 // snippet.show
 
-@Suite(.isolatedStorage) struct TokenTests {
+@Suite(.inTurn, .isolatedStorage) struct TokenTests {
     @Test func `a token is kept`() async throws {
         try await StorageRouter.shared.set("abc", for: .apiToken)
         #expect(try await StorageRouter.shared.get(.apiToken) == "abc")

@@ -9,7 +9,7 @@
     import Testing
 
     /// A key that is missing beside what it sealed is never made anew, whatever kind of store it sealed, and whether or not the ledger is there.
-    @Suite struct KeySourceRuleTests {
+    @Suite(.inTurn) struct KeySourceRuleTests {
         enum Sealed: CaseIterable, CustomTestStringConvertible {
             case database, vault, list, quarantine
             var testDescription: String { "\(self)" }

@@ -3,10 +3,11 @@ import BackendRuntime
 import Foundation
 import LocalData
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a call waits for, and what it does not.
-@Suite struct LatencyTests {
+@Suite(.inTurn) struct LatencyTests {
     /// A lane that counts what is handed to it.
     private final class CountedLane: Lane {
         private let lane = DispatchLane(label: "counted")

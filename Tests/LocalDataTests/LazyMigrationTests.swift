@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// LD7 on real property lists.
-@Suite struct LazyMigrationTests {
+@Suite(.inTurn) struct LazyMigrationTests {
     func legacy(_ name: String = "old_key_name") -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
     }

@@ -2,10 +2,11 @@ import BackendContract
 import Foundation
 import LocalData
 import LocalDataTesting
+import TestSupport
 import Testing
 
 /// Attacks on the migration protocol that once succeeded: a value lost, a stale one back, an answer that was not true.
-@Suite struct MigrationAttackTests {
+@Suite(.inTurn) struct MigrationAttackTests {
     let machine = TestMachine()
 
     func key<Value>(_ name: String, _ domain: StorageDomain, _ type: Value.Type = String.self) -> StorageKey<Value> {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Domains that nothing serves in this build.
-@Suite struct MissingBackendTests {
+@Suite(.inTurn) struct MissingBackendTests {
     struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
 
     /// The domain of encrypted SQLite in a build without it, else one that nobody plugged in.

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What another program sees in a property list after LocalData wrote it.
-@Suite struct NativeFormTests {
+@Suite(.inTurn) struct NativeFormTests {
     func key<Value>(_ name: String, _ type: Value.Type = Value.self) -> StorageKey<Value> {
         StorageKey(name: name, domain: .userDefaults, owner: "Tests", description: "A value")
     }

@@ -2,10 +2,11 @@ import BackendContract
 import Foundation
 import LocalData
 import LocalDataTesting
+import TestSupport
 import Testing
 
 /// CA6, and what else those who watch a value are told.
-@Suite struct ObservationTests {
+@Suite(.inTurn) struct ObservationTests {
     let machine = TestMachine()
 
     @Test(.timeLimit(.minutes(1))) func `CA6: set, set, remove are those events in that order`() async throws {

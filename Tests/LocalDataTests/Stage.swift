@@ -30,7 +30,8 @@ final class Stage: Sendable {
     var configuration: StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: service)
         configuration.userDefaultsName = "standard"
-        // All suites share one keyring and its lock: on a busy machine there is a queue before it.
+        // All suites run at once, and share one keyring and its lock: on a busy machine there is a queue before everything.
+        configuration.deadlines.files = .seconds(120)
         configuration.deadlines.keyring = .seconds(120)
         #if Keyring
             if let keyring {

@@ -2,11 +2,12 @@ import BackendContract
 import Foundation
 import LocalData
 import LocalDataTesting
+import TestSupport
 import Testing
 
 /// The state table of a migration, row by row, on a machine in memory: what stands at the destination, what at the source, and what a read and a
 /// sweep make of it.
-@Suite struct StateTableTests {
+@Suite(.inTurn) struct StateTableTests {
     let machine = TestMachine()
     let source = StorageKey<String>(name: "old", domain: .userDefaults(suite: "a"), owner: "Tests", description: "An older place")
     var key: StorageKey<String> {

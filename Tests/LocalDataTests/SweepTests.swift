@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// LD3, LD5, LD8 and LD9 on real property lists.
-@Suite struct SweepTests {
+@Suite(.inTurn) struct SweepTests {
     struct Catalog: StorageKeyCatalog {
         var id = "SweepTests"
         var allKeys: [AnyStorageKey]

@@ -4,10 +4,11 @@ import Foundation
 import LocalData
 import LocalDataTesting
 import MemoryBackend
+import TestSupport
 import Testing
 
 /// A value is only removed from its older place when the new one was seen to hold it.
-@Suite struct VerificationTests {
+@Suite(.inTurn) struct VerificationTests {
     /// A store that acknowledges changes and loses or spoils them.
     final class LyingStore: StorageBackend {
         enum Lie: CaseIterable {

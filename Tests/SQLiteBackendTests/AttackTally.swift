@@ -2,6 +2,7 @@
     import BackendContract
     import SQLiteBackend
     import Synchronization
+    import TestSupport
     import Testing
 
     /// What a look found, measured against what stood there before the attack.
@@ -112,7 +113,7 @@
     }
 
     /// The attacks: each counts what became of it, and the counts are printed as one table.
-    @Suite(.attackTable) enum Attacks {}
+    @Suite(.inTurn, .attackTable) enum Attacks {}
 
     /// Prints the table when all attacks have been made.
     struct AttackTable: SuiteTrait, TestScoping {

@@ -9,7 +9,7 @@
     import Testing
 
     /// Many callers in one process.
-    @Suite struct ConcurrencyTests {
+    @Suite(.inTurn) struct ConcurrencyTests {
         // MARK: Linearizability
 
         @Test(.timeLimit(.minutes(5))) func `racing calls over two stores of one file are linearizable`() async throws {

@@ -7,7 +7,7 @@
     import Testing
 
     /// Databases that one implementation writes and the other reads.
-    struct FormatTests {
+    @Suite(.inTurn) struct FormatTests {
         private let folder: TemporaryDirectory
         private let path: String
         private let keyFile: String

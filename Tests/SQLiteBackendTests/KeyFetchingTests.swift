@@ -8,7 +8,7 @@
     import Testing
 
     /// A key source that does not answer delays nobody but those who need its key, and those only until their deadline.
-    @Suite struct KeyFetchingTests {
+    @Suite(.inTurn) struct KeyFetchingTests {
         private func runtime(_ clock: ManualClock) -> Runtime {
             var runtime = Runtime.live
             runtime.clock = clock

@@ -6,7 +6,7 @@
     import Testing
 
     /// The database's file is removed, or another one takes its place, while it is open: a change is never lost without a word.
-    @Suite struct ReplacementTests {
+    @Suite(.inTurn) struct ReplacementTests {
         private func remove(_ place: Place, _ suffixes: [String]) {
             for suffix in suffixes { try? FileManager.default.removeItem(atPath: place.path + suffix) }
         }

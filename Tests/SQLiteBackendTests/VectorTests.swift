@@ -9,7 +9,7 @@
     @testable import Sealing
 
     /// Every step of the format, with the keys and nonces of the vectors that the independent reader printed.
-    struct VectorTests {
+    @Suite(.inTurn) struct VectorTests {
         private struct Vectors: Decodable {
             struct Kek: Decodable { let id, key, text, wrappingKey, verifier: String }
             struct Key: Decodable {

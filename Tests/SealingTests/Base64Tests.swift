@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Sealing
 
 /// The text of a key, against Foundation's.
-@Suite struct Base64Tests {
+@Suite(.inTurn) struct Base64Tests {
     private func encoded(_ bytes: [UInt8]) -> [UInt8] {
         var text = [UInt8](repeating: 0, count: Base64.encodedLength(of: bytes.count))
         text.withUnsafeMutableBufferPointer { text in bytes.withUnsafeBytes { Base64.encode($0, into: text) } }

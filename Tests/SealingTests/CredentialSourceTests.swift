@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Keys that systemd or Kubernetes hands over, laid out as they do it.
-struct CredentialSourceTests {
+@Suite(.inTurn) struct CredentialSourceTests {
     private let bench: KeySourceBench
 
     init() throws { bench = try KeySourceBench() }

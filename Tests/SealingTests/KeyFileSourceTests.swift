@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Keys in files and in slots of other stores.
-struct KeyFileSourceTests {
+@Suite(.inTurn) struct KeyFileSourceTests {
     private let bench: KeySourceBench
     private let path: String
 

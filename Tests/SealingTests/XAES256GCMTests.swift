@@ -2,10 +2,11 @@ import BackendContract
 import BackendRuntime
 import Crypto
 import Sealing
+import TestSupport
 import Testing
 
 /// The cipher of sealed rows, against the vectors that C2SP publishes (c2sp.org/XAES-256-GCM), and against whoever changes something.
-struct XAES256GCMTests {
+@Suite(.inTurn) struct XAES256GCMTests {
     private let cipher: XAES256GCM
     private let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)
     private let place = Array("a place".utf8)
