@@ -32,6 +32,8 @@ final class Stage: Sendable {
         configuration.userDefaultsName = "standard"
         // All suites share one keyring and its lock: on a busy machine there is a queue before it.
         configuration.deadlines.keyring = .seconds(120)
+        // Many tests share few threads, and a call's deadline counts its waiting for one.
+        configuration.deadlines.files = .seconds(120)
         #if Keyring
             if let keyring {
                 // The daemon's files are where its own home is, not where the tests' is.

@@ -24,7 +24,7 @@ struct MigrationWorker {
         ]
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
         // A derivation takes seconds where nothing is optimised.
-        if environment["WORKER_PASSPHRASE"] != nil { configuration.deadlines.files = .seconds(120) }
+        configuration.deadlines.files = .seconds(120)
         // Only a program that says so has a vault in place of the keyring.
         switch environment["WORKER_VAULT"] {
         case nil: break
