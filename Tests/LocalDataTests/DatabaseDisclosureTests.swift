@@ -18,7 +18,6 @@
         private func launch(_ stage: Stage, _ printed: Printed, passphrase: String? = nil) -> StorageRouter {
             let given = passphrase ?? self.passphrase
             return stage.launch {
-                $0.deadlines.files = .seconds(120)
                 $0.keychain = .sealedVault(.keyFile("vault-key"))
                 $0.databaseKeySources["papers"] = .passphrase()
                 $0.passphrase = { _ in given }

@@ -126,8 +126,6 @@
             let asked = Mutex<[String]>([])
             func launch() -> StorageRouter {
                 stage.launch {
-                    // A derivation takes seconds where nothing is optimised.
-                    $0.deadlines.files = .seconds(120)
                     $0.databaseKeySources["main"] = .passphrase("documents")
                     $0.passphrase = { name in
                         asked.withLock { $0.append(name) }

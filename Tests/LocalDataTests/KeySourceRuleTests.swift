@@ -107,6 +107,46 @@
             #expect(try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id == id)
         }
 
+        /// A source without a key, until one is made.
+        private final class EmptySource: KeySource {
+            private let key = Mutex<SealingKey?>(nil)
+            let timesAsked = Mutex(0)
+            let (identifier, pin, protection) = ("empty source", "empty", ProtectionLevel.sealed)
+            func load() async throws(BackendError) -> SealingKey? { key.withLock(\.self) }
+            func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+                self.key.withLock { standing in
+                    standing = standing ?? key
+                    return standing ?? key
+                }
+            }
+        }
+
+        @Test func `what is sealed is asked once, however many write first, and again after a refusal`() async throws {
+            let source = EmptySource()
+            let pins = SealingKeys.Pins(
+                recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
+                all: { () throws(BackendError) in [] })
+            let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+            await #expect(throws: BackendError.self) {
+                _ = try await keys.forSealing(from: source) { () throws(BackendError) in [[1, 2, 3]] }
+            }
+            let ids = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<500 {
+                    group.addTask {
+                        let key = try await keys.forSealing(from: source) { () throws(BackendError) in
+                            source.timesAsked.withLock { $0 += 1 }
+                            await Task.yield()
+                            return []
+                        }
+                        return key.id
+                    }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(ids.count == 1)
+            #expect(source.timesAsked.withLock(\.self) == 1)
+        }
+
         /// A lane that never gets anything done.
         private struct StuckLane: Lane {
             func enqueue(_ work: @escaping @Sendable () -> Void) {}

@@ -33,6 +33,8 @@ final class Stage: Sendable {
         // All suites run at once, and share one keyring and its lock: on a busy machine there is a queue before everything.
         configuration.deadlines.files = .seconds(120)
         configuration.deadlines.keyring = .seconds(120)
+        // Many tests share few threads, and a call's deadline counts its waiting for one.
+        configuration.deadlines.files = .seconds(120)
         #if Keyring
             if let keyring {
                 // The daemon's files are where its own home is, not where the tests' is.

@@ -38,6 +38,8 @@ public actor SealingKeys {
     private var settled: Set<String> = []
     /// Who waits for a key that is being fetched: a passphrase is asked for once, and made into a key once.
     private var fetching: [String: [CheckedContinuation<Result<SealingKey?, BackendError>, Never>]] = [:]
+    /// Who waits while one caller finds out whether a source's first key may be made: what is sealed anywhere is asked once, not by each of a thousand writers.
+    private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Creates an empty set of keys.
     public init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
@@ -66,6 +68,10 @@ public actor SealingKeys {
     ) async throws(BackendError) -> SealingKey {
         let name = source.identifier
         if settled.contains(name), let key = known[name] { return key }
+        await takeTurn(name)
+        defer { passTurn(name) }
+        if settled.contains(name), let key = known[name] { return key }
+        if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
         var key = try await load(source)
         if let recorded = try await pins.recorded(name) {
             // Another process may have made the key and recorded it between the two looks.
@@ -86,6 +92,17 @@ public actor SealingKeys {
         guard let key else { throw missing(source) }
         try await pins.record(key.id, name)
         return settle(key, name)
+    }
+
+    private func takeTurn(_ name: String) async {
+        guard settling[name] != nil else { return settling[name] = [] }
+        await withCheckedContinuation { settling[name, default: []].append($0) }
+    }
+
+    private func passTurn(_ name: String) {
+        guard let next = settling[name]?.first else { return settling[name] = nil }
+        settling[name]?.removeFirst()
+        next.resume()
     }
 
     /// What a source holds, fetched by the first of those who ask at the same time.
