@@ -5,7 +5,8 @@
 
     /// Noticing what others commit, while somebody listens.
     extension SQLiteStore {
-        /// Tells that somebody else has committed something: which slots cannot be told, their names being hidden. What this store committed is not reported.
+        /// Tells that somebody else may have committed something: which slots cannot be told, their names being hidden. It is said once when watching begins, and then
+        /// with each commit of others; what this store commits is not reported.
         /// The database's directory is created if need be, and watched until the stream is let go.
         public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
@@ -39,13 +40,15 @@
             let changes = files.changes(in: directory)
             let name = lastComponent(of: file.path)
             let names: Set<String> = [name, name + "-wal"]
-            // What was committed before the watch was there counts as known, what is committed after it is announced.
             let seen = Mutex(await version(opening: true))
+            // What was committed between the listener's own look and the beginning of the watch is told by nothing else.
+            announce()
             for await changed in changes where names.contains(changed) {
-                guard let now = await version(opening: false) else { continue }
+                let now = await version(opening: false)
                 let isNews = seen.withLock { seen in
-                    defer { seen = now }
-                    return now.isNews(after: seen)
+                    defer { seen = now ?? seen }
+                    // A state that cannot be told may be anything.
+                    return now?.isNews(after: seen) ?? true
                 }
                 if isNews { announce() }
             }

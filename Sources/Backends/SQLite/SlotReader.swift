@@ -107,7 +107,12 @@
         private func look(_ address: StorageAddress) throws(BackendError) -> Answer {
             do throws(BackendError) { try address.validate() } catch { return .probe(.unavailable(error)) }
             if let answer = first.lookIfFree(address, keyset) { return try answer.get() }
-            guard let other = try otherConnection() else { return .closed }
+            let other: SlotConnection?
+            do throws(BackendError) { other = try otherConnection() } catch {
+                if error.code == .timedOut { return .busy }
+                throw error
+            }
+            guard let other else { return .closed }
             return try other.look(address, keyset).get()
         }
 
