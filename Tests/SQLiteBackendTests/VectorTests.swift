@@ -77,7 +77,7 @@
                 #expect(key.tag(fields) == Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)))
                 let indexing = SymmetricKey(data: try hex(vector.indexingKey))
                 var name = Fields("LocalData SQLite 1 slot")
-                for part in ["records", "a", "b"] { name.add(part.utf8) }
+                for part in ["records", "a", "b"] { name.add(part) }
                 #expect(
                     key.slot(of: StorageAddress("b", in: StorageNamespace("a")), table: "records")
                         == Array(HMAC<SHA256>.authenticationCode(for: name.bytes, using: indexing).prefix(16)))
@@ -106,13 +106,15 @@
         @Test func `slots, ids, plaintexts and sealed rows are those of the vectors`() throws {
             let keyset = try Keyset.open(try entries(), database: database, kek: kek)
             for vector in vectors.records {
-                let key = try #require(keyset.key(try hex(vector.key)))
+                let key = try #require(try hex(vector.key).withUnsafeBytes { keyset.key($0) })
                 let address = StorageAddress(vector.name, in: StorageNamespace(vector.namespace))
                 let slot = key.slot(of: address, table: DatabaseFormat.table)
                 #expect(hexadecimalText(of: slot) == vector.slot)
                 #expect(RowFinder.home(of: slot) == vector.id)
                 #expect(
-                    hexadecimalText(of: SealedRow.context(database: database, slot: slot, version: vector.version, key: key.id))
+                    hexadecimalText(of: slot.withUnsafeBytes { slot in
+                            key.id.withUnsafeBytes { SealedRow.context(database: database, slot: slot, version: vector.version, key: $0) }
+                        })
                         == vector.associated)
                 let payload = Array(try #require(Data(base64Encoded: vector.payload)))
                 let content = RowContent(

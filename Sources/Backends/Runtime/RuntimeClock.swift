@@ -70,20 +70,67 @@ public struct SystemClock: RuntimeClock {
 
     /// Runs an action on a dispatch queue.
     public func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
-        let item = DispatchWorkItem(block: action)
-        let when = DispatchTime(uptimeNanoseconds: UInt64(max(1, instant.nanoseconds)))
-        Self.queue.asyncAfter(deadline: when, execute: item)
-        let held = UncheckedWorkItem(item: item)
-        return ScheduledAction { held.item.cancel() }
+        Self.timer.schedule(at: instant, action)
     }
 
     /// Lets the calling thread sleep.
     public func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
 
-    private static let queue = DispatchQueue(label: "LocalData.clock")
+    private static let timer = SharedTimer()
 }
 
-/// `DispatchWorkItem.cancel()` may be called from any thread: it only sets an atomic flag in libdispatch.
-private struct UncheckedWorkItem: @unchecked Sendable {
-    let item: DispatchWorkItem
+/// One timer for all that waits for a time.
+///
+/// Nearly everything that is scheduled is a deadline that is cancelled long before it comes. To set and clear a timer of the system for each costs more than a short read;
+/// here the system hears only of a time that is earlier than all others, and of that at most once.
+private final class SharedTimer: Sendable {
+    private struct State {
+        var actions: [UInt64: (instant: MonotonicInstant, run: @Sendable () -> Void)] = [:]
+        var last: UInt64 = 0
+        /// When the system will call; nil when it will not.
+        var armed: MonotonicInstant?
+    }
+
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "LocalData.clock")
+
+    func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+        let (number, mustArm) = state.withLock { state in
+            state.last += 1
+            state.actions[state.last] = (instant, action)
+            return (state.last, Self.arm(instant, &state))
+        }
+        if mustArm { wake(at: instant) }
+        return ScheduledAction { [self] in
+            // What the action held is let go of outside of the lock.
+            _ = state.withLock { $0.actions.removeValue(forKey: number) }
+        }
+    }
+
+    /// Whether the system has to be told of an instant.
+    private static func arm(_ instant: MonotonicInstant, _ state: inout State) -> Bool {
+        if let armed = state.armed, armed <= instant { return false }
+        state.armed = instant
+        return true
+    }
+
+    private func wake(at instant: MonotonicInstant) {
+        queue.asyncAfter(deadline: DispatchTime(uptimeNanoseconds: UInt64(max(1, instant.nanoseconds)))) { self.fire(instant) }
+    }
+
+    private func fire(_ instant: MonotonicInstant) {
+        let (due, next) = state.withLock { state -> ([@Sendable () -> Void], MonotonicInstant?) in
+            // An earlier time has taken this one's place; it asks for the next one itself.
+            guard state.armed == instant else { return ([], nil) }
+            state.armed = nil
+            let now = SystemClock().now
+            let due = state.actions.filter { $0.value.instant <= now }.sorted { ($0.value.instant, $0.key) < ($1.value.instant, $1.key) }
+            for (number, _) in due { state.actions[number] = nil }
+            let next = state.actions.values.map(\.instant).min()
+            if let next { _ = Self.arm(next, &state) }
+            return (due.map(\.value.run), next)
+        }
+        if let next { wake(at: next) }
+        for action in due { action() }
+    }
 }

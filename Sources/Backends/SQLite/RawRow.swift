@@ -50,7 +50,7 @@
                         "The row has format \(format); this version of the library knows format \(SealedRow.format). Update the program."))
             }
             guard sealed.count >= SealedRow.overhead + SizeClass.padded(1) else { return damaged("ends too early") }
-            let id = sealed[1..<SealedRow.headLength]
+            let id = UnsafeRawBufferPointer(rebasing: sealed[1..<SealedRow.headLength])
             guard let key = keyset.key(id) else {
                 return keyset.destroyed.contains(Array(id)) ? .destroyed : .unknownKey(Array(id))
             }

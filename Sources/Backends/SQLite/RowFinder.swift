@@ -70,12 +70,12 @@
         /// - Parameter isStill: Whether the caller holds a transaction. Without one, a search that takes more than one look is not made.
         func find(_ address: StorageAddress, _ keyset: Keyset, isStill: Bool) throws(SQLiteFault) -> Result {
             guard isStill || keyset.decryptOnly.isEmpty else { return .needsTransaction }
-            for key in [keyset.active] + keyset.decryptOnly {
-                let result = try find(key.slot(of: address, table: DatabaseFormat.table), key, keyset, isStill: isStill)
-                if case .absent = result { continue }
-                return result
+            var result = try find(keyset.active.slot(of: address, table: DatabaseFormat.table), keyset.active, keyset, isStill: isStill)
+            for key in keyset.decryptOnly {
+                guard case .absent = result else { break }
+                result = try find(key.slot(of: address, table: DatabaseFormat.table), key, keyset, isStill: isStill)
             }
-            return .absent
+            return result
         }
 
         /// Looks for a slot's row, going up from its home without a gap.

@@ -69,7 +69,9 @@
             var plain = content.padded()
             defer { wipe(&plain) }
             let nonce = randomBytes(XAES256GCM.nonceLength)
-            let context = context(database: database, slot: slot, version: version, key: key.id)
+            let context = slot.withUnsafeBytes { slot in
+                key.id.withUnsafeBytes { Self.context(database: database, slot: slot, version: version, key: $0) }
+            }
             return [format] + key.id + nonce + (try key.sealing.seal(plain, nonce: nonce, authenticating: context))
         }
 
@@ -78,10 +80,10 @@
             StorageRevision(Array(sealed.dropFirst(headLength).prefix(XAES256GCM.nonceLength)))
         }
 
-        static func context(database: [UInt8], slot: some Collection<UInt8>, version: Int64, key: some Collection<UInt8>) -> [UInt8] {
+        static func context(database: [UInt8], slot: UnsafeRawBufferPointer, version: Int64, key: UnsafeRawBufferPointer) -> [UInt8] {
             var fields = Fields("LocalData SQLite 1 record")
             fields.add(database)
-            fields.add(DatabaseFormat.table.utf8)
+            fields.add(DatabaseFormat.table)
             fields.add(slot)
             fields.add(version)
             fields.add(key)

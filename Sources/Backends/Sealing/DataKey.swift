@@ -7,7 +7,10 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     package let id: [UInt8]
     /// Seals rows.
     package let sealing: XAES256GCM
-    private let indexing: SymmetricKey
+    /// Begun with the indexing key: the same for every name.
+    private let indexing: HMAC<SHA256>
+    /// The id as a number, to compare by.
+    let number: UInt64
     private let integrity: SymmetricKey
 
     /// The number of bytes of a slot's blind index.
@@ -20,19 +23,25 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
                 inputKeyMaterial: key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8), outputByteCount: 32)
         }
         self.id = id
+        number = id.withUnsafeBytes { Self.number($0) }
         sealing = try XAES256GCM(key: derived("seal"))
-        indexing = derived("index")
+        indexing = HMAC(key: derived("index"))
         integrity = derived("integrity")
     }
 
     /// The blind index of a name: what stands for it in a table, and tells nothing of it without the key.
     package func slot(of address: StorageAddress, table: String) -> [UInt8] {
         var fields = Fields("LocalData SQLite 1 slot")
-        fields.add(table.utf8)
-        fields.add(address.namespace.name.utf8)
-        fields.add(address.name.utf8)
-        return Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: indexing).prefix(Self.slotLength))
+        fields.add(table)
+        fields.add(address.namespace.name)
+        fields.add(address.name)
+        var code = indexing
+        fields.bytes.withUnsafeBytes { code.update(data: $0) }
+        return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
+
+    /// The number of an id of 8 bytes; of one of another length, none that is a key's.
+    static func number(_ id: UnsafeRawBufferPointer) -> UInt64 { id.count == SealingKey.idLength ? id.loadUnaligned(as: UInt64.self) : 0 }
 
     /// The tag of something that stands in clear.
     func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }

@@ -7,13 +7,22 @@ package struct Fields {
     /// Begins with a purpose.
     package init(_ purpose: String) {
         bytes.reserveCapacity(160)
-        add(purpose.utf8)
+        add(purpose)
     }
 
     /// Appends a field.
-    package mutating func add(_ field: some Collection<UInt8>) {
+    package mutating func add(_ field: UnsafeRawBufferPointer) {
         withUnsafeBytes(of: UInt32(field.count).bigEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: field)
+    }
+
+    /// Appends a field.
+    package mutating func add(_ field: [UInt8]) { field.withUnsafeBytes { add($0) } }
+
+    /// Appends a text as a field: its UTF-8.
+    package mutating func add(_ text: String) {
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
     }
 
     /// Appends a number of 8 bytes as a field.

@@ -143,9 +143,11 @@ package struct Keyset: Sendable {
     }
 
     /// The key that an id names; nil when it is not in the set, or destroyed.
-    package func key(_ id: some Collection<UInt8>) -> DataKey? {
-        if active.id.elementsEqual(id) { return active }
-        return decryptOnly.first { $0.id.elementsEqual(id) }
+    package func key(_ id: UnsafeRawBufferPointer) -> DataKey? {
+        guard id.count == SealingKey.idLength else { return nil }
+        let number = DataKey.number(id)
+        if active.number == number { return active }
+        return decryptOnly.first { $0.number == number }
     }
 
     /// What ties the header and the keyset together: a tag under the active key over every entry of both.
@@ -161,7 +163,7 @@ package struct Keyset: Sendable {
     private static func fields(_ header: [(name: String, value: [UInt8])], _ entries: [KeysetEntry]) -> Fields {
         var fields = Fields("LocalData SQLite 1 header")
         for (name, value) in header.sorted(by: { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }) {
-            fields.add(name.utf8)
+            fields.add(name)
             fields.add(value)
         }
         for entry in entries.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {

@@ -1,0 +1,71 @@
+import BackendRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+/// What is scheduled on the machine's clock.
+@Suite(.inTurn) struct SystemClockTests {
+    private let clock = SystemClock()
+
+    private func instant(_ milliseconds: Int) -> MonotonicInstant { clock.now.advanced(by: .milliseconds(milliseconds)) }
+
+    @Test(.timeLimit(.minutes(1))) func `actions run once, in the order of their times and not before them, whatever the order of asking`() async {
+        let times = (0..<200).map { ($0 * 37) % 100 }
+        let begin = clock.now
+        let run = Mutex<[(due: MonotonicInstant, at: MonotonicInstant)]>([])
+        await withCheckedContinuation { continuation in
+            for time in times {
+                let due = begin.advanced(by: .milliseconds(20 + time))
+                _ = clock.schedule(at: due) {
+                    let count = run.withLock { run in
+                        run.append((due, clock.now))
+                        return run.count
+                    }
+                    if count == times.count { continuation.resume() }
+                }
+            }
+        }
+        let all = run.withLock(\.self)
+        #expect(all.allSatisfy { $0.at >= $0.due })
+        #expect(all.map(\.due) == all.map(\.due).sorted())
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `what is cancelled does not run, and what it held is let go of at once`() async {
+        final class Held: Sendable {}
+        var held: Held? = Held()
+        weak let remains = held
+        let action = clock.schedule(at: instant(50)) { [held] in
+            _ = held
+            Issue.record("a cancelled action ran")
+        }
+        held = nil
+        #expect(remains != nil)
+        action.cancel()
+        action.cancel()
+        #expect(remains == nil)
+        // A later time, asked for before and after an earlier one was cancelled.
+        await withCheckedContinuation { continuation in _ = clock.schedule(at: instant(100)) { continuation.resume() } }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a time that has passed comes at once, and one that is far away keeps none from coming`() async {
+        let far = clock.schedule(at: MonotonicInstant(nanoseconds: .max)) { Issue.record("the end of time came") }
+        for time in [MonotonicInstant(nanoseconds: .min), MonotonicInstant(nanoseconds: 0), clock.now, instant(1)] {
+            await withCheckedContinuation { continuation in _ = clock.schedule(at: time) { continuation.resume() } }
+        }
+        far.cancel()
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an action may schedule the next, from many tasks at once`() async {
+        await withTaskGroup { group in
+            for _ in 0..<20 {
+                group.addTask {
+                    for _ in 0..<20 {
+                        await withCheckedContinuation { continuation in
+                            _ = clock.schedule(at: instant(1)) { _ = clock.schedule(at: instant(1)) { continuation.resume() } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
