@@ -19,6 +19,9 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The operation, the path and the system's name for the error.
     public var description: String { "\(operation) \(path): \(systemErrorText(number))" }
 
+    /// Whether the operation failed because there is nothing of that name, or a folder on the way to it is not there.
+    public var isNotFound: Bool { isNumberOfMissingName(number) }
+
     /// Whether the operation failed because the name is in use.
     public var isNameTaken: Bool { isNumberOfTakenName(number) }
 

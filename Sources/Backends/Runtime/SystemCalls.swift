@@ -22,6 +22,8 @@ enum FileErrorKind {
 
 func isNumberOfTakenName(_ number: Int32) -> Bool { number == EEXIST }
 
+func isNumberOfMissingName(_ number: Int32) -> Bool { number == ENOENT }
+
 func systemErrorText(_ number: Int32) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard strerror_r(number, &buffer, buffer.count) == 0 else { return "error \(number)" }

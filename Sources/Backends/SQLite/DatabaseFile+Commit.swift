@@ -2,7 +2,6 @@
     import BackendContract
     import BackendRuntime
     import Sealing
-    import Synchronization
 
     /// A call that waits to be carried out, with the keys it was made for.
     struct CommitRequest: Sendable {
@@ -47,7 +46,7 @@
             var responses: [CommitResponse] = []
             var isChanged = false
             do throws(BackendError) {
-                try writer.transaction(deadline: deadline) { rows, header in
+                try writer.transaction(deadline: deadline) { (rows, header) throws(BackendError) in
                     for request in requests {
                         guard request.session.file == writer.file, request.session.header == header else {
                             responses.append(.outdated)
@@ -71,7 +70,7 @@
         /// Makes sure that what was committed went to the file that stands at the path.
         private func confirm(_ file: FileID) throws(BackendError) {
             let standing: FileID?
-            do throws(BackendError) { standing = try fileID() } catch {
+            do throws(BackendError) { standing = try self.standing() } catch {
                 throw BackendError(error.code, error.reason, outcome: .unknown)
             }
             guard standing == file else {
@@ -86,7 +85,7 @@
         /// What becomes of one call, inside the transaction.
         private func evaluate(
             _ request: CommitRequest, _ rows: DatabaseWriter.Rows
-        ) throws -> (results: [MutationResult], isChanged: Bool) {
+        ) throws(BackendError) -> (results: [MutationResult], isChanged: Bool) {
             // An address occurs once in a call, so that all conditions can be looked at before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
@@ -127,7 +126,7 @@
 
         private func carryOut(
             _ mutation: StorageMutation, _ row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
-        ) throws -> MutationResult {
+        ) throws(BackendError) -> MutationResult {
             let content: RowContent
             switch mutation.operation {
             case .delete:
@@ -162,7 +161,7 @@
         }
 
         /// Removes a row, and whatever else somebody may have put there under its name: it must not take the row's place.
-        private func clear(_ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows) throws {
+        private func clear(_ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows) throws(BackendError) {
             try rows.delete(at: row.id)
             for key in [keyset.active] + keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
         }

@@ -114,6 +114,11 @@
             throw BackendError(.corrupted, "The database \(path) was cut off. Restore it from a backup; nothing was changed.")
         }
 
+        /// Which file has the database's name, whatever else lies beside it: enough for somebody who has it open already.
+        func standing() throws(BackendError) -> FileID? {
+            do throws(FileError) { return try files.status(path).map(FileID.init) } catch { throw error.backendError() }
+        }
+
         /// Which file stands at the path; nil when none does, and none has left its log behind.
         func fileID() throws(BackendError) -> FileID? {
             let (file, log, journal): (FileStatus?, FileStatus?, FileStatus?)
@@ -189,8 +194,8 @@
 
         /// The connection that writes to the file that stands at the path now; nil when none does.
         func writer(deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter? {
+            if let known = state.withLock(\.writer), try standing() == known.file { return known }
             let file = try fileID()
-            if let known = state.withLock(\.writer), known.file == file { return known }
             try keepOnlyLocked(file)
             guard let file else { return nil }
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
@@ -216,8 +221,11 @@
             let clock = clock
             let lock: any FileLock
             do throws(FileError) {
-                try files.createDirectory(parentDirectory(of: lockPath))
-                lock = try files.lock(lockPath) { clock.now >= deadline }
+                do throws(FileError) { lock = try files.lock(lockPath) { clock.now >= deadline } } catch {
+                    guard error.isNotFound else { throw error }
+                    try files.createDirectory(parentDirectory(of: lockPath))
+                    lock = try files.lock(lockPath) { clock.now >= deadline }
+                }
             } catch {
                 throw error.backendError()
             }

@@ -14,8 +14,14 @@
         private let memory: Mutex<Memory>
         private let patience: Patience
 
+        /// What is used inside GRDB's queue only, once it is made.
+        fileprivate struct Tools: @unchecked Sendable {
+            let finder: RowFinder
+            let statements: WriterStatements
+        }
+
         private struct Memory: @unchecked Sendable {
-            var finder: RowFinder?
+            var tools: Tools?
             /// What `PRAGMA data_version` said when the database was last seen to be as it should, and its header then.
             var checked: (version: Int, header: DatabaseHeader)?
             /// Whether something was deleted that still stands in the log.
@@ -55,7 +61,7 @@
             self.patience = patience
             let queue = try SQLiteFault.translating { try DatabaseQueue(path: path, configuration: Self.configuration { patience.wait() }) }
             self.queue = queue
-            let finder = try SQLiteFault.translating {
+            let tools = try SQLiteFault.translating {
                 try queue.writeWithoutTransaction { database in
                     guard let handle = database.sqliteConnection else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
                     let raw = RawDatabase(handle)
@@ -69,10 +75,12 @@
                         throw BackendError(
                             .accessDenied, "The database cannot have a write-ahead log. Check the permissions of its folder.")
                     }
-                    do throws(SQLiteFault) { return Handover(finder: try RowFinder(raw)) } catch { throw error.backendError() }
+                    do throws(SQLiteFault) { return Tools(finder: try RowFinder(raw), statements: try WriterStatements(raw)) } catch {
+                        throw error.backendError()
+                    }
                 }
             }
-            memory = Mutex(Memory(finder: finder.finder, mustScrub: hasLog))
+            memory = Mutex(Memory(tools: tools, mustScrub: hasLog))
             let length = Unmanaged.passUnretained(logLength).toOpaque()
             queue.writeWithoutTransaction { database in
                 _ = sqlite3_wal_hook(
@@ -85,9 +93,6 @@
                     }, length)
             }
         }
-
-        /// Brings the finder out of GRDB's queue: from there on it is used inside the queue only.
-        private struct Handover: @unchecked Sendable { let finder: RowFinder }
 
         private static func configuration(_ wait: @escaping @Sendable () -> Bool) -> Configuration {
             var configuration = Configuration()
@@ -107,36 +112,34 @@
         ///   - body: Works in the transaction, and is given the header as it stands; false undoes what it did.
         /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
         func transaction(
-            deadline: MonotonicInstant, _ body: (Rows, DatabaseHeader) throws -> Bool
+            deadline: MonotonicInstant, _ body: (Rows, DatabaseHeader) throws(BackendError) -> Bool
         ) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
             try SQLiteFault.translating {
-                try queue.writeWithoutTransaction { database in
-                    guard let finder = memory.withLock({ $0.finder }) else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
-                    try database.execute(sql: "BEGIN IMMEDIATE")
-                    var isOver = false
-                    defer {
-                        // A failed statement may have ended the transaction by itself.
-                        if !isOver {
-                            try? database.execute(sql: "ROLLBACK")
-                            finder.database.forgetPages()
-                        }
+                try queue.writeWithoutTransaction { _ in
+                    guard let tools = memory.withLock(\.tools) else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
+                    let statements = tools.statements
+                    do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
+                    do {
+                        let rows = Rows(tools)
+                        guard try body(rows, try checkedHeader(tools)) else { return statements.undoTransaction() }
+                        do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
+                        if rows.hasRemoved { memory.withLock { $0.mustScrub = true } }
+                    } catch {
+                        statements.undoTransaction()
+                        tools.finder.database.forgetPages()
+                        throw error
                     }
-                    let rows = Rows(database: database, finder: finder)
-                    guard try body(rows, try checkedHeader(finder.database)) else { return }
-                    do { try database.execute(sql: "COMMIT") } catch let error as DatabaseError {
-                        throw SQLiteFault(error).backendError(isCommit: true)
-                    }
-                    isOver = true
-                    if rows.hasRemoved { memory.withLock { $0.mustScrub = true } }
                 }
             }
         }
 
         /// The header, after making sure that the database is still what it should be: looked at again only after somebody else has written to it.
-        private func checkedHeader(_ database: RawDatabase) throws -> DatabaseHeader {
-            let version = try database.number("PRAGMA data_version")
+        private func checkedHeader(_ tools: Tools) throws(BackendError) -> DatabaseHeader {
+            let version: Int
+            do throws(SQLiteFault) { version = try tools.statements.dataVersion() } catch { throw error.backendError() }
             if let (checked, header) = memory.withLock(\.checked), checked == version { return header }
+            let database = tools.finder.database
             try database.checkFormat()
             let header = try DatabaseHeader(reading: database)
             memory.withLock { $0.checked = (version, header) }
@@ -203,8 +206,9 @@
         func abandon() {
             queue.writeWithoutTransaction { _ in
                 memory.withLock { memory in
-                    memory.finder?.finish()
-                    memory.finder = nil
+                    memory.tools?.finder.finish()
+                    memory.tools?.statements.finish()
+                    memory.tools = nil
                 }
             }
             // What is acknowledged is in the database or in its log; a connection that does not close leaves both as they are.
@@ -215,35 +219,35 @@
     extension DatabaseWriter {
         /// The rows, inside one transaction.
         final class Rows {
-            private let database: Database
             let finder: RowFinder
+            private let statements: WriterStatements
             /// Whether anything was deleted or replaced by a removal.
             var hasRemoved = false
             /// How many rows have moved to another place.
             private(set) var moves = 0
 
-            init(database: Database, finder: RowFinder) {
-                self.database = database
-                self.finder = finder
+            fileprivate init(_ tools: Tools) {
+                finder = tools.finder
+                statements = tools.statements
             }
 
             /// Puts a row where its slot belongs: at its home, or the next free place above it.
-            func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws {
+            func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 var id = RowFinder.home(of: slot)
                 while try standing(at: id) != nil { id += 1 }
-                try run("INSERT INTO records (id, slot, version, sealed) VALUES (?, ?, ?, ?)", [id, Data(slot), version, Data(sealed)])
+                do throws(SQLiteFault) { try statements.insertRow(id, slot, version, sealed) } catch { throw error.backendError() }
             }
 
             /// Replaces what stands at a place.
-            func replace(_ id: Int64, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws {
-                try run("UPDATE records SET slot = ?, version = ?, sealed = ? WHERE id = ?", [Data(slot), version, Data(sealed), id])
+            func replace(_ id: Int64, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
+                do throws(SQLiteFault) { try statements.replaceRow(id, slot, version, sealed) } catch { throw error.backendError() }
             }
 
             /// Removes every row of a slot. There is one, unless somebody else has put an older one beside it.
-            func deleteAll(_ slot: [UInt8]) throws { try deleteOthers(slot, above: RowFinder.home(of: slot) - 1) }
+            func deleteAll(_ slot: [UInt8]) throws(BackendError) { try deleteOthers(slot, above: RowFinder.home(of: slot) - 1) }
 
             /// Removes every row of a slot above a place.
-            func deleteOthers(_ slot: [UInt8], above id: Int64) throws {
+            func deleteOthers(_ slot: [UInt8], above id: Int64) throws(BackendError) {
                 var next = id + 1
                 while let row = try standing(at: next) {
                     if row.slot == slot { try delete(at: next) } else { next += 1 }
@@ -251,13 +255,13 @@
             }
 
             /// Empties a place, and moves back what had been pushed up by it.
-            func delete(at id: Int64) throws {
-                try run("DELETE FROM records WHERE id = ?", [id])
+            func delete(at id: Int64) throws(BackendError) {
+                do throws(SQLiteFault) { try statements.deleteRow(id) } catch { throw error.backendError() }
                 hasRemoved = true
                 var (gap, next) = (id, id + 1)
                 while let row = try standing(at: next) {
                     if row.home <= gap {
-                        try run("UPDATE records SET id = ? WHERE id = ?", [gap, next])
+                        do throws(SQLiteFault) { try statements.moveRow(next, to: gap) } catch { throw error.backendError() }
                         moves += 1
                         gap = next
                     }
@@ -271,7 +275,7 @@
             }
 
             /// What stands at a place; a row without a slot is at home where it is, so that it stays. Nil where none is.
-            private func standing(at id: Int64) throws -> Standing? {
+            private func standing(at id: Int64) throws(BackendError) -> Standing? {
                 do throws(SQLiteFault) {
                     return try finder.row(at: id) { row in
                         Standing(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
@@ -279,10 +283,6 @@
                 } catch {
                     throw error.backendError()
                 }
-            }
-
-            private func run(_ sql: String, _ arguments: StatementArguments) throws {
-                try database.cachedStatement(sql: sql).execute(arguments: arguments)
             }
         }
     }
