@@ -9,7 +9,9 @@ import Testing
 
     private func instant(_ milliseconds: Int) -> MonotonicInstant { clock.now.advanced(by: .milliseconds(milliseconds)) }
 
-    @Test(.timeLimit(.minutes(1))) func `actions run once, in the order of their times and not before them, whatever the order of asking`() async {
+    @Test(.timeLimit(.minutes(1))) func `actions run once, in the order of their times and not before them, whatever the order of asking`()
+        async
+    {
         let times = (0..<200).map { ($0 * 37) % 100 }
         let begin = clock.now
         let run = Mutex<[(due: MonotonicInstant, at: MonotonicInstant)]>([])

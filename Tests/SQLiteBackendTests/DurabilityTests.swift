@@ -210,8 +210,8 @@
                         "inject=\(call):error=\(error):when=\(place_)",
                     ])
                 for result in results where result != "applied" { failures[result, default: 0] += 1 }
-                // The last ones come after the failure.
-                #expect(results.suffix(5).allSatisfy { $0 == "applied" }, "\(results)")
+                // Once in a thread: the store goes on after each failure.
+                #expect(results.count { $0 == "applied" } >= 30, "\(results)")
                 try await verify(place, prefix, results, found)
             }
             #expect(!failures.isEmpty)

@@ -112,7 +112,8 @@
                 #expect(hexadecimalText(of: slot) == vector.slot)
                 #expect(RowFinder.home(of: slot) == vector.id)
                 #expect(
-                    hexadecimalText(of: slot.withUnsafeBytes { slot in
+                    hexadecimalText(
+                        of: slot.withUnsafeBytes { slot in
                             key.id.withUnsafeBytes { SealedRow.context(database: database, slot: slot, version: vector.version, key: $0) }
                         })
                         == vector.associated)

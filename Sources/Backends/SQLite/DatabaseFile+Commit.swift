@@ -161,7 +161,9 @@
         }
 
         /// Removes a row, and whatever else somebody may have put there under its name: it must not take the row's place.
-        private func clear(_ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows) throws(BackendError) {
+        private func clear(
+            _ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
+        ) throws(BackendError) {
             try rows.delete(at: row.id)
             for key in [keyset.active] + keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
         }
