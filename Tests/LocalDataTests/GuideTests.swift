@@ -2,7 +2,6 @@
 import LocalData
 // snippet.show
 import LocalDataTesting
-import TestSupport
 import Testing
 
 // snippet.hide
@@ -20,7 +19,7 @@ private struct AppKeys: StorageKeyCatalog {
 
 // snippet.show
 
-@Suite(.inTurn, .isolatedStorage) struct TokenTests {
+@Suite(.isolatedStorage) struct TokenTests {
     @Test func `a token is kept`() async throws {
         try await StorageRouter.shared.set("abc", for: .apiToken)
         #expect(try await StorageRouter.shared.get(.apiToken) == "abc")
