@@ -1,5 +1,5 @@
 package import BackendContract
-package import Crypto
+import Crypto
 
 /// One data key as a database keeps it: wrapped, and useless without the key-encryption key.
 package struct KeysetEntry: Hashable, Sendable {

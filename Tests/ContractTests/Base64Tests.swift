@@ -1,10 +1,9 @@
+import BackendContract
 import Foundation
 import TestSupport
 import Testing
 
-@testable import Sealing
-
-/// The text of a key, against Foundation's.
+/// Base64, against Foundation's.
 @Suite(.inTurn) struct Base64Tests {
     private func encoded(_ bytes: [UInt8]) -> [UInt8] {
         var text = [UInt8](repeating: 0, count: Base64.encodedLength(of: bytes.count))
@@ -24,6 +23,7 @@ import Testing
                 let text = Array(Data(bytes).base64EncodedString().utf8)
                 #expect(encoded(bytes) == text)
                 #expect(decoded(text, count) == bytes)
+                #expect(Base64.encode(bytes) == text && Base64.decode(text) == bytes)
             }
         }
     }

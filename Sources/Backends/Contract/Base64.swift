@@ -1,13 +1,13 @@
-/// Base64 (RFC 4648, section 4) for secrets: unlike the one of Foundation it leaves no copy of what it works on in memory.
+/// Base64 as RFC 4648 section 4 defines it, with padding and without line breaks; decoding accepts nothing else.
 ///
-/// No branch and no place in memory that it reads depends on the secret.
-enum Base64 {
+/// It is for secrets: unlike the one of Foundation it leaves no copy of what it works on in memory, and no branch and no place that it reads depends on the content.
+package enum Base64 {
     /// How many bytes the text of a number of bytes has.
-    static func encodedLength(of count: Int) -> Int { (count + 2) / 3 * 4 }
+    package static func encodedLength(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
     /// Writes the text of some bytes.
     /// - Parameter text: As long as ``encodedLength(of:)`` says.
-    static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableBufferPointer<UInt8>) {
+    package static func encode(_ bytes: UnsafeRawBufferPointer, into text: UnsafeMutableBufferPointer<UInt8>) {
         for start in stride(from: 0, to: bytes.count, by: 3) {
             let group = (0..<3).reduce(0 as UInt32) { $0 << 8 | (start + $1 < bytes.count ? UInt32(bytes[start + $1]) : 0) }
             for place in 0..<4 {
@@ -19,7 +19,7 @@ enum Base64 {
 
     /// Reads a text whose bytes are known to be so many.
     /// - Returns: Whether it is one, with nothing in the bits that are left over.
-    static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
+    package static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
         guard text.count == encodedLength(of: bytes.count) else { return false }
         let padding = (3 - bytes.count % 3) % 3
         guard text.suffix(padding).allSatisfy({ $0 == UInt8(ascii: "=") }) else { return false }
@@ -36,6 +36,24 @@ enum Base64 {
             }
         }
         return wrong == 0 && group & (1 << bits - 1) == 0
+    }
+
+    /// The text of some bytes.
+    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+        let length = encodedLength(of: bytes.count)
+        return Array(unsafeUninitializedCapacity: length) { text, filled in
+            text.initialize(repeating: 0)
+            bytes.withUnsafeBytes { encode($0, into: UnsafeMutableBufferPointer(rebasing: text[..<length])) }
+            filled = length
+        }
+    }
+
+    /// The bytes, or nil when the text is not exactly what ``encode(_:)`` makes of some bytes.
+    package static func decode(_ text: some RandomAccessCollection<UInt8>) -> [UInt8]? {
+        guard text.count.isMultiple(of: 4) else { return nil }
+        let padding = text.suffix(2).reversed().prefix { $0 == UInt8(ascii: "=") }.count
+        var bytes = [UInt8](repeating: 0, count: text.count / 4 * 3 - padding)
+        return bytes.withUnsafeMutableBytes { decode(text, into: $0) } ? bytes : nil
     }
 
     /// All ones where a number is from one to another, or zero.
