@@ -138,6 +138,11 @@ let package = Package(
                 "TestSupport",
                 "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", logging,
             ], swiftSettings: house),
+        .target(
+            name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging], path: "Tests/Simulation",
+            swiftSettings: house),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["Simulation", "TestSupport"], swiftSettings: house),
         .testTarget(
             name: "SealingTests",
             dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],

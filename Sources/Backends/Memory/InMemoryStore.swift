@@ -79,10 +79,10 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
         }
     }
 
-    /// The slots in use.
+    /// The slots in use, in the order of their names.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try refuseIfCancelled()
-        return medium.state.withLock { state in state.slots.keys.filter { $0.namespace == namespace } }
+        return medium.state.withLock { state in state.slots.keys.filter { $0.namespace == namespace }.sorted { $0.name < $1.name } }
     }
 
     /// Nothing to do: the store is as durable as it claims at any time.

@@ -162,7 +162,7 @@ final class MigrationLedger: Sendable {
     func flush() async {
         let pending = state.withLock { state in
             defer { state.pending = [:] }
-            return Array(state.pending.values)
+            return state.pending.values.sorted { $0.address.name < $1.address.name }
         }
         guard !pending.isEmpty else { return }
         do throws(BackendError) { _ = try await backend().apply(pending) } catch {

@@ -152,7 +152,7 @@ extension MigrationEngine {
             groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].indices.append(index)
         }
         return await withTaskGroup(of: [(Int, MigrationReport.Row)].self) { group in
-            for (limit, indices) in groups.values {
+            for (limit, indices) in groups.values.sorted(by: { $0.indices[0] < $1.indices[0] }) {
                 group.addTask {
                     await withTaskGroup(of: (Int, MigrationReport.Row).self) { window in
                         var rows: [(Int, MigrationReport.Row)] = []

@@ -34,7 +34,8 @@ final class Flights: Sendable {
             let waiters = state.withLock { state in
                 state.result = result
                 defer { state.waiters = [:] }
-                return state.waiters.values.map(\.self)
+                // In the order in which they came.
+                return state.waiters.sorted { $0.key < $1.key }.map(\.value)
             }
             for waiter in waiters { waiter.resume(returning: result) }
         }

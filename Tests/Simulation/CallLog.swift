@@ -1,0 +1,97 @@
+import BackendContract
+import LocalData
+import Synchronization
+import TestSupport
+
+/// What callers did to one value, and what they were told.
+final class CallLog: Sendable {
+    private struct State {
+        var clock = 0
+        var calls = RegisterHistory()
+        var open: [Int: (action: RegisterHistory.Action, begin: Int)] = [:]
+        var lines: [String] = []
+        var counts: [String: Int] = [:]
+    }
+
+    private let state = Mutex(State())
+    private let world: Simulation
+
+    init(_ world: Simulation) { self.world = world }
+
+    /// Every call that counts: unfinished changes too, which may have happened.
+    var history: RegisterHistory {
+        state.withLock { state in
+            var all = state.calls
+            for (_, call) in state.open.sorted(by: { $0.key < $1.key }) { all.add(call.action, call.begin, .max) }
+            return all
+        }
+    }
+
+    var lines: [String] { state.withLock(\.lines) }
+    var counts: [String: Int] { state.withLock(\.counts) }
+
+    /// Writes something down that is no call.
+    func note(_ text: String) {
+        state.withLock { $0.lines.append("\($0.clock): \(text)") }
+        world.note(text)
+    }
+
+    /// A call that began and ended now.
+    func add(_ action: RegisterHistory.Action) {
+        state.withLock { state in
+            state.clock += 2
+            state.calls.add(action, state.clock - 1, state.clock)
+            state.lines.append("\(state.clock): \(action)")
+        }
+    }
+
+    private func begin(_ action: RegisterHistory.Action?, _ text: String) -> Int {
+        state.withLock { state in
+            state.clock += 1
+            if let action { state.open[state.clock] = (action, state.clock) }
+            state.lines.append("\(state.clock): \(text) begins")
+            return state.clock
+        }
+    }
+
+    /// - Parameter isLasting: Whether the call counts as ended; one that may still happen stays open.
+    private func end(_ number: Int, _ action: RegisterHistory.Action?, _ answer: String, stays: Bool = false) {
+        state.withLock { state in
+            state.clock += 1
+            if !stays { state.open[number] = nil }
+            if let action { state.calls.add(action, number, state.clock) }
+            state.lines.append("\(state.clock): the call of \(number) ends: \(answer)")
+            state.counts[String(answer.prefix { $0 != ":" }), default: 0] += 1
+        }
+        world.note(answer)
+    }
+
+    func read(_ body: () async throws -> String?) async {
+        let number = begin(nil, "a read")
+        do {
+            let value = try await body()
+            end(number, .read(value), "read: \(value ?? "nothing")")
+        } catch let error as StorageError {
+            end(number, nil, "read \(error.code)")
+        } catch {
+            end(number, nil, "read failed: \(error)")
+        }
+    }
+
+    func write(_ value: String?, _ body: () async throws -> Void) async {
+        let kind = value == nil ? "remove" : "set"
+        let number = begin(.write(value), "\(kind) \(value ?? "")")
+        do {
+            try await body()
+            end(number, .write(value), kind)
+        } catch let error as StorageError {
+            switch error.outcome {
+            case .applied: end(number, .write(value), "\(kind) \(error.code) applied")
+            case .notApplied: end(number, nil, "\(kind) \(error.code) notApplied")
+            case .unknown: end(number, nil, "\(kind) \(error.code) unknown", stays: true)
+            }
+        } catch {
+            end(number, nil, "\(kind) failed: \(error)", stays: true)
+        }
+    }
+}

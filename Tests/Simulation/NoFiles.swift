@@ -1,0 +1,23 @@
+package import BackendRuntime
+import Foundation
+
+/// A file system on which nothing works: what runs over simulated stores needs none.
+package struct NoFiles: FileSystem {
+    package init() {}
+
+    private func refuse(_ operation: String, _ path: String) -> FileError { FileError(number: ENOSYS, operation: operation, path: path) }
+
+    package func status(_ path: String) throws(FileError) -> FileStatus? { throw refuse("stat", path) }
+    package func read(_ path: String) throws(FileError) -> FileContents? { throw refuse("read", path) }
+    package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) { throw refuse("create", path) }
+    package func synchronizeFile(_ path: String) throws(FileError) { throw refuse("fsync", path) }
+    package func rename(_ path: String, to newPath: String) throws(FileError) { throw refuse("rename", path) }
+    package func link(_ path: String, to newPath: String) throws(FileError) { throw refuse("link", path) }
+    package func remove(_ path: String) throws(FileError) { throw refuse("unlink", path) }
+    package func synchronizeDirectory(_ path: String) throws(FileError) { throw refuse("fsync", path) }
+    package func createDirectory(_ path: String) throws(FileError) { throw refuse("mkdir", path) }
+    package func list(_ path: String) throws(FileError) -> [String]? { throw refuse("readdir", path) }
+    package func resolve(_ path: String) -> String { path }
+    package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock { throw refuse("lock", path) }
+    package func changes(in directory: String) -> AsyncStream<String> { AsyncStream { $0.finish() } }
+}

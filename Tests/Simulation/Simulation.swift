@@ -1,0 +1,258 @@
+package import BackendRuntime
+import Foundation
+import Synchronization
+import TestSupport
+
+/// A world with one thread, in which a seed decides what happens next.
+///
+/// Tasks, lanes and timers of everything that runs on ``runtime(_:)`` become steps here. One is picked at a time, by the seed, and run to its next suspension; time stands
+/// still meanwhile, and goes on when nothing else can. The same seed gives the same run, step for step: ``digest`` says so.
+package final class Simulation: Sendable {
+    /// Why a run did not end.
+    package enum Failure: Error, CustomStringConvertible {
+        /// Somebody waits for something that is not simulated, or for each other.
+        case stuck(steps: Int)
+        /// It went on and on.
+        case endless(steps: Int)
+        /// A step was added by another thread: something real got in.
+        case leaked(String)
+
+        package var description: String {
+            switch self {
+            case .stuck(let steps): "After \(steps) steps nothing can happen any more, and the run is not over."
+            case .endless(let steps): "After \(steps) steps the run is still not over."
+            case .leaked(let what): "Another thread added \(what): something that is not simulated got in."
+            }
+        }
+    }
+
+    private enum Step {
+        case job(UnownedJob)
+        case lane(Int)
+    }
+
+    private struct Timer {
+        let instant: MonotonicInstant
+        let number: UInt64
+        let action: @Sendable () -> Void
+    }
+
+    private struct State: @unchecked Sendable {
+        var numbers: SeededGenerator
+        var ready: [Step] = []
+        var lanes: [[@Sendable () -> Void]] = []
+        var timers: [Timer] = []
+        var timersEver: UInt64 = 0
+        var now = MonotonicInstant(nanoseconds: 1_000_000_000)
+        var steps = 0
+        var boots = 1
+        var digest: UInt64 = 0xCBF2_9CE4_8422_2325
+        var thread: pthread_t?
+        var leak: String?
+        /// What was noted, step by step; nil when nobody wants to know.
+        var trace: [String]?
+
+        /// Folds a number into the digest (FNV-1a, a byte at a time).
+        mutating func note(_ number: UInt64) {
+            for shift in stride(from: 0, to: 64, by: 8) { digest = (digest ^ (number >> UInt64(shift) & 0xFF)) &* 0x100_0000_01B3 }
+        }
+
+        mutating func check(_ what: String) {
+            if let thread, pthread_equal(thread, pthread_self()) == 0 { leak = leak ?? what }
+        }
+    }
+
+    private let state: Mutex<State>
+    private let executor = SeededExecutor()
+
+    /// Of how many steps one, on average, is a timer that comes although others could go on: how slow the machine is.
+    private let haste: Int
+
+    /// Creates a world.
+    /// - Parameters:
+    ///   - seed: Decides everything that is not decided otherwise.
+    ///   - haste: How many steps pass, on average, until time goes on although there is something to do.
+    ///   - isTraced: Whether what happens is written down, for ``trace``.
+    package init(seed: UInt64, haste: Int = 400, isTraced: Bool = false) {
+        state = Mutex(State(numbers: SeededGenerator(seed), trace: isTraced ? [] : nil))
+        self.haste = haste
+        executor.world.withLock { $0 = Weak(self) }
+    }
+
+    /// What the run so far came to, in one number: two runs that took the same steps have the same.
+    package var digest: UInt64 { state.withLock(\.digest) }
+
+    /// How many steps were taken.
+    package var steps: Int { state.withLock(\.steps) }
+
+    /// A number below a bound, by the seed.
+    package func draw(_ bound: Int) -> Int { state.withLock { Int.random(in: 0..<bound, using: &$0.numbers) } }
+
+    /// What happened, if it was to be written down: which of how many steps was taken, and what somebody saw or did in it.
+    package var trace: [String] { state.withLock { $0.trace ?? [] } }
+
+    /// Folds what somebody saw or did into the digest.
+    package func note(_ text: String) {
+        state.withLock { state in
+            for byte in text.utf8 { state.note(UInt64(byte)) }
+            state.trace?.append("\(state.steps): \(text)")
+        }
+    }
+
+    /// Lets others go first, as often as the seed says.
+    package func pass() async { for _ in 0..<draw(3) { await Task.yield() } }
+
+    /// How often the machine has been started.
+    package var boots: Int { state.withLock(\.boots) }
+
+    /// Counts another start of the machine.
+    package func restart() { state.withLock { $0.boots += 1 } }
+
+    // MARK: Running
+
+    /// Runs a body to its end on the calling thread, with everything that it starts.
+    /// - Parameter limit: After how many steps the run is given up.
+    package func run<R: Sendable>(limit: Int = 2_000_000, _ body: @escaping @Sendable () async throws -> R) throws -> R {
+        state.withLock { $0.thread = pthread_self() }
+        let result = Mutex<Result<R, any Error>?>(nil)
+        Task(executorPreference: executor) {
+            let value: Result<R, any Error>
+            do { value = .success(try await body()) } catch { value = .failure(error) }
+            result.withLock { $0 = value }
+        }
+        while true {
+            if let leak = state.withLock(\.leak) { throw Failure.leaked(leak) }
+            if let end = result.withLock({ $0 }) { return try end.get() }
+            guard steps < limit else { throw Failure.endless(steps: steps) }
+            guard let next = take() else { throw Failure.stuck(steps: steps) }
+            next()
+        }
+    }
+
+    /// The next thing to be done; nil when there is none.
+    private func take() -> (() -> Void)? {
+        state.withLock { state in
+            state.steps += 1
+            let isHasty = !state.ready.isEmpty && !state.timers.isEmpty && Int.random(in: 0..<haste, using: &state.numbers) == 0
+            if state.ready.isEmpty || isHasty {
+                guard let first = state.timers.indices.min(by: { Self.isEarlier(state.timers[$0], state.timers[$1]) }) else { return nil }
+                let timer = state.timers.remove(at: first)
+                state.now = max(state.now, timer.instant)
+                state.note(timer.number)
+                state.trace?.append("\(state.steps): timer \(timer.number)")
+                return timer.action
+            }
+            let pick = Int.random(in: 0..<state.ready.count, using: &state.numbers)
+            state.note(UInt64(state.ready.count) << 32 | UInt64(pick))
+            state.trace?.append("\(state.steps): \(pick) of \(state.ready.count)")
+            let step = state.ready.remove(at: pick)
+            switch step {
+            case .job(let job):
+                let executor = executor
+                return { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
+            case .lane(let lane):
+                let work = state.lanes[lane].removeFirst()
+                if !state.lanes[lane].isEmpty { state.ready.append(.lane(lane)) }
+                return work
+            }
+        }
+    }
+
+    private static func isEarlier(_ left: Timer, _ right: Timer) -> Bool { (left.instant, left.number) < (right.instant, right.number) }
+
+    // MARK: What runs here
+
+    /// The machine as one process of this world sees it.
+    /// - Parameters:
+    ///   - files: Files, for who needs them; none by default.
+    ///   - process: The process.
+    package func runtime(_ process: String, files: any FileSystem = NoFiles()) -> Runtime {
+        Runtime(
+            clock: SimulatedClock(world: self), randomBits: { [self] in state.withLock { $0.numbers.next() } },
+            tasks: SimulatedSpawner(executor: executor), makeLane: { [self] _ in makeLane() }, files: files,
+            host: HostFacts(bootID: "boot \(boots)", processID: 1, environment: [:], executableName: process, homeDirectory: nil))
+    }
+
+    fileprivate func add(_ job: UnownedJob) {
+        state.withLock { state in
+            state.check("a task's step")
+            state.ready.append(.job(job))
+        }
+    }
+
+    private func makeLane() -> any Lane {
+        state.withLock { state in
+            state.lanes.append([])
+            return SimulatedLane(world: self, number: state.lanes.count - 1)
+        }
+    }
+
+    fileprivate func add(_ work: @escaping @Sendable () -> Void, to lane: Int) {
+        state.withLock { state in
+            state.check("work on a lane")
+            state.lanes[lane].append(work)
+            if state.lanes[lane].count == 1 { state.ready.append(.lane(lane)) }
+        }
+    }
+
+    fileprivate var now: MonotonicInstant { state.withLock(\.now) }
+
+    fileprivate func letPass(_ duration: Duration) { state.withLock { $0.now = $0.now.advanced(by: duration) } }
+
+    fileprivate func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+        let number = state.withLock { state in
+            state.check("a timer")
+            state.timersEver += 1
+            state.timers.append(Timer(instant: instant, number: state.timersEver, action: action))
+            return state.timersEver
+        }
+        return ScheduledAction { [self] in
+            // The action is let go of outside of the lock.
+            _ = state.withLock { state in state.timers.firstIndex { $0.number == number }.map { state.timers.remove(at: $0) } }
+        }
+    }
+}
+
+private struct Weak: Sendable {
+    weak let world: Simulation?
+    init(_ world: Simulation) { self.world = world }
+}
+
+/// Hands every step of every task to the world.
+private final class SeededExecutor: TaskExecutor {
+    let world = Mutex<Weak?>(nil)
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let step = UnownedJob(job)
+        world.withLock { $0?.world }?.add(step)
+    }
+}
+
+private struct SimulatedSpawner: TaskSpawner {
+    let executor: SeededExecutor
+
+    func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction {
+        let task = Task(executorPreference: executor) { await operation() }
+        return ScheduledAction { task.cancel() }
+    }
+}
+
+private struct SimulatedLane: Lane {
+    let world: Simulation
+    let number: Int
+
+    func enqueue(_ work: @escaping @Sendable () -> Void) { world.add(work, to: number) }
+}
+
+private struct SimulatedClock: RuntimeClock {
+    let world: Simulation
+
+    var now: MonotonicInstant { world.now }
+    var wallSeconds: Double { 1_800_000_000 + Double(world.now.nanoseconds) / 1e9 }
+
+    func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+        world.schedule(at: instant, action)
+    }
+
+    func pause(_ duration: Duration) { world.letPass(duration) }
+}
