@@ -108,7 +108,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend",
-                "SQLiteBackend", "Sealing", "FolderStore", "TestSupport",
+                "SQLiteBackend", "Sealing", "FolderStore", "Simulation", "TestSupport",
             ], swiftSettings: house),
         .testTarget(
             name: "DefaultsBackendTests",
@@ -139,7 +139,8 @@ let package = Package(
                 "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", logging,
             ], swiftSettings: house),
         .target(
-            name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging], path: "Tests/Simulation",
+            name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
+            path: "Tests/Simulation",
             swiftSettings: house),
         .testTarget(
             name: "SimulationTests", dependencies: ["Simulation", "TestSupport"], swiftSettings: house),

@@ -48,7 +48,7 @@ import BackendContract
             _ service: String, _ connection: SecretServiceConnection, directory: String, lock: String = ""
         ) -> SecretServiceStore {
             SecretServiceStore(
-                service: service, lockFile: lock, deadline: .seconds(60), keyringsDirectory: directory, connection: connection)
+                service: service, lockFile: lock, deadline: .seconds(240), keyringsDirectory: directory, connection: connection)
         }
 
         static func service(of store: any StorageBackend) throws -> String {

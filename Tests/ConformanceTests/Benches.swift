@@ -12,6 +12,8 @@ let benches: [LawBench] = [
     .memory("memory as a small store without batches", smallStoreClaims),
     .folder,
     .propertyList,
+    .simulated("simulated property list", isShared: true),
+    .simulated("simulated database", isShared: false),
 ]
 
 /// Claims like those of a property list.

@@ -33,7 +33,8 @@ package struct MovingCampaign: Sendable {
         self.faults = faults
     }
 
-    private static let old = StorageKey<String>(name: "old", domain: .userDefaults(suite: "a"), owner: "Simulation", description: "The older place")
+    private static let old = StorageKey<String>(
+        name: "old", domain: .userDefaults(suite: "a"), owner: "Simulation", description: "The older place")
     private static let key = StorageKey<String>(
         name: "new", domain: .encryptedSQLite(database: "b"), security: .none, owner: "Simulation", description: "The value"
     ).moved(from: old)
@@ -70,7 +71,9 @@ package struct MovingCampaign: Sendable {
         func violation(_ what: String) -> Violation { Violation(seed: seed, what: what, history: scene.log.lines) }
         guard finished else { throw violation("four sweeps did not finish") }
         guard scene.log.history.isLinearizable(from: "legacy") else { throw violation("no order of the calls explains what was seen") }
-        guard scene.disk.values(in: scene.list)[StorageAddress("old")] == nil else { throw violation("the older place still holds a value") }
+        guard scene.disk.values(in: scene.list)[StorageAddress("old")] == nil else {
+            throw violation("the older place still holds a value")
+        }
         return scene.log.counts
     }
 
@@ -151,7 +154,8 @@ package struct MovingCampaign: Sendable {
             configuration.use(for: .userDefaults) { [self] scope in
                 view("userDefaults \(scope)", process, isShared: true, showsEarly: true)
             }
-            configuration.use(for: .encryptedSQLite) { [self] scope in view("sqlite \(scope)", process, isShared: false, showsEarly: false) }
+            configuration.use(for: .encryptedSQLite) { [self] scope in view("sqlite \(scope)", process, isShared: false, showsEarly: false)
+            }
             return (StorageRouter(configuration: configuration), process)
         }
 

@@ -10,6 +10,7 @@ package final class SimulatedDisk: Sendable {
     package enum Content: Hashable, Sendable {
         case value(StoragePayload, StorageMetadata, isForeign: Bool)
         case tombstone(StorageMetadata)
+        case damaged([UInt8])
     }
 
     struct Slot: Hashable, Sendable {
@@ -54,9 +55,16 @@ package final class SimulatedDisk: Sendable {
 
     /// Writes as another program does, which knows nothing of metadata.
     package func writeForeign(_ value: NativeValue, to name: String, at address: StorageAddress) {
+        plant(.value(.native(value), StorageMetadata(), isForeign: true), in: name, at: address)
+    }
+
+    /// Puts bytes into a slot that are not a record.
+    package func corrupt(_ name: String, _ address: StorageAddress, bytes: [UInt8]) { plant(.damaged(bytes), in: name, at: address) }
+
+    private func plant(_ content: Content, in name: String, at address: StorageAddress) {
         let change = nextChange()
         with(name, isOneFile: true) { medium in
-            medium.change(change, [(address, Slot(content: .value(.native(value), StorageMetadata(), isForeign: true), change: change))])
+            medium.change(change, [(address, Slot(content: content, change: change))])
             medium.flush()
         }
     }

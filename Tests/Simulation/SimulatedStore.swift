@@ -69,6 +69,16 @@ package final class SimulatedStore: StorageBackend {
         self.trouble = trouble
     }
 
+    /// The same store, as a new process sees it.
+    package func relaunched() -> SimulatedStore {
+        SimulatedStore(
+            medium, capabilities, on: disk, of: Process("another"), in: world, isOneFile: isOneFile, showsEarly: showsEarly, faults: faults,
+            trouble: trouble)
+    }
+
+    /// What the store stands on, for somebody who changes it behind its back.
+    package func behind(_ change: (SimulatedDisk, _ medium: String) -> Void) { change(disk, medium) }
+
     private func step() async throws(BackendError) {
         await world.pass()
         await process.goOn()
@@ -181,6 +191,8 @@ package final class SimulatedStore: StorageBackend {
         case .value(let payload, let metadata, let isForeign):
             return .value(StorageRecord(payload: payload, metadata: metadata, revision: revision(slot.change), isForeign: isForeign))
         case .tombstone(let metadata): return .tombstone(StorageTombstone(metadata: metadata, revision: revision(slot.change)))
+        case .damaged(let bytes):
+            return .corrupt(StorageCorruption(bytes: bytes, revision: revision(slot.change), reason: "the bytes are not a record"))
         }
     }
 

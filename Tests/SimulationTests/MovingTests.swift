@@ -5,9 +5,16 @@ import Testing
 
 /// The campaign of one moving value, over many seeds.
 @Suite(.inTurn) struct MovingTests {
-    private let count = Int(ProcessInfo.processInfo.environment["LOCALDATA_SEEDS"] ?? "") ?? 1_000
+    private static let environment = ProcessInfo.processInfo.environment
+    private let count = Int(Self.environment["LOCALDATA_SEEDS"] ?? "") ?? 2_000
+    /// One seed to run alone, with everything that happens in it.
+    private let chosen = Self.environment["LOCALDATA_SEED"].flatMap(UInt64.init)
 
     @Test func `one order of the calls explains every run, and every run ends in order`() throws {
+        if let chosen {
+            print(try MovingCampaign(seed: chosen).run(isTraced: true).trace.joined(separator: "\n"))
+            return
+        }
         var counts: [String: Int] = [:]
         var steps = 0
         for seed in 0..<UInt64(count) {
@@ -20,7 +27,9 @@ import Testing
                 return
             }
         }
-        print("moving: \(count) seeds, \(steps) steps; \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))")
+        print(
+            "moving: \(count) seeds, \(steps) steps; \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))"
+        )
         for answer in ["read", "read locked", "set", "remove"] { #expect(counts[answer, default: 0] > 0, "\(answer)") }
     }
 
@@ -33,7 +42,9 @@ import Testing
             for _ in 0..<200 where traces[1] == first { traces[1] = try MovingCampaign(seed: seed).run(isTraced: true).trace }
             let difference = zip(traces[0], traces[1]).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? 0
             let begin = max(0, difference - 20)
-            Issue.record("seed \(seed) gave two runs:\n\(traces.map { $0.dropFirst(begin).prefix(24).joined(separator: "\n") }.joined(separator: "\n---\n"))")
+            Issue.record(
+                "seed \(seed) gave two runs:\n\(traces.map { $0.dropFirst(begin).prefix(24).joined(separator: "\n") }.joined(separator: "\n---\n"))"
+            )
         }
         #expect(try MovingCampaign(seed: 1).run().digest != MovingCampaign(seed: 2).run().digest)
     }

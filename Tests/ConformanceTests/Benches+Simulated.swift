@@ -1,0 +1,36 @@
+import BackendConformance
+import BackendContract
+import BackendRuntime
+import Simulation
+import Synchronization
+
+private let worlds = Atomic(UInt64(0))
+
+extension LawBench {
+    /// The stores of the simulation: what a campaign finds over them counts only if they keep what real ones keep.
+    static func simulated(_ name: String, isShared: Bool) -> LawBench {
+        let claims = BackendCapabilities(
+            durability: .durable, atomicBatch: true, crossProcess: true, protection: isShared ? .plain : .sealed,
+            storesNativeValues: isShared, sharedWithOthers: isShared, usefulConcurrency: 64)
+        @Sendable func simulated(_ store: any StorageBackend) throws -> SimulatedStore {
+            guard let store = store as? SimulatedStore else { throw WrongStore() }
+            return store
+        }
+        var writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
+        if isShared {
+            writeForeign = { store, address, text in try simulated(store).behind { $0.writeForeign(.string(text), to: $1, at: address) } }
+        }
+        return LawBench(
+            name: name, capabilities: claims,
+            makeStore: {
+                let number = worlds.add(1, ordering: .relaxed).newValue
+                let world = Simulation(seed: number)
+                return SimulatedStore(
+                    "\(name) \(number)", claims, on: SimulatedDisk(world), of: SimulatedStore.Process("one"), in: world, isOneFile: true,
+                    showsEarly: isShared)
+            },
+            reopen: { try simulated($0).relaunched() },
+            writeForeign: writeForeign,
+            corrupt: { store, address in try simulated(store).behind { $0.corrupt($1, address, bytes: [0xBA, 0xD0]) } })
+    }
+}
