@@ -89,6 +89,12 @@ extension MigrationEngine {
                 continue
             }
             let (record, value) = try await readOther(source.base, sourceRoute, step.options, context)
+            // A place that could not be read at first, and can be now: what the record names is a copy, and no conflict. The next sweep removes it.
+            if let record, origin?.names(sourceRoute.placeName, record) == true {
+                ledger.remains(sourceRoute, of: route, "it could not be read at first")
+                values.append(nil)
+                continue
+            }
             values.append(value)
             if let record { found.append(SourceRecord(key: source, route: sourceRoute, record: record)) }
         }

@@ -13,7 +13,7 @@ extension MigrationEngine {
             }
             try await retrying(key) {
                 let probe = try await standing(route)
-                let origin = try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found)
+                let origin = try await carriedOrigin(key, route, probe, try await readableSources(of: key, route))
                 let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
                 return try await commit(.put(payload, metadata), route, on: probe)
             }
@@ -56,7 +56,7 @@ extension MigrationEngine {
                 }
                 let origin =
                     key.hasMigration
-                    ? try await carriedOrigin(key, route, probe, copies: try await readableSources(of: key, route).found) : nil
+                    ? try await carriedOrigin(key, route, probe, try await readableSources(of: key, route)) : nil
                 let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
                 return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : answer
             }
@@ -85,9 +85,11 @@ extension MigrationEngine {
     }
 
     /// What a new record says of its past: what the old one said, and the copies that are there now.
+    /// - Throws: ``StorageError`` when an older place wins conflicts and is out of reach: what it holds could not be named, and would later undo the change.
     func carriedOrigin<Value>(
-        _ key: StorageKey<Value>, _ route: Route, _ probe: StorageProbe, copies: [SourceRecord]
+        _ key: StorageKey<Value>, _ route: Route, _ probe: StorageProbe, _ sources: (found: [SourceRecord], unreadable: [Route])
     ) async throws -> RecordOrigin {
+        if case .sourceWins = key.conflictPolicy { for place in sources.unreadable { try await requireReach(place, of: key.name) } }
         let metadata: StorageMetadata? =
             switch probe {
             case .value(let record): record.metadata
@@ -95,7 +97,7 @@ extension MigrationEngine {
             default: nil
             }
         var origin = RecordOrigin(boot: runtime.host.bootID)
-        for copy in copies { origin.add(copy, destination: route) }
+        for copy in sources.found { origin.add(copy, destination: route) }
         if let metadata {
             do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError
                 where Self.meansUndecodable(error)
@@ -104,6 +106,18 @@ extension MigrationEngine {
             }
         }
         return origin
+    }
+
+    /// Refuses a change while a place is out of reach. What is damaged is within reach: it wins nothing.
+    private func requireReach(_ place: Route, of name: String) async throws {
+        switch try await place.read() {
+        case .locked, .unavailable:
+            throw StorageError(
+                StorageError.unavailable, key: name,
+                "An older place, \(place.domain)/\(place.keyName), wins conflicts by this key's policy and cannot be read now: what it holds would later undo the change. Nothing was changed; try again when it can be read."
+            )
+        default: return
+        }
     }
 
     /// Makes a change without a condition. Damaged bytes in its way are quarantined first: they are nobody's to destroy.
@@ -168,7 +182,10 @@ extension MigrationEngine {
     /// would take them for the value. Nil when the slot was changed meanwhile.
     func erase(_ route: Route, on probe: StorageProbe) async throws -> Void? {
         switch probe {
-        case .absent, .tombstone: return ()
+        case .absent, .tombstone:
+            // Somebody else's removal may not be durable yet.
+            _ = try await settledDurability(of: route, nil)
+            return ()
         default: return try await commit(Self.erasure(of: probe), route, on: probe)
         }
     }
@@ -185,12 +202,15 @@ extension MigrationEngine {
 
     /// Writes the tombstone and clears the older copies, the oldest first. Nil when the slot was changed meanwhile.
     func bury<Value>(_ key: StorageKey<Value>, _ route: Route, on probe: StorageProbe) async throws -> Void? {
-        let (copies, unreadable) = try await readableSources(of: key, route)
-        let origin = try await carriedOrigin(key, route, probe, copies: copies)
+        let sources = try await readableSources(of: key, route)
+        let (copies, unreadable) = sources
+        let origin = try await carriedOrigin(key, route, probe, sources)
         if case .tombstone(let tombstone) = probe, let old = try? await records.origin(of: tombstone.metadata, route),
             copies.allSatisfy({ old.names($0.route.placeName, $0.record) })
         {
-            // Removed before, and nothing new to name: the tombstone stays as it is, with the start of the machine it was written in.
+            // Removed before, and nothing new to name: the tombstone stays as it is, with the start of the machine it was written in. Whoever wrote it may not
+            // have made it durable yet, or may have failed to; this removal is answered only once it is.
+            _ = try await settledDurability(of: route, old)
             try await clear(copies, unreadable, key, route, old)
             return ()
         }

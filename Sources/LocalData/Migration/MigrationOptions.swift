@@ -30,6 +30,7 @@ public enum ConflictPolicy<Value: Sendable>: Sendable {
     /// The destination stays; what the older place holds is quarantined.
     case destinationWins
     /// The older place's value replaces the destination's, which is quarantined.
+    /// While an older place is locked or unavailable, changes of the value are refused: what it holds would undo them.
     case sourceWins
     /// A closure decides: it is given the destination's value (nil after a removal) and the older place's, and returns what the destination is to
     /// hold; nil removes it. Both are quarantined before anything is replaced.

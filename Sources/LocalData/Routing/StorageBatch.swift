@@ -126,7 +126,7 @@ extension MigrationEngine {
     private func carriedOrigin<Key: TypedKey>(
         opening key: Key, _ route: Route, _ probe: StorageProbe, _ sources: OlderPlaces
     ) async throws -> RecordOrigin {
-        try await carriedOrigin(key.typed, route, probe, copies: sources.found)
+        try await carriedOrigin(key.typed, route, probe, sources)
     }
 
     private func clear<Key: TypedKey>(opening key: Key, _ route: Route, _ sources: OlderPlaces) async throws {
