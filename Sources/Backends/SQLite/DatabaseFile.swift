@@ -61,8 +61,13 @@
         /// The database, if there is one; nil when it is proven that there is none.
         /// - Parameter deadline: Until when another process is waited for that keeps SQLite from reading.
         func find(deadline: MonotonicInstant) throws(BackendError) -> Found? {
+            try patiently(deadline: deadline) { () throws(BackendError) in try look(deadline: deadline) }
+        }
+
+        /// Begins again, until the deadline, what SQLite could not do because somebody else is opening, closing or repairing the database just now.
+        func patiently<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
             while true {
-                do throws(BackendError) { return try look(deadline: deadline) } catch {
+                do throws(BackendError) { return try work() } catch {
                     guard error.code == .timedOut, clock.now < deadline else { throw error }
                     clock.pause(.milliseconds(1))
                 }
@@ -159,7 +164,11 @@
         // MARK: Opening
 
         /// Makes a session of a database that was found, with its keys; nil when something else is there by now.
-        func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
+        func open(_ found: Found, _ keyset: Keyset, deadline: MonotonicInstant) throws(BackendError) -> DatabaseSession? {
+            try patiently(deadline: deadline) { () throws(BackendError) in try open(found, keyset) }
+        }
+
+        private func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
             if let known = session, known.file == found.file, known.header == found.header { return known }
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
             // The connection that found the database becomes the first that reads it.

@@ -19,7 +19,9 @@
                 }
                 if let outdated, outdated === file.session, outdated.file == found.file, outdated.header == found.header { return outdated }
                 let keyset = try await runtime.run(until: deadline) { () throws(BackendError) in try await self.keyset(of: found.header) }
-                if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset) }) { return made }
+                if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset, deadline: deadline) }) {
+                    return made
+                }
                 // While the key was fetched the store was closed, or another database took this one's place. That is no absence: look again.
             }
         }

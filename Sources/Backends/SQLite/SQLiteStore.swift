@@ -135,7 +135,10 @@
                 let file = file
                 let addresses = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
-                    try file.scanner.addresses(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: { !call.isOver })
+                    try file.patiently(deadline: call.deadline) { () throws(BackendError) in
+                        try file.scanner.addresses(
+                            in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: { !call.isOver })
+                    }
                 }
                 if let addresses { return addresses }
                 known = try await opened(insteadOf: session, deadline: deadline)

@@ -103,16 +103,19 @@
             return answer
         }
 
-        /// Looks at one slot, on a connection that is free if there is one.
+        /// Looks at one slot. What SQLite cannot do because the database is being opened, closed or repaired just now is worth another try.
         private func look(_ address: StorageAddress) throws(BackendError) -> Answer {
             do throws(BackendError) { try address.validate() } catch { return .probe(.unavailable(error)) }
-            if let answer = first.lookIfFree(address, keyset) { return try answer.get() }
-            let other: SlotConnection?
-            do throws(BackendError) { other = try otherConnection() } catch {
+            do throws(BackendError) { return try lookAtOnce(address) } catch {
                 if error.code == .timedOut { return .busy }
                 throw error
             }
-            guard let other else { return .closed }
+        }
+
+        /// Looks at one slot, on a connection that is free if there is one.
+        private func lookAtOnce(_ address: StorageAddress) throws(BackendError) -> Answer {
+            if let answer = first.lookIfFree(address, keyset) { return try answer.get() }
+            guard let other = try otherConnection() else { return .closed }
             return try other.look(address, keyset).get()
         }
 
