@@ -74,24 +74,38 @@ final class CallLog: Sendable {
         } catch let error as StorageError {
             end(number, nil, "read \(error.code)")
         } catch {
-            end(number, nil, "read failed: \(error)")
+            end(number, nil, "read cancelled")
         }
     }
 
+    /// A call that puts something in the place of what it sees.
+    func swap(_ value: String, _ body: () async throws -> String?) async {
+        // What it sees is known when it ends; until then it is a change that may happen.
+        await change(.write(value), "update", { .swap($0, value) }, body)
+    }
+
     func write(_ value: String?, _ body: () async throws -> Void) async {
-        let kind = value == nil ? "remove" : "set"
-        let number = begin(.write(value), "\(kind) \(value ?? "")")
-        do {
+        await change(.write(value), value == nil ? "remove" : "set", { _ in .write(value) }) {
             try await body()
-            end(number, .write(value), kind)
+            return nil
+        }
+    }
+
+    private func change(
+        _ action: RegisterHistory.Action, _ kind: String, _ made: (String?) -> RegisterHistory.Action, _ body: () async throws -> String?
+    ) async {
+        let number = begin(action, "\(kind): \(action)")
+        do {
+            let seen = try await body()
+            end(number, made(seen), kind)
         } catch let error as StorageError {
             switch error.outcome {
-            case .applied: end(number, .write(value), "\(kind) \(error.code) applied")
+            case .applied: end(number, action, "\(kind) \(error.code) applied")
             case .notApplied: end(number, nil, "\(kind) \(error.code) notApplied")
             case .unknown: end(number, nil, "\(kind) \(error.code) unknown", stays: true)
             }
         } catch {
-            end(number, nil, "\(kind) failed: \(error)", stays: true)
+            end(number, nil, "\(kind) cancelled", stays: true)
         }
     }
 }

@@ -10,16 +10,17 @@ import Testing
     /// One seed to run alone, with everything that happens in it.
     private let chosen = Self.environment["LOCALDATA_SEED"].flatMap(UInt64.init)
 
-    @Test func `one order of the calls explains every run, and every run ends in order`() throws {
+    @Test(arguments: MovingCampaign.Route.allCases)
+    func `one order of the calls explains every run, and every run ends in order`(_ route: MovingCampaign.Route) throws {
         if let chosen {
-            print(try MovingCampaign(seed: chosen).run(isTraced: true).trace.joined(separator: "\n"))
+            print(try MovingCampaign(seed: chosen, route: route).run(isTraced: true).trace.joined(separator: "\n"))
             return
         }
         var counts: [String: Int] = [:]
         var steps = 0
         for seed in 0..<UInt64(count) {
             do {
-                let outcome = try MovingCampaign(seed: seed).run()
+                let outcome = try MovingCampaign(seed: seed, route: route).run()
                 counts.merge(outcome.counts, uniquingKeysWith: +)
                 steps += outcome.steps
             } catch {
@@ -30,7 +31,9 @@ import Testing
         print(
             "moving: \(count) seeds, \(steps) steps; \(counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))"
         )
-        for answer in ["read", "read locked", "set", "remove"] { #expect(counts[answer, default: 0] > 0, "\(answer)") }
+        for answer in ["read", "read locked", "read unavailable", "read cancelled", "set", "remove", "update"] {
+            #expect(counts[answer, default: 0] > 0, "\(answer)")
+        }
     }
 
     @Test func `a seed gives the same run again`() throws {
