@@ -71,6 +71,9 @@ import Testing
         await #expect(throws: StorageError.self) { try await router.remove(key) }
         await #expect(throws: StorageError.self) { try await router.batch { $0.set("mine", for: key) } }
         machine.makeAvailable(older)
+        // Out of reach at one look and back at the next: what it holds was still not named.
+        for backend in machine.backends(of: older) { backend.inject(.locked, of: .read) }
+        await #expect(throws: StorageError.self) { try await router.set("mine", for: key) }
         #expect(try await router.value(for: key) == "theirs")
         try await router.set("mine", for: key)
         try await router.sweep(Catalog(allKeys: [.key(key)])).requireComplete()

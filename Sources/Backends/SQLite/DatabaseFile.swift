@@ -16,6 +16,8 @@
         }
 
         /// A database that was found, read as far as that goes without a key.
+        ///
+        /// `@unchecked Sendable`: the connection is used on the lane only, by one piece of work at a time.
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
@@ -23,6 +25,7 @@
             fileprivate let connection: RawDatabase
         }
 
+        /// `@unchecked Sendable`: it is reached through the mutex, and what is in it is used on the lane only.
         private struct State: @unchecked Sendable {
             var found: Found?
             var writer: DatabaseWriter?

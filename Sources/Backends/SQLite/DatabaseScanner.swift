@@ -6,6 +6,7 @@
 
     /// The connection that lists rows, on a lane of its own.
     final class DatabaseScanner: Sendable {
+        /// `@unchecked Sendable`: the connection is used and closed only while the mutex that it is in is held.
         private struct Open: @unchecked Sendable {
             let connection: RawDatabase
             let file: DatabaseFile.FileID

@@ -14,12 +14,13 @@
         private let memory: Mutex<Memory>
         private let patience: Patience
 
-        /// What is used inside GRDB's queue only, once it is made.
+        /// `@unchecked Sendable`: once it is made, it is used inside GRDB's queue only, which runs one piece of work at a time.
         fileprivate struct Tools: @unchecked Sendable {
             let finder: RowFinder
             let statements: WriterStatements
         }
 
+        /// `@unchecked Sendable`: it is reached through the mutex; for the tools see there.
         private struct Memory: @unchecked Sendable {
             var tools: Tools?
             /// What `PRAGMA data_version` said when the database was last seen to be as it should, and its header then.

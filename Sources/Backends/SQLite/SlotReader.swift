@@ -145,6 +145,7 @@
 
     /// One connection of a reader, until it is closed. Nothing else refers to what is in it, so it may change hands with its lock.
     private final class SlotConnection: Sendable {
+        /// `@unchecked Sendable`: the statements are stepped and closed only while the mutex that they are in is held.
         private struct Open: @unchecked Sendable {
             let finder: RowFinder
             let header: HeaderWatch

@@ -89,7 +89,7 @@ extension MigrationEngine {
     func carriedOrigin<Value>(
         _ key: StorageKey<Value>, _ route: Route, _ probe: StorageProbe, _ sources: (found: [SourceRecord], unreadable: [Route])
     ) async throws -> RecordOrigin {
-        if case .sourceWins = key.conflictPolicy { for place in sources.unreadable { try await requireReach(place, of: key.name) } }
+        if case .sourceWins = key.conflictPolicy { for place in sources.unreadable { try await requireDamage(place, of: key.name) } }
         let metadata: StorageMetadata? =
             switch probe {
             case .value(let record): record.metadata
@@ -108,15 +108,16 @@ extension MigrationEngine {
         return origin
     }
 
-    /// Refuses a change while a place is out of reach. What is damaged is within reach: it wins nothing.
-    private func requireReach(_ place: Route, of name: String) async throws {
+    /// Refuses a change because of a place that could not be read, unless what stands there is damaged: that wins nothing. A place that is back meanwhile was not
+    /// named all the same.
+    private func requireDamage(_ place: Route, of name: String) async throws {
         switch try await place.read() {
-        case .locked, .unavailable:
+        case .corrupt: return
+        default:
             throw StorageError(
                 StorageError.unavailable, key: name,
-                "An older place, \(place.domain)/\(place.keyName), wins conflicts by this key's policy and cannot be read now: what it holds would later undo the change. Nothing was changed; try again when it can be read."
+                "An older place, \(place.domain)/\(place.keyName), wins conflicts by this key's policy and could not be read: what it holds would later undo the change. Nothing was changed; try again when it can be read."
             )
-        default: return
         }
     }
 
