@@ -8,26 +8,22 @@ private let worlds = Atomic(UInt64(0))
 
 extension LawBench {
     /// The stores of the simulation: what a campaign finds over them counts only if they keep what real ones keep.
-    static func simulated(_ name: String, isShared: Bool) -> LawBench {
-        let claims = BackendCapabilities(
-            durability: .durable, atomicBatch: true, crossProcess: true, protection: isShared ? .plain : .sealed,
-            storesNativeValues: isShared, sharedWithOthers: isShared, usefulConcurrency: 64)
+    static func simulated(_ name: String, _ nature: SimulatedStore.Nature) -> LawBench {
         @Sendable func simulated(_ store: any StorageBackend) throws -> SimulatedStore {
             guard let store = store as? SimulatedStore else { throw WrongStore() }
             return store
         }
         var writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
-        if isShared {
+        if nature.capabilities.sharedWithOthers {
             writeForeign = { store, address, text in try simulated(store).behind { $0.writeForeign(.string(text), to: $1, at: address) } }
         }
         return LawBench(
-            name: name, capabilities: claims,
+            name: name, capabilities: nature.capabilities,
             makeStore: {
                 let number = worlds.add(1, ordering: .relaxed).newValue
                 let world = Simulation(seed: number)
-                return SimulatedStore(
-                    "\(name) \(number)", claims, on: SimulatedDisk(world), of: SimulatedStore.Process("one"), in: world, isOneFile: true,
-                    showsEarly: isShared)
+                // The laws are tried on real threads; the simulated ones need a run.
+                return SimulatedStore("\(name) \(number)", nature, on: SimulatedDisk(world), of: SimulatedProcess("one"), .live)
             },
             reopen: { try simulated($0).relaunched() },
             writeForeign: writeForeign,

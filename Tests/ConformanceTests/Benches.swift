@@ -4,6 +4,7 @@ import BackendRuntime
 import FolderStore
 import Foundation
 import MemoryBackend
+import Simulation
 
 /// Every backend that the laws are checked on. Adding one is one line here.
 let benches: [LawBench] = [
@@ -12,8 +13,9 @@ let benches: [LawBench] = [
     .memory("memory as a small store without batches", smallStoreClaims),
     .folder,
     .propertyList,
-    .simulated("simulated property list", isShared: true),
-    .simulated("simulated database", isShared: false),
+    .simulated("simulated property list", .list),
+    .simulated("simulated database", .database), .simulated("simulated keyring", .ring()),
+    .simulated("simulated keyring without a folder", .ring(acknowledges: .untilPowerLoss)),
 ]
 
 /// Claims like those of a property list.

@@ -20,7 +20,7 @@ extension MigrationEngine {
 
     private func collect(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
         // No copy goes before the value that replaces it is as durable as the copy was - or as the destination can make it, where that was allowed.
-        guard achieved >= min(copy.route.capabilities.durability, destination.capabilities.durability) else {
+        guard !safeguards.contains(.durabilityBarrier) || achieved >= min(copy.route.capabilities.durability, destination.capabilities.durability) else {
             return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
         }
         do {
@@ -44,6 +44,7 @@ extension MigrationEngine {
 
     /// The name of another registered key that still needs a slot as its source; nil when none does.
     private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
+        guard safeguards.contains(.sharedSources) else { return nil }
         for other in registry.entries(naming: source, except: destination) {
             if try await !isSettled(opening: other.key.base, other.route) { return other.key.name }
         }
@@ -65,6 +66,7 @@ extension MigrationEngine {
 
     /// Makes sure that a destination which was found, not written, is there to stay.
     func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
+        guard safeguards.contains(.durabilityBarrier) else { return .durable }
         let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
         if achieved == .untilPowerLoss, let written = origin?.boot, let now = runtime.host.bootID, written != now { return .durable }
         return achieved

@@ -92,7 +92,7 @@ extension MigrationEngine {
 
     /// Judges from the keys, before anything is read, whether values would be protected less, or last shorter, than where they are.
     func checkProtection<Value>(_ step: MigrationStep<Value>, _ key: StorageKey<Value>, _ route: Route) throws {
-        guard !step.options.allowsWeakerProtection else { return }
+        guard safeguards.contains(.protection), !step.options.allowsWeakerProtection else { return }
         for source in step.sources {
             let sourceRoute = try routes.route(for: source)
             if route.protection < sourceRoute.protection {
@@ -191,6 +191,7 @@ extension MigrationEngine {
             precondition = .revision(revision)
         }
         let origin = try await origin(of: elsewhere, migration: step.id, route)
+        if !safeguards.contains(.destinationFirst) { _ = await collect(elsewhere, for: route, achieved: .durable) }
         guard let written = try await write(value, key, route, origin, if: precondition) else { return .lookAgain }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : .moved,

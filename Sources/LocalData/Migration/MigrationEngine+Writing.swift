@@ -98,7 +98,7 @@ extension MigrationEngine {
             }
         var origin = RecordOrigin(boot: runtime.host.bootID)
         for copy in sources.found { origin.add(copy, destination: route) }
-        if let metadata {
+        if let metadata, safeguards.contains(.carriedOrigin) {
             do { origin.merge(try await records.origin(of: metadata, route)) } catch let error as StorageError
                 where Self.meansUndecodable(error)
             {

@@ -9,20 +9,25 @@ import Synchronization
 final class MigrationEngine: Sendable {
     let routes: RouteTable
     let records: RecordCoder
-    let lanes = KeyLanes()
+    let lanes: KeyLanes
     let flights: Flights
     let ledger: MigrationLedger
     let quarantine: Quarantine
     let registry = KeyRegistry()
     let hub: ChangeHub
     let runtime: Runtime
+    let safeguards: Safeguards
 
-    init(routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime) {
+    init(
+        routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime, safeguards: Safeguards
+    ) {
         self.routes = routes
         self.records = records
         self.ledger = ledger
         self.quarantine = quarantine
         self.runtime = runtime
+        self.safeguards = safeguards
+        lanes = KeyLanes(areKept: safeguards.contains(.lanes))
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks)
     }
@@ -179,7 +184,7 @@ final class MigrationEngine: Sendable {
         }
         // Nothing anywhere, it seems. Values travel from the last source to the first and on to the destination: looked at in this direction, one
         // that was on its way during the first look is met by the second.
-        for migration in foundEmpty.reversed() {
+        for migration in safeguards.contains(.secondLook) ? foundEmpty.reversed() : [] {
             let skips = (migration.plan as? MigrationStep<Value>)?.options.whenSourceUnavailable == .skip
             for source in migration.sources.reversed() {
                 let sourceRoute = try routes.route(for: source)

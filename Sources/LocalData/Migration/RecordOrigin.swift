@@ -1,4 +1,4 @@
-import BackendContract
+package import BackendContract
 import Crypto
 import Foundation
 import Sealing
@@ -7,9 +7,9 @@ import Sealing
 ///
 /// A fingerprint tells something of a value, so it is only recorded where the destination protects at least as well as the source did, and it is
 /// sealed with the value where the value is sealed.
-struct RecordOrigin: Codable, Sendable, Equatable {
+package struct RecordOrigin: Codable, Sendable, Equatable {
     /// The fingerprints of the older copies, by the names of their places.
-    var copies: [String: String] = [:]
+    package var copies: [String: String] = [:]
     /// The migration that brought the value; nil after a `set`.
     var migration: String?
     /// The start of the machine in which it was written.
@@ -19,7 +19,7 @@ struct RecordOrigin: Codable, Sendable, Equatable {
     func names(_ place: String, _ record: StorageRecord) -> Bool { copies[place] == Self.fingerprint(of: record) }
 
     /// The first half of the SHA-256 of the payload's canonical bytes, in hexadecimal.
-    static func fingerprint(of record: StorageRecord) -> String {
+    package static func fingerprint(of record: StorageRecord) -> String {
         hexadecimalText(of: SHA256.hash(data: record.payload.canonicalBytes).prefix(16))
     }
 

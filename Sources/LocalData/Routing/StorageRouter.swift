@@ -42,7 +42,7 @@ public actor StorageRouter {
             quarantine: Quarantine(
                 keys: keys, sources: sources, otherSources: configuration.otherKeySources,
                 sealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime
-            ) { try wiring.makeQuarantineBackend() }, runtime: runtime)
+            ) { try wiring.makeQuarantineBackend() }, runtime: runtime, safeguards: configuration.safeguards)
         wiring.connect { [weak engine] (source) throws(BackendError) in try await engine?.sealedIDs(of: source) ?? [] }
         self.wiring = wiring
         self.engine = engine

@@ -1,4 +1,4 @@
-import BackendContract
+package import BackendContract
 public import BackendRuntime
 public import Foundation
 public import Logging
@@ -43,6 +43,11 @@ public struct StorageConfiguration: Sendable {
 
     /// Time, randomness, tasks, lanes, files: the machine's own, unless a test or a simulation puts others in their place.
     public var runtime: Runtime
+
+    /// What the protocol insists on: everything, unless the simulation shows what would happen otherwise.
+    package var safeguards = Safeguards.all
+    /// Makes the stores of the ledger and the quarantine in a simulation, which keeps them on a disk of its own.
+    package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 
     var place: Place
     var makers: [StorageDomain.Kind: @Sendable (String) throws -> any StorageBackend] = [:]

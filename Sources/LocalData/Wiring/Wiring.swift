@@ -114,6 +114,7 @@ final class Wiring: Sendable {
     func makeQuarantineBackend() throws -> any StorageBackend { try makeOwn("quarantine") { "\($0.data)/quarantine/quarantine.plist" } }
 
     private func makeOwn(_ name: String, _ path: (StorageDirectories) -> String) throws -> any StorageBackend {
+        if let make = configuration.makeOwnStore { return try make(name) }
         switch configuration.place {
         case .refused(let why): throw StorageError(StorageError.unavailable, key: name, why)
         case .memory(let world): return try makeInMemory(.userDefaults, "LocalData.\(name)", world)

@@ -31,6 +31,12 @@ package final class Simulation: Sendable {
         case lane(Int)
     }
 
+    private struct Work {
+        let label: String
+        var waiting: [@Sendable () -> Void] = []
+        var isStalled = false
+    }
+
     private struct Timer {
         let instant: MonotonicInstant
         let number: UInt64
@@ -40,21 +46,24 @@ package final class Simulation: Sendable {
     private struct State: @unchecked Sendable {
         var numbers: SeededGenerator
         var ready: [Step] = []
-        var lanes: [[@Sendable () -> Void]] = []
+        var lanes: [Work] = []
         var timers: [Timer] = []
         var timersEver: UInt64 = 0
         var now = MonotonicInstant(nanoseconds: 1_000_000_000)
         var steps = 0
         var boots = 1
+        /// Of how many steps one, on average, is a timer that comes although others could go on: how slow the machine is. 0: none.
+        var haste = 0
         var digest: UInt64 = 0xCBF2_9CE4_8422_2325
         var thread: pthread_t?
         var leak: String?
         /// What was noted, step by step; nil when nobody wants to know.
         var trace: [String]?
 
-        /// Folds a number into the digest (FNV-1a, a byte at a time).
+        /// Folds a number into the digest (FNV-1a, eight bytes at a time, and the upper half back into the lower).
         mutating func note(_ number: UInt64) {
-            for shift in stride(from: 0, to: 64, by: 8) { digest = (digest ^ (number >> UInt64(shift) & 0xFF)) &* 0x100_0000_01B3 }
+            digest = (digest ^ number) &* 0x100_0000_01B3
+            digest ^= digest >> 32
         }
 
         mutating func check(_ what: String) {
@@ -64,18 +73,18 @@ package final class Simulation: Sendable {
 
     private let state: Mutex<State>
     private let executor = SeededExecutor()
+    private let betweenSteps = Mutex<(@Sendable (Int) -> Void)?>(nil)
 
-    /// Of how many steps one, on average, is a timer that comes although others could go on: how slow the machine is.
-    private let haste: Int
+    /// Whether what happens is written down, for ``trace``.
+    package let isTraced: Bool
 
     /// Creates a world.
     /// - Parameters:
     ///   - seed: Decides everything that is not decided otherwise.
-    ///   - haste: How many steps pass, on average, until time goes on although there is something to do.
     ///   - isTraced: Whether what happens is written down, for ``trace``.
-    package init(seed: UInt64, haste: Int = 400, isTraced: Bool = false) {
+    package init(seed: UInt64, isTraced: Bool = false) {
         state = Mutex(State(numbers: SeededGenerator(seed), trace: isTraced ? [] : nil))
-        self.haste = haste
+        self.isTraced = isTraced
         executor.world.withLock { $0 = Weak(self) }
     }
 
@@ -92,15 +101,27 @@ package final class Simulation: Sendable {
     package var trace: [String] { state.withLock { $0.trace ?? [] } }
 
     /// Folds what somebody saw or did into the digest.
-    package func note(_ text: String) {
+    package func note(_ number: Int, _ text: @autoclosure () -> String) {
+        let line = isTraced ? text() : nil
         state.withLock { state in
-            for byte in text.utf8 { state.note(UInt64(byte)) }
-            state.trace?.append("\(state.steps): \(text)")
+            state.note(UInt64(truncatingIfNeeded: number))
+            if let line { state.trace?.append("\(state.steps): \(line)") }
         }
     }
 
-    /// Lets others go first, as often as the seed says.
-    package func pass() async { for _ in 0..<draw(3) { await Task.yield() } }
+    /// How many steps pass, on average, until time goes on although there is something to do; 0 while nothing is that slow.
+    package func setHaste(_ haste: Int) { state.withLock { $0.haste = haste } }
+
+    /// What is done between two steps from now on; it is told how many were taken.
+    package func betweenSteps(_ action: (@Sendable (Int) -> Void)?) { betweenSteps.withLock { $0 = action } }
+
+    /// Waits until nothing else can go on.
+    package func settle() async {
+        setHaste(0)
+        await withCheckedContinuation { continuation in
+            _ = schedule(at: now.advanced(by: .seconds(86_400))) { continuation.resume() }
+        }
+    }
 
     /// How often the machine has been started.
     package var boots: Int { state.withLock(\.boots) }
@@ -124,6 +145,7 @@ package final class Simulation: Sendable {
             if let leak = state.withLock(\.leak) { throw Failure.leaked(leak) }
             if let end = result.withLock({ $0 }) { return try end.get() }
             guard steps < limit else { throw Failure.endless(steps: steps) }
+            betweenSteps.withLock(\.self)?(steps)
             guard let next = take() else { throw Failure.stuck(steps: steps) }
             next()
         }
@@ -133,7 +155,9 @@ package final class Simulation: Sendable {
     private func take() -> (() -> Void)? {
         state.withLock { state in
             state.steps += 1
-            let isHasty = !state.ready.isEmpty && !state.timers.isEmpty && Int.random(in: 0..<haste, using: &state.numbers) == 0
+            let isHasty =
+                state.haste > 0 && !state.ready.isEmpty && !state.timers.isEmpty
+                && Int.random(in: 0..<state.haste, using: &state.numbers) == 0
             if state.ready.isEmpty || isHasty {
                 guard let first = state.timers.indices.min(by: { Self.isEarlier(state.timers[$0], state.timers[$1]) }) else { return nil }
                 let timer = state.timers.remove(at: first)
@@ -151,8 +175,8 @@ package final class Simulation: Sendable {
                 let executor = executor
                 return { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
             case .lane(let lane):
-                let work = state.lanes[lane].removeFirst()
-                if !state.lanes[lane].isEmpty { state.ready.append(.lane(lane)) }
+                let work = state.lanes[lane].waiting.removeFirst()
+                if !state.lanes[lane].waiting.isEmpty { state.ready.append(.lane(lane)) }
                 return work
             }
         }
@@ -169,7 +193,7 @@ package final class Simulation: Sendable {
     package func runtime(_ process: String, files: any FileSystem = NoFiles()) -> Runtime {
         Runtime(
             clock: SimulatedClock(world: self), randomBits: { [self] in state.withLock { $0.numbers.next() } },
-            tasks: SimulatedSpawner(executor: executor), makeLane: { [self] _ in makeLane() }, files: files,
+            tasks: SimulatedSpawner(executor: executor), makeLane: { [self] label in makeLane(label) }, files: files,
             host: HostFacts(bootID: "boot \(boots)", processID: 1, environment: [:], executableName: process, homeDirectory: nil))
     }
 
@@ -180,9 +204,9 @@ package final class Simulation: Sendable {
         }
     }
 
-    private func makeLane() -> any Lane {
+    private func makeLane(_ label: String) -> any Lane {
         state.withLock { state in
-            state.lanes.append([])
+            state.lanes.append(Work(label: label))
             return SimulatedLane(world: self, number: state.lanes.count - 1)
         }
     }
@@ -190,8 +214,26 @@ package final class Simulation: Sendable {
     fileprivate func add(_ work: @escaping @Sendable () -> Void, to lane: Int) {
         state.withLock { state in
             state.check("work on a lane")
-            state.lanes[lane].append(work)
-            if state.lanes[lane].count == 1 { state.ready.append(.lane(lane)) }
+            state.lanes[lane].waiting.append(work)
+            if state.lanes[lane].waiting.count == 1, !state.lanes[lane].isStalled { state.ready.append(.lane(lane)) }
+        }
+    }
+
+    /// Holds up every lane of a label for a while: what waits there waits longer than its deadline, perhaps.
+    package func stall(_ label: String, for duration: Duration) {
+        let held = state.withLock { state in
+            let held = state.lanes.indices.filter { state.lanes[$0].label == label && !state.lanes[$0].isStalled }
+            for lane in held { state.lanes[lane].isStalled = true }
+            state.ready.removeAll { if case .lane(let lane) = $0 { held.contains(lane) } else { false } }
+            return held
+        }
+        _ = schedule(at: now.advanced(by: duration)) { [self] in
+            state.withLock { state in
+                for lane in held {
+                    state.lanes[lane].isStalled = false
+                    if !state.lanes[lane].waiting.isEmpty { state.ready.append(.lane(lane)) }
+                }
+            }
         }
     }
 

@@ -1,0 +1,42 @@
+import Foundation
+import LocalData
+
+/// What can be done to a key whose type of value is not known here. Values are told as texts.
+struct KeyCalls: Sendable {
+    let key: AnyStorageKey
+    let value: @Sendable (StorageRouter) async throws -> String?
+    let get: @Sendable (StorageRouter) async throws -> String
+    let set: @Sendable (StorageRouter, String) async throws -> Void
+    /// Puts a text, or nothing, in the place of what it returns.
+    let update: @Sendable (StorageRouter, String?) async throws -> String?
+    let remove: @Sendable (StorageRouter) async throws -> Void
+    let exists: @Sendable (StorageRouter) async throws -> Bool
+    let force: @Sendable (StorageRouter) async throws -> MigrationResult
+    let watch: @Sendable (StorageRouter, @escaping @Sendable (String?) -> Void) async throws -> Void
+    /// The bytes of a text's value, in JSON.
+    let bytes: @Sendable (String) throws -> [UInt8]
+    let change: @Sendable (inout StorageBatch, String?) -> Void
+
+    init<Value>(_ key: StorageKey<Value>, text: @escaping @Sendable (Value) -> String, make: @escaping @Sendable (String) -> Value) {
+        self.key = .key(key)
+        value = { try await $0.value(for: key).map(text) }
+        get = { text(try await $0.get(key)) }
+        set = { try await $0.set(make($1), for: key) }
+        update = { router, new in
+            try await router.update(key) { value -> String? in
+                defer { value = new.map(make) }
+                return value.map(text)
+            }
+        }
+        remove = { try await $0.remove(key) }
+        exists = { try await $0.exists(key) }
+        force = { try await $0.forceMigration(for: key) }
+        watch = { router, see in for try await value in router.values(for: key) { see(value.map(text)) } }
+        bytes = { Array(try JSONEncoder().encode(make($0))) }
+        change = { batch, new in
+            if let new { batch.set(make(new), for: key) } else { batch.remove(key) }
+        }
+    }
+
+    init(_ key: StorageKey<String>) { self.init(key, text: { $0 }, make: { $0 }) }
+}

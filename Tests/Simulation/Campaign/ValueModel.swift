@@ -1,0 +1,132 @@
+import TestSupport
+
+/// What a value that moves is, as far as anybody can tell: in its place, or still where it was.
+struct ValueModel: SequentialModel {
+    /// What the rules of a key are, as far as the model needs them.
+    struct Rules: Hashable, Sendable {
+        var policy = Policy.destinationWins
+        /// Whether the value is made of all older places, or of the first that holds one.
+        var isMerged = false
+        /// Whether what has an older shape stands in the place itself.
+        var isInPlace = false
+        /// Whether an acknowledged change may be lost with the power.
+        var isWary = false
+    }
+
+    struct Snapshot: Hashable, Sendable {
+        let value: String?
+        let isSettled: Bool
+        let older: [String?]
+    }
+
+    let rules: Rules
+    /// What stands in its place.
+    var value: String?
+    /// Whether a value or a removal stands in its place.
+    var isSettled = false
+    /// What older places hold that nobody has taken into account.
+    var older: [String?]
+    /// What a power cut may bring back.
+    var undo: [Snapshot] = []
+
+    enum Action: Sendable {
+        case read(String?)
+        /// A read by a program whose migration does not apply yet.
+        case readHeldBack(String?)
+        case exists(Bool)
+        /// - `clears`: the older places whose content the change is certain to have known.
+        case write(String?, clears: Set<Int>, isAcknowledged: Bool)
+        case swap(String?, String?, clears: Set<Int>, isAcknowledged: Bool, isHeldBack: Bool)
+        /// Another program changes an older place.
+        case older(Int, String?)
+        /// A conflict with an older place ends.
+        case resolve(Int, String)
+        case powerCut
+    }
+
+    init(_ rules: Rules, value: String? = nil, isSettled: Bool = false, older: [String?]) {
+        self.rules = rules
+        self.value = value
+        self.isSettled = isSettled
+        self.older = older
+    }
+
+    /// What the older places make.
+    private var derived: String? {
+        guard rules.isMerged else { return older.compactMap(\.self).first }
+        let parts = older.compactMap(\.self)
+        return parts.count == older.count ? Self.merged(parts) : nil
+    }
+
+    static func merged(_ parts: [String]) -> String { parts.joined(separator: "+") }
+
+    /// What a merge of a conflict makes.
+    static func resolved(_ destination: String?, _ source: String) -> String { "\(destination ?? "-")|\(source)" }
+
+    private var effective: String? { isSettled ? value : derived }
+
+    private var snapshot: Snapshot { Snapshot(value: value, isSettled: isSettled, older: older) }
+
+    private func settled() -> ValueModel {
+        guard !isSettled, let derived else { return self }
+        var next = self
+        next.undo.append(snapshot)
+        next.value = derived
+        next.isSettled = true
+        for index in older.indices where older[index] != nil {
+            next.older[index] = nil
+            if !rules.isMerged { break }
+        }
+        return next
+    }
+
+    private func written(_ value: String?, _ clears: Set<Int>, isAcknowledged: Bool) -> ValueModel {
+        var next = self
+        if !isAcknowledged || rules.isWary { next.undo.append(snapshot) } else { next.undo = [] }
+        next.value = value
+        next.isSettled = true
+        for index in clears { next.older[index] = nil }
+        return next
+    }
+
+    func after(_ action: Action) -> [ValueModel] {
+        switch action {
+        case .read(let seen): return seen == effective ? [settled()] : []
+        case .readHeldBack(let seen): return [self, settled()].filter { seen == ($0.isSettled ? $0.value : nil) }
+        case .exists(let seen):
+            if rules.isInPlace { return seen == (effective != nil) ? [self] : [] }
+            // A value may have been moved by somebody of whom nothing is written down: a sweep, a call that failed.
+            return [self, settled()].filter { seen == ($0.isSettled && $0.value != nil) }
+        case .write(let value, let clears, let isAcknowledged): return [written(value, clears, isAcknowledged: isAcknowledged)]
+        case .swap(let seen, let left, let clears, let isAcknowledged, let isHeldBack):
+            return (isHeldBack ? [self, settled()] : [settled()]).filter { seen == ($0.isSettled ? $0.value : nil) }
+                .map { $0.written(left, clears, isAcknowledged: isAcknowledged) }
+        case .older(let index, let value):
+            return [self, settled()].map { state in
+                var next = state
+                next.older[index] = value
+                return next
+            }
+        case .resolve(let index, let found):
+            return [settled()].filter { $0.isSettled && $0.older[index] == found }.map { state in
+                var next = state
+                next.undo.append(state.snapshot)
+                next.older[index] = nil
+                next.value = rules.policy == .merge ? Self.resolved(state.value, found) : found
+                return next
+            }
+        case .powerCut:
+            var kept = self
+            kept.undo = []
+            return [kept]
+                + undo.map { past in
+                    var next = kept
+                    next.value = past.value
+                    next.isSettled = past.isSettled
+                    // Other programs' changes of older places were durable at once.
+                    next.older = zip(older, past.older).map { $0 ?? $1 }
+                    return next
+                }
+        }
+    }
+}

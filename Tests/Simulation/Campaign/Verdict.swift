@@ -1,0 +1,191 @@
+import BackendContract
+import Foundation
+import LocalData
+import TestSupport
+
+/// Whether a run kept the rules: judged when everything is in reach again.
+struct Verdict: Sendable {
+    let act: Act
+    let begins: [ValueModel]
+
+    private var scene: Scene { act.scene }
+    private var plan: Plan { act.plan }
+
+    /// How many sweeps may be needed: a copy that was left on the way, or must outlive a start of the machine, is collected by a later one.
+    private static let sweeps = 6
+
+    func reach() async throws {
+        var last = await scene.launch("last")
+        var report = await last.router.sweep(scene.currentKeys)
+        for number in 1..<Self.sweeps where !isOver(report) || !stillHeld(report).isEmpty {
+            // What a keyring acknowledged is certain to be there after an orderly start.
+            last.process.end()
+            scene.disk.restart()
+            last = await scene.launch("last, start \(number)")
+            report = await last.router.sweep(scene.currentKeys)
+        }
+        guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(rows(of: report))") }
+        if let held = stillHeld(report).first { throw act.violation(.liveness, "\(held) still holds a value after \(Self.sweeps) sweeps: \(rows(of: report))") }
+        let values = try await finalValues(last)
+        if let leak = scene.leak { throw act.violation(.secrecy, leak) }
+        try judgeOrder()
+        try await judgeUnseen(last, values)
+        try await judgeTwice(last)
+    }
+
+    private func rows(of report: MigrationReport) -> String {
+        report.rows.map { "\($0.key): \($0.state) \($0.errorCode ?? "") \($0.message ?? "") \($0.residue)" }.joined(separator: "; ")
+    }
+
+    /// Whether a row need not come to an end: it is refused by design, or what it would need is damaged.
+    private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode) }
+
+    private func isExcused(_ code: String?) -> Bool {
+        if plan.kind == .weaker, code == StorageError.weakerProtection.name { return true }
+        let isHurt =
+            plan.beginnings.contains { $0 == .damaged || $0 == .undecodable } || plan.older.contains { $0 == .damaged || $0 == .undecodable }
+            || !scene.disk.damage.isEmpty
+        return isHurt && [StorageError.corrupted, StorageError.migrationFailed, StorageError.undecodable].map(\.name).contains(code)
+    }
+
+    private func isOver(_ report: MigrationReport) -> Bool {
+        report.rows.allSatisfy { ($0.state != .blocked && $0.state != .failed && $0.residue.isEmpty) || isExcused($0) }
+    }
+
+    /// Older places that hold a value although the one it belongs to is settled.
+    private func stillHeld(_ report: MigrationReport) -> [String] {
+        let excused = Set(report.rows.filter(isExcused).map(\.key))
+        // A migration of one's own decides about conflicts; the ready-made ones wait for their parts.
+        if plan.kind == .custom || plan.kind == .byHand { return [] }
+        let open = Set(
+            scene.moving.filter { moving in
+                excused.contains(moving.calls.key.name) || scene.disk.contents(of: moving.spot.medium)[moving.spot.address] == nil
+            }.flatMap { $0.older.map(\.spot) })
+        return scene.moving.flatMap { moving in
+            moving.older.map(\.spot).filter { spot in
+                guard spot != moving.spot, !open.contains(spot), case .value = scene.disk.contents(of: spot.medium)[spot.address] else { return false }
+                return true
+            }.map(\.address.name)
+        }
+    }
+
+    /// The values in the end; nil in the outer place for one that cannot be read.
+    private func finalValues(_ last: Scene.Running) async throws -> [String??] {
+        var values: [String??] = []
+        for (index, moving) in scene.moving.enumerated() {
+            do {
+                let value = try await moving.calls.value(last.router)
+                values.append(.some(value))
+                scene.diary.add(index, .read(value), "in the end \(index) is \(value ?? "nothing")")
+            } catch let error as StorageError {
+                scene.diary.check(message: "\(error)")
+                scene.diary.note("in the end \(index) cannot be read: \(error)")
+                values.append(nil)
+                guard isExcused(error.code.name) else { throw act.violation(.order, "in the end key \(index) cannot be read: \(error)") }
+            }
+        }
+        return values
+    }
+
+    private func judgeOrder() throws {
+        for (index, moving) in scene.moving.enumerated() {
+            let history = scene.diary.history(of: index, moving, begins[index])
+            guard history.calls.count <= 64 else { throw act.violation(.world, "\(history.calls.count) calls are too many for the search") }
+            guard history.isLinearizable(from: begins[index]) else {
+                throw act.violation(.order, "no order of the calls of key \(index) explains what was seen")
+            }
+        }
+    }
+
+    // MARK: Nothing is destroyed unseen
+
+    /// Whether every text that somebody wrote, and every damaged byte, is accounted for.
+    private func judgeUnseen(_ last: Scene.Running, _ values: [String??]) async throws {
+        var kept: [[UInt8]] = []
+        do {
+            for entry in try await last.router.audit().quarantine { kept.append(Array(try await last.router.quarantinedData(entry))) }
+        } catch { throw act.violation(.unseen, "the quarantine cannot be read: \(error)") }
+        for name in scene.media where name != "own quarantine" {
+            for content in scene.disk.contents(of: name).values {
+                switch content {
+                case .value(let payload, _, _): kept.append(payload.canonicalBytes)
+                case .damaged(let bytes): kept.append(bytes)
+                case .tombstone: break
+                }
+            }
+        }
+        for damage in scene.disk.damage where !kept.contains(where: { Self.contains($0, damage) }) {
+            throw act.violation(.unseen, "damaged bytes are gone: \(String(decoding: damage, as: UTF8.self))")
+        }
+        // A keyring that lost acknowledged changes with the power owes nobody an account.
+        if plan.isWary, scene.diary.entries.contains(where: { if case .powerCut = $0.deed { $0.end != nil } else { false } }) { return }
+        var numbers = Set(kept.flatMap(Scene.numbers(in:)))
+        if plan.kind == .transforming { for bytes in kept { numbers.formUnion(Self.digits(in: bytes)) } }
+        for case let text?? in values { numbers.formUnion(Scene.numbers(in: Array(text.utf8))) }
+        for (index, moving) in scene.moving.enumerated() { try judge(index, moving, numbers) }
+    }
+
+    private func judge(_ index: Int, _ moving: Moving, _ numbers: Set<Int>) throws {
+        let entries = scene.diary.entries.filter { $0.key == index }
+        func changes(after begin: Int) -> Bool {
+            entries.contains { entry in
+                switch entry.deed {
+                case .write, .swap: (entry.end ?? .max) > begin
+                default: false
+                }
+            }
+        }
+        func laterInPlace(_ place: Int, after begin: Int) -> Bool {
+            entries.contains { entry in
+                if case .older(place, _) = entry.deed { (entry.end ?? .max) > begin + 1 } else { false }
+            }
+        }
+        for (place, text) in begins[index].older.enumerated() {
+            guard let text, !changes(after: 0), !laterInPlace(place, after: 0) else { continue }
+            try require(text, numbers)
+        }
+        if let text = begins[index].value, !changes(after: 0) { try require(text, numbers) }
+        for entry in entries where entry.end != nil {
+            switch entry.deed {
+            case .older(let place, let text?) where !changes(after: entry.begin) && !laterInPlace(place, after: entry.begin): try require(text, numbers)
+            case .write(let text?), .swap(_, let text?, _):
+                let others = entries.contains { other in
+                    guard other.begin != entry.begin else { return false }
+                    switch other.deed {
+                    case .write, .swap: return (other.end ?? .max) > entry.begin
+                    default: return false
+                    }
+                }
+                if !others { try require(text, numbers) }
+            default: break
+            }
+        }
+    }
+
+    private func require(_ text: String, _ numbers: Set<Int>) throws {
+        for number in Scene.numbers(in: Array(text.utf8)) where !numbers.contains(number) {
+            throw act.violation(.unseen, "\(Shape.text(of: number)) is neither in its place, nor in an older one, nor in quarantine")
+        }
+    }
+
+    private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+        guard bytes.count >= part.count else { return false }
+        return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+
+    /// Whole numbers in quarantine are told in digits, in an older place in binary.
+    private static func digits(in bytes: [UInt8]) -> [Int] {
+        if bytes.count == 9, bytes[0] == 2 { return [bytes.dropFirst().reduce(0) { $0 << 8 | Int($1) }] }
+        return Int(String(decoding: bytes, as: UTF8.self)).map { [$0] } ?? []
+    }
+
+    // MARK: Migrating twice
+
+    private func judgeTwice(_ last: Scene.Running) async throws {
+        let before = scene.disk.picture(without: ["own ledger"])
+        let report = await last.router.sweep(scene.currentKeys)
+        if scene.disk.picture(without: ["own ledger"]) != before {
+            throw act.violation(.twice, "a sweep after the last one changed something: \(rows(of: report))")
+        }
+    }
+}

@@ -1,0 +1,178 @@
+package import BackendContract
+import Synchronization
+
+/// The disk of a simulated machine: what programs see, and what would be left after a power cut.
+///
+/// A change shows at once, and reaches the disk some time later, or when somebody asks for it. A store that is one file keeps its changes in their order: a power cut leaves
+/// the first so many. A store of many files keeps only the order of each slot.
+package final class SimulatedDisk: Sendable {
+    /// What stands in a slot.
+    package enum Content: Hashable, Sendable {
+        case value(StoragePayload, StorageMetadata, isForeign: Bool)
+        case tombstone(StorageMetadata)
+        case damaged([UInt8])
+    }
+
+    struct Slot: Hashable, Sendable {
+        let content: Content
+        let change: UInt64
+    }
+
+    /// Slots that were changed together.
+    struct Change: Sendable {
+        let number: UInt64
+        let slots: [(address: StorageAddress, slot: Slot?)]
+    }
+
+    struct Medium: Sendable {
+        var slots: [StorageAddress: Slot] = [:]
+        var durable: [StorageAddress: Slot] = [:]
+        /// What shows and is not on the disk yet, in order.
+        var pending: [Change] = []
+        var isOneFile: Bool
+    }
+
+    struct State {
+        var media: [String: Medium] = [:]
+        var changes: UInt64 = 0
+        var tears = false
+        /// Bytes that were never a record, by where they stood: nobody may destroy them unseen.
+        var damage: [[UInt8]] = []
+        /// The first line of plain content that should have been nowhere in the plain.
+        var watch: (@Sendable (_ medium: String, Content) -> Void)?
+    }
+
+    private let state = Mutex(State())
+    private let world: Simulation
+
+    package init(_ world: Simulation) { self.world = world }
+
+    func with<R>(_ name: String, isOneFile: Bool, _ body: (inout Medium) -> R) -> R {
+        state.withLock { state in body(&state.media[name, default: Medium(isOneFile: isOneFile)]) }
+    }
+
+    func nextChange() -> UInt64 {
+        state.withLock { state in
+            state.changes += 1
+            return state.changes
+        }
+    }
+
+    /// Whether a power cut may leave half of a slot's first content.
+    func setTears(_ tears: Bool) { state.withLock { $0.tears = tears } }
+
+    /// Names who is shown every content that anything puts anywhere.
+    func watch(_ action: @escaping @Sendable (_ medium: String, Content) -> Void) { state.withLock { $0.watch = action } }
+
+    func show(_ content: Content, in medium: String) { state.withLock(\.watch)?(medium, content) }
+
+    /// Bytes that stood in a slot and were no record.
+    var damage: [[UInt8]] { state.withLock(\.damage) }
+
+    /// Writes as another program does, which knows nothing of metadata; nil removes.
+    package func writeForeign(_ value: NativeValue?, to name: String, at address: StorageAddress) {
+        plant(value.map { .value(.native($0), StorageMetadata(), isForeign: true) }, in: name, at: address)
+    }
+
+    /// Puts bytes into a slot that are not a record.
+    package func corrupt(_ name: String, _ address: StorageAddress, bytes: [UInt8]) {
+        state.withLock { $0.damage.append(bytes) }
+        plant(.damaged(bytes), in: name, at: address)
+    }
+
+    /// Puts something into a slot, durably.
+    func plant(_ content: Content?, in name: String, at address: StorageAddress, isOneFile: Bool = true) {
+        let change = nextChange()
+        if let content { show(content, in: name) }
+        with(name, isOneFile: isOneFile) { medium in
+            medium.change(change, [(address, content.map { Slot(content: $0, change: change) })])
+            medium.flush(only: medium.isOneFile ? nil : [address])
+        }
+    }
+
+    /// What anybody can see in a medium.
+    func contents(of name: String) -> [StorageAddress: Content] { state.withLock { ($0.media[name]?.slots ?? [:]).mapValues(\.content) } }
+
+    /// Everything that shows, for comparing.
+    func picture(without names: Set<String>) -> [String: [StorageAddress: Content]] {
+        state.withLock { state in
+            state.media.filter { !names.contains($0.key) }.mapValues { $0.slots.mapValues(\.content) }
+        }
+    }
+
+    /// Stops the machine in order, and starts it again: everything that shows is on the disk.
+    package func restart() {
+        state.withLock { state in for name in state.media.keys { state.media[name]?.flush() } }
+        world.restart()
+    }
+
+    /// Cuts the power: of what has not reached the disk, the seed says what is left.
+    package func cutPower() {
+        let tears = state.withLock(\.tears)
+        for name in state.withLock({ $0.media.keys.sorted() }) {
+            let torn = with(name, isOneFile: true) { medium in
+                if medium.isOneFile {
+                    let kept = world.draw(medium.pending.count + 1)
+                    for change in medium.pending.prefix(kept) { medium.keep(change) }
+                    return [[UInt8]]()
+                }
+                return loseSlots(of: &medium, tears)
+            }
+            with(name, isOneFile: true) { medium in
+                medium.pending = []
+                medium.slots = medium.durable
+            }
+            state.withLock { $0.damage += torn }
+        }
+        world.restart()
+    }
+
+    /// Each slot is a file of its own: the last so many of its changes are lost, and the first content of a new one may be there in part.
+    private func loseSlots(of medium: inout Medium, _ tears: Bool) -> [[UInt8]] {
+        var order: [StorageAddress] = []
+        var bySlot: [StorageAddress: [Slot?]] = [:]
+        for change in medium.pending {
+            for (address, slot) in change.slots {
+                if bySlot[address] == nil { order.append(address) }
+                bySlot[address, default: []].append(slot)
+            }
+        }
+        var torn: [[UInt8]] = []
+        for address in order {
+            let states = bySlot[address] ?? []
+            let kept = world.draw(states.count + 1)
+            if kept > 0 { medium.durable[address] = states[kept - 1] }
+            if tears, medium.durable[address] == nil, kept < states.count, case .value = states[kept]?.content, world.draw(2) == 0 {
+                let bytes = Array("torn \(nextNumber())".utf8)
+                medium.durable[address] = Slot(content: .damaged(bytes), change: UInt64(1) << 32 + UInt64(nextNumber()))
+                torn.append(bytes)
+            }
+        }
+        return torn
+    }
+
+    private func nextNumber() -> Int { world.draw(1 << 30) }
+}
+
+extension SimulatedDisk.Medium {
+    mutating func change(_ number: UInt64, _ slots: [(address: StorageAddress, slot: SimulatedDisk.Slot?)]) {
+        for (address, slot) in slots { self.slots[address] = slot }
+        pending.append(SimulatedDisk.Change(number: number, slots: slots))
+    }
+
+    mutating func keep(_ change: SimulatedDisk.Change) { for (address, slot) in change.slots { durable[address] = slot } }
+
+    /// What shows is on the disk: everything, or some slots of a store of many files.
+    mutating func flush(only addresses: Set<StorageAddress>? = nil) {
+        guard let addresses else {
+            pending = []
+            durable = slots
+            return
+        }
+        for address in addresses { durable[address] = slots[address] }
+        pending = pending.compactMap { change in
+            let rest = change.slots.filter { !addresses.contains($0.address) }
+            return rest.isEmpty ? nil : SimulatedDisk.Change(number: change.number, slots: rest)
+        }
+    }
+}

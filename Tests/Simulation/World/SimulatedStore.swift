@@ -1,0 +1,250 @@
+package import BackendContract
+package import BackendRuntime
+import Synchronization
+
+/// One process's view of a store on a simulated disk. It works on a lane of the process, and stops for good when its process ends.
+package final class SimulatedStore: StorageBackend {
+    /// What kind of store it is.
+    package struct Nature: Sendable {
+        package var capabilities: BackendCapabilities
+        /// Whether its changes reach the disk in their order, as those of one file do.
+        package var isOneFile = true
+        /// Whether others see a change before it is durable, as they see a file that was renamed; a database's commit shows when it is on the disk.
+        package var showsEarly = true
+        /// How long a change that was acknowledged lasts.
+        package var acknowledges = StorageDurability.durable
+
+        package init(_ capabilities: BackendCapabilities) { self.capabilities = capabilities }
+
+        /// A property list.
+        package static let list = Nature(
+            BackendCapabilities(
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true, sharedWithOthers: true,
+                usefulConcurrency: 64))
+
+        /// A database of sealed rows.
+        package static let database: Nature = {
+            var nature = Nature(
+                BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: .sealed, usefulConcurrency: 64))
+            nature.showsEarly = false
+            return nature
+        }()
+
+        /// The items of a keyring, each saved by itself.
+        package static func ring(acknowledges: StorageDurability = .durable) -> Nature {
+            var nature = Nature(BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring, usefulConcurrency: 2))
+            nature.isOneFile = false
+            nature.acknowledges = acknowledges
+            return nature
+        }
+    }
+
+    /// What a store that does not keep the contract does, or what comes to the same: an engine that does not heed it. The checker has to notice.
+    package struct Faults: OptionSet, Sendable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+        /// Acknowledges as durable what is not.
+        package static let lies = Faults(rawValue: 1 << 0)
+        /// Looks at no condition.
+        package static let forgetsConditions = Faults(rawValue: 1 << 1)
+        /// Calls a locked slot absent.
+        package static let callsLockedAbsent = Faults(rawValue: 1 << 2)
+        /// Calls a slot absent that it cannot reach.
+        package static let callsUnavailableAbsent = Faults(rawValue: 1 << 3)
+        /// Lets others in between looking at a condition and making the change.
+        package static let dropsLock = Faults(rawValue: 1 << 4)
+        /// Deletes where it should leave the mark of a removal.
+        package static let forgetsTombstones = Faults(rawValue: 1 << 5)
+    }
+
+    package let identity: BackendIdentity
+    package let capabilities: BackendCapabilities
+    private let disk: SimulatedDisk
+    private let process: SimulatedProcess
+    private let runtime: Runtime
+    private let lane: any Lane
+    private let medium: String
+    private let nature: Nature
+    private let faults: Faults
+    private let weather: Weather
+
+    /// How long a call may take.
+    package static let deadline = Duration.seconds(10)
+
+    /// Creates a view.
+    /// - Parameters:
+    ///   - medium: The name of what it stands on.
+    ///   - nature: What kind of store it is.
+    ///   - runtime: The process's own, whose lanes the store works on.
+    ///   - faults: The promises that it does not keep.
+    ///   - weather: What is wrong with media, and who watches them.
+    package init(
+        _ medium: String, _ nature: Nature, on disk: SimulatedDisk, of process: SimulatedProcess, _ runtime: Runtime, faults: Faults = [],
+        weather: Weather = Weather()
+    ) {
+        identity = BackendIdentity(kind: "simulated", store: medium)
+        capabilities = nature.capabilities
+        self.disk = disk
+        self.process = process
+        self.runtime = runtime
+        lane = runtime.makeLane(medium)
+        self.medium = medium
+        self.nature = nature
+        self.faults = faults
+        self.weather = weather
+    }
+
+    /// The same store, as a new process sees it.
+    package func relaunched() -> SimulatedStore {
+        SimulatedStore(medium, nature, on: disk, of: SimulatedProcess("another"), runtime, faults: faults, weather: weather)
+    }
+
+    /// What the store stands on, for somebody who changes it behind its back.
+    package func behind(_ change: (SimulatedDisk, _ medium: String) -> Void) { change(disk, medium) }
+
+    private static let outOfReach = BackendError(.unavailable, "The store cannot be reached. Nothing was changed.")
+
+    /// Runs work on the lane; a process that has ended neither does it nor hears of it.
+    private func work<R: Sendable>(
+        isMutation: Bool, _ body: @escaping @Sendable () throws(BackendError) -> R
+    ) async throws(BackendError) -> R {
+        let process = process
+        let result: Result<R, BackendError>
+        do throws(BackendError) {
+            result = .success(
+                try await lane.run(
+                    clock: runtime.clock, deadline: runtime.clock.now.advanced(by: Self.deadline), isMutation: isMutation
+                ) { (_: LaneCall<R>) throws(BackendError) in
+                    if process.hasEnded { throw BackendError(.failed, "The process has ended.") }
+                    return try body()
+                })
+        } catch { result = .failure(error) }
+        await process.goOn()
+        return try result.get()
+    }
+
+    package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        try await work(isMutation: false) { [self] () throws(BackendError) -> [StorageProbe] in
+            if weather.takeFailure(of: medium) != nil { throw BackendError(.failed, "The store could not be read.") }
+            let trouble = weather.trouble(of: medium)
+            weather.lookedAt(medium, addresses)
+            return disk.with(medium, isOneFile: nature.isOneFile) { medium in
+                addresses.map { address in
+                    do throws(BackendError) { try address.validate() } catch { return .unavailable(error) }
+                    switch trouble {
+                    case .locked: return faults.contains(.callsLockedAbsent) ? .absent : .locked
+                    case .unavailable: return faults.contains(.callsUnavailableAbsent) ? .absent : .unavailable(Self.outOfReach)
+                    case nil: return Self.probe(medium.slots[address])
+                    }
+                }
+            }
+        }
+    }
+
+    package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        guard Set(mutations.map(\.address)).count == mutations.count else {
+            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed.")
+        }
+        if faults.contains(.dropsLock) {
+            let refused = try await work(isMutation: false) { [self] () throws(BackendError) -> [MutationResult?] in
+                refusals(of: mutations, minding: true)
+            }
+            guard refused.allSatisfy({ $0 == nil }) else { return refused.map { $0 ?? .notAttempted } }
+        }
+        let minds = faults.isDisjoint(with: [.dropsLock, .forgetsConditions])
+        let results = try await work(isMutation: true) { [self] () throws(BackendError) in
+            switch weather.takeFailure(of: medium) {
+            case .refuse: throw BackendError(.failed, "The store failed. Nothing was changed.")
+            case .vanish: throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)
+            case .loseAnswer:
+                _ = change(mutations, refusals(of: mutations, minding: minds))
+                throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)
+            case nil: break
+            }
+            let results = change(mutations, refusals(of: mutations, minding: minds))
+            if !nature.showsEarly { flush(mutations) }
+            return results
+        }
+        if nature.showsEarly { try await work(isMutation: true) { [self] in flush(mutations) } }
+        return results
+    }
+
+    private func flush(_ mutations: [StorageMutation]) {
+        guard nature.acknowledges == .durable, !faults.contains(.lies) else { return }
+        disk.with(medium, isOneFile: nature.isOneFile) { $0.flush(only: nature.isOneFile ? nil : Set(mutations.map(\.address))) }
+    }
+
+    private func refusals(of mutations: [StorageMutation], minding: Bool) -> [MutationResult?] {
+        let trouble = weather.trouble(of: medium)
+        return disk.with(medium, isOneFile: nature.isOneFile) { medium in
+            mutations.map { mutation in
+                do throws(BackendError) { try mutation.address.validate() } catch { return .failed(error) }
+                switch trouble {
+                case .locked: return .locked
+                case .unavailable: return .failed(Self.outOfReach)
+                case nil: break
+                }
+                if case .put(.native, _) = mutation.operation, !capabilities.storesNativeValues {
+                    return .failed(BackendError(.unsupported, "This store takes bytes only, no native values."))
+                }
+                return minding ? Self.probe(medium.slots[mutation.address]).refusal(of: mutation) : nil
+            }
+        }
+    }
+
+    private func change(_ mutations: [StorageMutation], _ refusals: [MutationResult?]) -> [MutationResult] {
+        if capabilities.atomicBatch, refusals.contains(where: { $0 != nil }) { return refusals.map { $0 ?? .notAttempted } }
+        let number = disk.nextChange()
+        var slots: [(StorageAddress, SimulatedDisk.Slot?)] = []
+        let results = zip(mutations, refusals).map { mutation, refusal -> MutationResult in
+            if let refusal { return refusal }
+            let content: SimulatedDisk.Content? =
+                switch mutation.operation {
+                case .put(let payload, let metadata): .value(payload, metadata, isForeign: false)
+                case .tombstone(let metadata): faults.contains(.forgetsTombstones) ? nil : .tombstone(metadata)
+                case .delete: nil
+                }
+            if let content { disk.show(content, in: medium) }
+            slots.append((mutation.address, content.map { SimulatedDisk.Slot(content: $0, change: number) }))
+            return .applied(content == nil ? nil : Self.revision(number), nature.acknowledges)
+        }
+        if !slots.isEmpty { disk.with(medium, isOneFile: nature.isOneFile) { $0.change(number, slots) } }
+        return results
+    }
+
+    package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await work(isMutation: false) { [self] () throws(BackendError) in
+            switch weather.trouble(of: medium) {
+            case .locked: throw BackendError(.locked, "The store is locked.")
+            case .unavailable: throw Self.outOfReach
+            case nil: break
+            }
+            return disk.with(medium, isOneFile: nature.isOneFile) { medium in
+                medium.slots.keys.filter { $0.namespace == namespace }.sorted { $0.name < $1.name }
+            }
+        }
+    }
+
+    package func synchronize() async throws(BackendError) -> StorageDurability {
+        try await work(isMutation: true) { [self] () throws(BackendError) in
+            if weather.trouble(of: medium) != nil { throw Self.outOfReach }
+            if nature.acknowledges == .durable, !faults.contains(.lies) { disk.with(medium, isOneFile: nature.isOneFile) { $0.flush() } }
+            return nature.acknowledges
+        }
+    }
+
+    private static func probe(_ slot: SimulatedDisk.Slot?) -> StorageProbe {
+        guard let slot else { return .absent }
+        switch slot.content {
+        case .value(let payload, let metadata, let isForeign):
+            return .value(StorageRecord(payload: payload, metadata: metadata, revision: revision(slot.change), isForeign: isForeign))
+        case .tombstone(let metadata): return .tombstone(StorageTombstone(metadata: metadata, revision: revision(slot.change)))
+        case .damaged(let bytes):
+            return .corrupt(StorageCorruption(bytes: bytes, revision: revision(slot.change), reason: "the bytes are not a record"))
+        }
+    }
+
+    private static func revision(_ change: UInt64) -> StorageRevision {
+        StorageRevision(withUnsafeBytes(of: change.bigEndian) { Array($0) })
+    }
+}

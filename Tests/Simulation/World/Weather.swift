@@ -1,0 +1,50 @@
+import BackendContract
+import Synchronization
+
+/// What is wrong with media for a while, and who watches what is read.
+package final class Weather: Sendable {
+    /// What is wrong with every look and every change.
+    package enum Trouble: String, Hashable, Sendable, Codable { case locked, unavailable }
+
+    /// How a call goes wrong.
+    package enum Failure: String, Hashable, Sendable, Codable, CaseIterable {
+        /// It says so, and did nothing.
+        case refuse
+        /// It made the change, and its answer is lost.
+        case loseAnswer
+        /// Neither the change was made nor is there an answer.
+        case vanish
+    }
+
+    private struct State {
+        var troubles: [String: Trouble] = [:]
+        var failures: [String: [Failure]] = [:]
+        var reader: (@Sendable (_ medium: String, [StorageAddress]) -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    package init() {}
+
+    func set(_ trouble: Trouble?, on medium: String) { state.withLock { $0.troubles[medium] = trouble } }
+
+    /// Lets the next calls of a medium fail.
+    func fail(_ failures: [Failure], on medium: String) { state.withLock { $0.failures[medium, default: []] += failures } }
+
+    /// Nothing is wrong any more.
+    func calm() { state.withLock { ($0.troubles, $0.failures) = ([:], [:]) } }
+
+    func trouble(of medium: String) -> Trouble? { state.withLock { $0.troubles[medium] } }
+
+    func takeFailure(of medium: String) -> Failure? {
+        state.withLock { state in
+            guard state.failures[medium]?.isEmpty == false else { return nil }
+            return state.failures[medium]?.removeFirst()
+        }
+    }
+
+    /// Names who is told of every look at a slot.
+    func watchReads(_ action: @escaping @Sendable (_ medium: String, [StorageAddress]) -> Void) { state.withLock { $0.reader = action } }
+
+    func lookedAt(_ medium: String, _ addresses: [StorageAddress]) { state.withLock(\.reader)?(medium, addresses) }
+}

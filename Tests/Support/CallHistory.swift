@@ -1,0 +1,77 @@
+/// What a value is, as far as its callers can tell.
+package protocol SequentialModel: Hashable, Sendable {
+    associatedtype Action: Sendable
+
+    /// The states in which an action may leave it; none where what its caller saw cannot have been.
+    func after(_ action: Action) -> [Self]
+}
+
+/// What several callers did to one value, and whether one order of the calls, each at one moment between its begin and its end, explains what they saw.
+package struct CallHistory<Model: SequentialModel>: Sendable {
+    package typealias Action = Model.Action
+
+    package struct Call: Sendable {
+        package let action: Action
+        package let begin: Int
+        /// `Int.max` for a call that may take effect at any later time, or never.
+        package let end: Int
+    }
+
+    package private(set) var calls: [Call] = []
+
+    package init() {}
+
+    package mutating func add(_ action: Action, _ begin: Int, _ end: Int) { calls.append(Call(action: action, begin: begin, end: end)) }
+
+    private struct Position: Hashable {
+        let done: UInt64
+        let state: Model
+    }
+
+    /// A search for such an order (Wing and Gong), remembering the states that were found to lead nowhere (Lowe). At most 64 calls.
+    package func isLinearizable(from start: Model) -> Bool {
+        precondition(calls.count <= 64)
+        let certain = calls.indices.reduce(UInt64(0)) { calls[$1].end == .max ? $0 : $0 | 1 << UInt64($1) }
+        var dead: Set<Position> = []
+        func search(_ position: Position) -> Bool {
+            if position.done & certain == certain { return true }
+            if !dead.insert(position).inserted { return false }
+            // Nothing that began after an open call had ended can come before that call.
+            var horizon = Int.max
+            for index in calls.indices where position.done & 1 << UInt64(index) == 0 { horizon = min(horizon, calls[index].end) }
+            for index in calls.indices where position.done & 1 << UInt64(index) == 0 && calls[index].begin <= horizon {
+                for state in position.state.after(calls[index].action) {
+                    if search(Position(done: position.done | 1 << UInt64(index), state: state)) { return true }
+                }
+            }
+            return false
+        }
+        return search(Position(done: 0, state: start))
+    }
+}
+
+/// A value that calls read, write and swap, with nothing behind it.
+package struct Register: SequentialModel {
+    package enum Action: Hashable, Sendable {
+        case read(String?)
+        case write(String?)
+        /// Saw the first, left the second.
+        case swap(String?, String?)
+    }
+
+    let value: String?
+
+    package func after(_ action: Action) -> [Register] {
+        switch action {
+        case .read(let seen): seen == value ? [self] : []
+        case .write(let written): [Register(value: written)]
+        case .swap(let seen, let left): seen == value ? [Register(value: left)] : []
+        }
+    }
+}
+
+package typealias RegisterHistory = CallHistory<Register>
+
+extension CallHistory<Register> {
+    package func isLinearizable(from start: String?) -> Bool { isLinearizable(from: Register(value: start)) }
+}

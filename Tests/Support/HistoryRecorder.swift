@@ -1,0 +1,21 @@
+import Synchronization
+
+/// Numbers the begins and ends of calls, and collects the calls of each value.
+package final class HistoryRecorder: Sendable {
+    private let state = Mutex((clock: 0, histories: [String: RegisterHistory]()))
+
+    package init() {}
+
+    package func tick() -> Int {
+        state.withLock { state in
+            state.clock += 1
+            return state.clock
+        }
+    }
+
+    package func add(_ name: String, _ action: RegisterHistory.Action, _ begin: Int, _ end: Int) {
+        state.withLock { $0.histories[name, default: RegisterHistory()].add(action, begin, end) }
+    }
+
+    package var histories: [String: RegisterHistory] { state.withLock { $0.histories } }
+}
