@@ -142,6 +142,7 @@ let package = Package(
             name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
             path: "Tests/Simulation",
             swiftSettings: house),
+        .executableTarget(name: "Prove", dependencies: ["Simulation", arguments], path: "Tests/Prove", swiftSettings: house),
         .testTarget(
             name: "SimulationTests", dependencies: ["Simulation", "TestSupport"], swiftSettings: house),
         .testTarget(

@@ -19,7 +19,7 @@ public struct BackendKeySource: KeySource {
         identifier = "\(backend.identity) item \(address.name)"
     }
 
-    /// Reads the key; nil when the slot is proven empty, an error when the key was removed or damaged.
+    /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or damaged.
     public func load() async throws(BackendError) -> SealingKey? {
         switch try await backend.read(address, .validated) {
         case .absent: return nil
@@ -28,6 +28,8 @@ public struct BackendKeySource: KeySource {
         case .unavailable(let error): throw error
         case .tombstone:
             throw BackendError(.encryptionKeyMissing, "The key was removed from \(identifier). Restore it; nothing was changed.")
+        // A keyring saves a new item first without its secret: no key ever came from it.
+        case .corrupt(let corruption) where corruption.bytes.isEmpty: return nil
         case .corrupt:
             throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is damaged. Restore the key; nothing was changed.")
         }
@@ -35,7 +37,11 @@ public struct BackendKeySource: KeySource {
 
     /// Writes the key where nothing stands. A key that stands there already wins; anything else is an error and stays.
     public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
-        switch try await backend.apply(.put(.bytes(key.textBytes()), StorageMetadata(serializer: "key"), at: address, if: .absent)) {
+        var result = try await put(key, if: .absent)
+        if case .conflict(.corrupt(let corruption)) = result, corruption.bytes.isEmpty, let revision = corruption.revision {
+            result = try await put(key, if: .revision(revision))
+        }
+        switch result {
         case .applied: return key
         case .conflict(.value(let record)): return try self.key(in: record)
         case .locked: throw BackendError(.locked, "The store that is to hold the key is locked. Unlock it and try again.")
@@ -44,6 +50,10 @@ public struct BackendKeySource: KeySource {
             throw BackendError(
                 .encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
         }
+    }
+
+    private func put(_ key: SealingKey, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
+        try await backend.apply(.put(.bytes(key.textBytes()), StorageMetadata(serializer: "key"), at: address, if: precondition))
     }
 
     /// Unlocks the store, if it is one that can be locked.

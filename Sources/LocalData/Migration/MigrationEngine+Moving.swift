@@ -119,14 +119,7 @@ extension MigrationEngine {
         let sourceRoute = try routes.route(for: AnyStorageKey(base: source))
         if sourceRoute.slot == route.slot { return try await readInPlace(key, sourceRoute, occupant) }
         let skips = options.whenSourceUnavailable == .skip
-        if key.hasMigration, !lanes.isHeldByCurrentChain(sourceRoute.slot) {
-            do {
-                try await lanes.withLane(sourceRoute.slot, keyName: key.name) {
-                    _ = try await settle(key, sourceRoute, try await self.context(.read, sourceRoute, within: context))
-                }
-            } catch StorageError.unavailable where skips { return .absent }
-        }
-        switch try await sourceRoute.read() {
+        switch try await readSettled(key, sourceRoute, skips, context) {
         case .value(let record):
             let value: Key.Value
             do { value = try await records.decode(record, key, sourceRoute) } catch let error as StorageError
@@ -149,6 +142,25 @@ extension MigrationEngine {
             throw StorageError.from(error, key: key.name)
         case .corrupt(let corruption): throw sourceRoute.corrupted(corruption)
         }
+    }
+
+    /// Looks at a source once its own migrations have run. One that was there then and is gone now was taken away in between: what its own sources hold counts again.
+    private func readSettled<Value>(
+        _ key: StorageKey<Value>, _ route: Route, _ skips: Bool, _ context: MigrationContext
+    ) async throws -> StorageProbe {
+        guard key.hasMigration, !lanes.isHeldByCurrentChain(route.slot) else { return try await route.read() }
+        for _ in 0..<Self.attempts {
+            let state: MigrationReport.State
+            do {
+                state = try await lanes.withLane(route.slot, keyName: key.name) {
+                    try await settle(key, route, try await self.context(.read, route, within: context)).state
+                }
+            } catch StorageError.unavailable where skips { return .absent }
+            let probe = try await route.read()
+            if case .absent = probe, state != .absent { continue }
+            return probe
+        }
+        throw route.error(for: .notAttempted)
     }
 
     private func readInPlace<Value>(_ key: StorageKey<Value>, _ route: Route, _ occupant: Occupant) async throws -> SourceProbe {
@@ -225,7 +237,7 @@ extension MigrationEngine {
         _ value: Value, _ key: StorageKey<Value>, _ route: Route, _ origin: RecordOrigin, if precondition: StorageMutation.Precondition
     ) async throws -> Written? {
         let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
-        switch try await route.apply(.put(payload, metadata), if: precondition) {
+        switch try await applyTelling(.put(payload, metadata), route, if: precondition) {
         case .applied(let revision?, let durability):
             let record = StorageRecord(payload: payload, metadata: metadata, revision: revision)
             try await verify(record, key, route)

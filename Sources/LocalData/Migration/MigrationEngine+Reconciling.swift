@@ -46,6 +46,16 @@ extension MigrationEngine {
         let known = Set(copies.map(\.route.slot))
         for migration in key.migrations {
             guard let step = migration.plan as? MigrationStep<Value> else {
+                if case .removed = standing {
+                    // A removal decides: a migration of one's own, which cannot see it, would bring the value back.
+                    guard let from = try await quarantine(migration.sources, key, route, standing, origin, context, except: known) else {
+                        continue
+                    }
+                    visit.state = .resolved
+                    visit.from = from.names
+                    visit.residue += from.residue
+                    continue
+                }
                 if let result = try await runCustom(migration, key, context) {
                     visit.state = .resolved
                     visit.message = "The migration \(migration.id) ran."
@@ -103,7 +113,7 @@ extension MigrationEngine {
         let protection = found.map(\.route.protection).min()
         let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
         if case .held(_, let value) = standing, let candidate, try records.bytes(of: value, key) == records.bytes(of: candidate, key) {
-            let residue = await collect(found, for: route, achieved: try await settledDurability(of: route, origin))
+            let residue = await collect(found, for: route, achieved: try await certainty(of: standing, key, route, origin, found))
             return .done(residue.isEmpty ? .collected : .unchanged, from: from, protection, residue: residue)
         }
         guard let residue = try await resolve(candidate, found, step, key, route, standing, origin) else { return .lookAgain }
@@ -111,14 +121,15 @@ extension MigrationEngine {
     }
 
     /// Reads a source that is compared with a settled destination: one that does not decode still counts, as bytes.
-    private func readOther<Key: TypedKey>(
+    func readOther<Key: TypedKey>(
         _ source: Key, _ route: Route, _ options: MigrationOptions, _ context: MigrationContext
     ) async throws -> (StorageRecord?, (any Sendable)?) {
         let key = source.typed
         if key.hasMigration, !lanes.isHeldByCurrentChain(route.slot) {
             do {
                 try await lanes.withLane(route.slot, keyName: key.name) {
-                    _ = try await settle(key, route, try await self.context(.read, route, within: context))
+                    // A sweep clears what the older place's own older places hold, too.
+                    _ = try await settle(key, route, try await self.context(context.reason, route, within: context))
                 }
             } catch let error as StorageError where Self.meansUndecodable(error) || error.code == StorageError.migrationFailed {
                 // It stands there and cannot be read: compared as bytes below.
@@ -176,7 +187,7 @@ extension MigrationEngine {
         switch key.conflictPolicy {
         case .destinationWins:
             try await quarantineSources()
-            residue = await collect(found, for: route, achieved: try await settledDurability(of: route, origin))
+            residue = await collect(found, for: route, achieved: try await certainty(of: standing, key, route, origin, found))
         case .sourceWins:
             let value = try needCandidate()
             try await quarantineDestination()
@@ -203,7 +214,7 @@ extension MigrationEngine {
     ) async throws -> [String]? {
         var newOrigin = try await self.origin(of: found, migration: nil, route)
         newOrigin.merge(origin)
-        switch try await route.apply(.tombstone(try await records.tombstone(newOrigin, route)), if: .revision(standing.revision)) {
+        switch try await applyTelling(.tombstone(try await records.tombstone(newOrigin, route)), route, if: .revision(standing.revision)) {
         case .applied(_, let durability):
             hub.publish(nil, at: route.slot)
             return await collect(found, for: route, achieved: durability)

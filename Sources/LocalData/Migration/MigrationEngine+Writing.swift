@@ -152,7 +152,7 @@ extension MigrationEngine {
     }
 
     /// Makes a change; those who watch the slot look again when nobody knows whether it happened.
-    private func applyTelling(
+    func applyTelling(
         _ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition
     ) async throws -> MutationResult {
         do {

@@ -66,6 +66,7 @@ final class Quarantine: Sendable {
         let needed = others.map(\.protection).reduce(route.protection, max)
         var content = RecordCodec.encode(record)
         var attributes = ["key": route.keyName, "place": route.placeName, "reason": reason, "since": String(runtime.clock.wallSeconds)]
+        if record.metadata.sealing != nil, let seal = route.security.keySource { attributes["seal"] = Self.text(of: seal) }
         var id = "q" + hexadecimalText(of: SHA256.hash(data: content).prefix(16))
         if needed > store.capabilities.protection {
             let source = try source(for: needed, [route] + others)
@@ -155,11 +156,21 @@ final class Quarantine: Sendable {
             throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
         }
         switch kept.payload {
-        case .bytes(let bytes): return Data(bytes)
+        case .bytes(let bytes):
+            return Data(try await opened(bytes, kept.metadata, record.metadata.attributes, id))
         case .native(.string(let text)): return Data(text.utf8)
         case .native(.data(let bytes)): return Data(bytes)
         case .native(let value): return NativeCoding.json(of: value) ?? Data(value.canonicalBytes)
         }
+    }
+
+    /// The content of a value that was sealed where it stood; other bytes, and what does not open, as they are.
+    private func opened(_ bytes: [UInt8], _ metadata: StorageMetadata, _ facts: [String: String], _ id: String) async throws -> [UInt8] {
+        guard metadata.sealing != nil, let place = facts["place"], let source = facts["seal"] ?? facts["source"] else { return bytes }
+        let keySource = try sources(Self.reference(source))
+        let key = try await translatingErrors(key: id) { () throws(BackendError) in try await keys.existing(from: keySource) }
+        let context = Envelope.Context(purpose: "payload", [place, metadata.serializer ?? ""])
+        do throws(BackendError) { return try Envelope.open(bytes, with: key, for: context) } catch { return bytes }
     }
 
     /// Destroys an entry.

@@ -56,7 +56,7 @@ extension StorageRouter {
         return StorageAudit(rows: rows, quarantine: try await engine.quarantine.list(), recordedResidue: await engine.ledger.residues())
     }
 
-    /// The bytes of a quarantined value, as they stood in its place; a text as its UTF-8 bytes.
+    /// The bytes of a quarantined value, as its serializer made them; a text as its UTF-8 bytes. What was sealed in its place is opened, if it opens.
     /// - Throws: ``StorageError``: `notFound`; for a sealed one what fetching the key throws.
     public func quarantinedData(_ value: QuarantinedValue) async throws -> Data { try await engine.quarantine.content(of: value.id) }
 

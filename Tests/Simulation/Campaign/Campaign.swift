@@ -15,6 +15,7 @@ package struct Campaign: Sendable, Codable, Hashable {
         package let what: String
         package let campaign: Campaign
         package let history: [String]
+        package let trace: [String]
         package var description: String {
             "seed \(campaign.seed), \(campaign.plan.kind): \(rule.rawValue): \(what)\n\(campaign.plan.text)\n\(history.joined(separator: "\n"))"
         }
@@ -22,7 +23,7 @@ package struct Campaign: Sendable, Codable, Hashable {
 
     package enum Rule: String, Sendable, Codable {
         case order = "one order of the calls explains what was seen (I1-I4)"
-        case twice = "migrating twice is migrating once (I5)"
+        case twice = "sweeping again changes nothing (I5)"
         case unseen = "nothing is destroyed unseen (I6)"
         case secrecy = "nothing is told in the plain (I7)"
         case liveness = "once faults stop, finitely many sweeps finish"
@@ -36,6 +37,9 @@ package struct Campaign: Sendable, Codable, Hashable {
         package let steps: Int
         package let counts: [String: Int]
         package let coverage: Coverage
+        /// What callers did and were told.
+        package let history: [String]
+        /// What was done step by step, if it was to be written down.
         package let trace: [String]
     }
 
@@ -59,10 +63,11 @@ package struct Campaign: Sendable, Codable, Hashable {
         } catch let violation as Violation {
             throw violation
         } catch {
-            throw Violation(rule: .world, what: "\(error)", campaign: self, history: scene.diary.lines)
+            throw Violation(rule: .world, what: "\(error)", campaign: self, history: scene.diary.lines, trace: world.trace)
         }
         return Outcome(
-            digest: world.digest, steps: world.steps, counts: scene.diary.counts, coverage: scene.coverage.withLock(\.self), trace: world.trace)
+            digest: world.digest, steps: world.steps, counts: scene.diary.counts, coverage: scene.coverage.withLock(\.self),
+            history: scene.diary.lines, trace: world.trace)
     }
 }
 
@@ -73,7 +78,7 @@ struct Act: Sendable {
     var plan: Plan { campaign.plan }
 
     func violation(_ rule: Campaign.Rule, _ what: String) -> Campaign.Violation {
-        Campaign.Violation(rule: rule, what: what, campaign: campaign, history: scene.diary.lines)
+        Campaign.Violation(rule: rule, what: what, campaign: campaign, history: scene.diary.lines, trace: scene.world.trace)
     }
 
     func play() async throws {

@@ -32,12 +32,19 @@ package final class SimulatedDisk: Sendable {
         var isOneFile: Bool
     }
 
+    /// Bytes that are no record.
+    struct Damage: Sendable {
+        let medium: String
+        let address: StorageAddress
+        let bytes: [UInt8]
+    }
+
     struct State {
         var media: [String: Medium] = [:]
         var changes: UInt64 = 0
         var tears = false
-        /// Bytes that were never a record, by where they stood: nobody may destroy them unseen.
-        var damage: [[UInt8]] = []
+        /// Bytes that were never a record, and where they stood: nobody may destroy them unseen.
+        var damage: [Damage] = []
         /// The first line of plain content that should have been nowhere in the plain.
         var watch: (@Sendable (_ medium: String, Content) -> Void)?
     }
@@ -67,7 +74,7 @@ package final class SimulatedDisk: Sendable {
     func show(_ content: Content, in medium: String) { state.withLock(\.watch)?(medium, content) }
 
     /// Bytes that stood in a slot and were no record.
-    var damage: [[UInt8]] { state.withLock(\.damage) }
+    var damage: [Damage] { state.withLock(\.damage) }
 
     /// Writes as another program does, which knows nothing of metadata; nil removes.
     package func writeForeign(_ value: NativeValue?, to name: String, at address: StorageAddress) {
@@ -76,7 +83,7 @@ package final class SimulatedDisk: Sendable {
 
     /// Puts bytes into a slot that are not a record.
     package func corrupt(_ name: String, _ address: StorageAddress, bytes: [UInt8]) {
-        state.withLock { $0.damage.append(bytes) }
+        state.withLock { $0.damage.append(Damage(medium: name, address: address, bytes: bytes)) }
         plant(.damaged(bytes), in: name, at: address)
     }
 
@@ -114,9 +121,9 @@ package final class SimulatedDisk: Sendable {
                 if medium.isOneFile {
                     let kept = world.draw(medium.pending.count + 1)
                     for change in medium.pending.prefix(kept) { medium.keep(change) }
-                    return [[UInt8]]()
+                    return [Damage]()
                 }
-                return loseSlots(of: &medium, tears)
+                return loseSlots(of: &medium, name, tears)
             }
             with(name, isOneFile: true) { medium in
                 medium.pending = []
@@ -128,7 +135,7 @@ package final class SimulatedDisk: Sendable {
     }
 
     /// Each slot is a file of its own: the last so many of its changes are lost, and the first content of a new one may be there in part.
-    private func loseSlots(of medium: inout Medium, _ tears: Bool) -> [[UInt8]] {
+    private func loseSlots(of medium: inout Medium, _ name: String, _ tears: Bool) -> [Damage] {
         var order: [StorageAddress] = []
         var bySlot: [StorageAddress: [Slot?]] = [:]
         for change in medium.pending {
@@ -137,21 +144,19 @@ package final class SimulatedDisk: Sendable {
                 bySlot[address, default: []].append(slot)
             }
         }
-        var torn: [[UInt8]] = []
+        var torn: [Damage] = []
         for address in order {
             let states = bySlot[address] ?? []
             let kept = world.draw(states.count + 1)
             if kept > 0 { medium.durable[address] = states[kept - 1] }
             if tears, medium.durable[address] == nil, kept < states.count, case .value = states[kept]?.content, world.draw(2) == 0 {
-                let bytes = Array("torn \(nextNumber())".utf8)
-                medium.durable[address] = Slot(content: .damaged(bytes), change: UInt64(1) << 32 + UInt64(nextNumber()))
-                torn.append(bytes)
+                // A keyring saves a new item first without its secret.
+                medium.durable[address] = Slot(content: .damaged([]), change: UInt64(1) << 32 + UInt64(world.draw(1 << 30)))
+                torn.append(Damage(medium: name, address: address, bytes: []))
             }
         }
         return torn
     }
-
-    private func nextNumber() -> Int { world.draw(1 << 30) }
 }
 
 extension SimulatedDisk.Medium {

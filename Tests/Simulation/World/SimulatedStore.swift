@@ -165,7 +165,12 @@ package final class SimulatedStore: StorageBackend {
             if !nature.showsEarly { flush(mutations) }
             return results
         }
-        if nature.showsEarly { try await work(isMutation: true) { [self] in flush(mutations) } }
+        if nature.showsEarly {
+            do throws(BackendError) { try await work(isMutation: true) { [self] in flush(mutations) } } catch {
+                // The change shows already, whatever became of the flush.
+                throw BackendError(error.code, error.reason, outcome: .unknown)
+            }
+        }
         return results
     }
 
