@@ -2,6 +2,15 @@ import BackendContract
 import BackendRuntime
 
 extension MigrationEngine {
+    /// Whether what an older place holds is a copy of what a record replaced: one that it names, or one that an older version of the program has moved since, from a place
+    /// where it is named.
+    func isCopy(_ source: SourceRecord, of origin: RecordOrigin?) async -> Bool {
+        guard let origin else { return false }
+        if origin.names(source.route.placeName, source.record) { return true }
+        guard let past = try? await records.origin(of: source.record.metadata, source.route), past.migration != nil else { return false }
+        return !past.copies.isEmpty && past.copies.allSatisfy { origin.copies[$0.key] == $0.value }
+    }
+
     /// Quarantines what older places hold beside a removal, and removes it there. Nil when they hold nothing else.
     func quarantine<Value>(
         _ sources: [AnyStorageKey], _ key: StorageKey<Value>, _ route: Route, _ standing: Standing<Value>, _ origin: RecordOrigin?,

@@ -36,7 +36,8 @@ extension MigrationEngine {
         let (found, unreadable) = try await readableSources(of: key, route)
         let occupied = Set(found.map(\.route.slot) + unreadable.map(\.slot))
         for place in try allSources(of: key, route) where !occupied.contains(place.route.slot) { ledger.isGone(place.route, of: route) }
-        let copies = found.filter { origin?.names($0.route.placeName, $0.record) == true }
+        var copies: [SourceRecord] = []
+        for source in found where await isCopy(source, of: origin) { copies.append(source) }
         if !copies.isEmpty {
             visit.residue += await collect(copies, for: route, achieved: try await settledDurability(of: route, origin))
             if visit.residue.count < copies.count { visit.state = .collected }
@@ -100,7 +101,7 @@ extension MigrationEngine {
             }
             let (record, value) = try await readOther(source.base, sourceRoute, step.options, context)
             // A place that could not be read at first, and can be now: what the record names is a copy, and no conflict. The next sweep removes it.
-            if let record, origin?.names(sourceRoute.placeName, record) == true {
+            if let record, await isCopy(SourceRecord(key: source, route: sourceRoute, record: record), of: origin) {
                 ledger.remains(sourceRoute, of: route, "it could not be read at first")
                 values.append(nil)
                 continue

@@ -73,7 +73,7 @@ struct Caller: Sendable {
         func deeds(_ value: String?) -> [(key: Int, deed: Diary.Deed)] {
             if moving.rules.isInPlace { return [(index, .write(value))] }
             return scene.moving.enumerated().flatMap { number, other in
-                other.older.enumerated().filter { $1.spot == spot || (value == nil && scene.plan.kind == .chain && number == index) }
+                other.older.enumerated().filter { $1.spot == spot || (value == nil && moving.isChain && number == index) }
                     .map { (number, .older($0.offset, value)) }
             }
         }

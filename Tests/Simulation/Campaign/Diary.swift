@@ -166,7 +166,9 @@ final class Diary: Sendable {
                 case .older(let place, let value): .older(place, value)
                 case .powerCut: isAcknowledged ? .powerCut : nil
                 }
-            if let action { history.add(action, entry.begin, entry.end ?? .max) }
+            var end = entry.end ?? .max
+            if moving.isChain, case .older = entry.deed { end = .max }
+            if let action { history.add(action, entry.begin, end) }
         }
         if moving.rules.policy != .destinationWins {
             for (place, value) in begin.older.enumerated() { if let value { history.add(.resolve(place, value), 0, .max) } }

@@ -96,7 +96,7 @@ package struct Plan: Codable, Hashable, Sendable {
         rounds = []
         for _ in 0..<(1 + draw(2)) {
             let programs = (0..<(isAlone || draw(4) == 0 ? 1 : 2)).map { number in
-                let isOlder = number == 1 && draw(4) == 0
+                let isOlder = number == 1 && draw(kind == .several ? 2 : 4) == 0
                 return Program(
                     isOlder: isOlder, isHeldBack: kind == .conditional && draw(3) == 0, isWatched: !isOlder && draw(6) == 0,
                     callers: (0..<(1 + draw(2))).map { _ in (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20)), key: draw(keys)) } })

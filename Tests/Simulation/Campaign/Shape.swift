@@ -27,6 +27,8 @@ struct Moving: Sendable {
     let spot: Spot
     let older: [OlderPlace]
     let rules: ValueModel.Rules
+    /// Whether an older version of the program moves values between the older places: what is done to one of them may come to nothing.
+    var isChain = false
 
     /// The name of a place as records' origins know it.
     static func placeName(_ spot: Spot) -> String { "\(spot.medium.replacing(" ", with: "/"))//\(spot.address.name)" }
@@ -88,7 +90,7 @@ struct Shape: Sendable {
             let middle: StorageKey<String> = key("middle\(number)", otherList)
             let between = middle.moved(from: old)
             let places = [place(between, otherList), OlderPlace(spot: oldPlace.spot, calls: nil, foreign: oldPlace.foreign)]
-            return [text(inDatabase.moved(from: between), places, rules)]
+            return [text(inDatabase.moved(from: between), places, rules, isChain: true)]
         case .merging:
             let first: StorageKey<String> = key("first\(number)", list)
             let last: StorageKey<String> = key("last\(number)", otherList)
@@ -105,7 +107,9 @@ struct Shape: Sendable {
             }
         case .several:
             let better: StorageKey<String> = key("better\(number)", database)
-            return [text(inRing.moved(from: better).moved(from: old), [place(better, database, isForeign: false), oldPlace], rules)]
+            // The version before moved from the second place to the first: values travel while this one looks.
+            let places = [place(better.moved(from: old), database, isForeign: false), oldPlace]
+            return [text(inRing.moved(from: better).moved(from: old), places, rules, isChain: true)]
         case .weaker:
             let secret: StorageKey<String> = key("old\(number)", database)
             let plain: StorageKey<String> = key("new\(number)", list)
@@ -156,8 +160,10 @@ struct Shape: Sendable {
         return declare(moved, [place], rules, { $0.title }, { Note(title: $0) })
     }
 
-    private static func text(_ key: StorageKey<String>, _ older: [OlderPlace], _ rules: ValueModel.Rules) -> Moving {
-        declare(key, older, rules, { $0 }, { $0 })
+    private static func text(_ key: StorageKey<String>, _ older: [OlderPlace], _ rules: ValueModel.Rules, isChain: Bool = false) -> Moving {
+        var moving = declare(key, older, rules, { $0 }, { $0 })
+        moving.isChain = isChain
+        return moving
     }
 
     private static func declare<Value: Codable & Sendable>(

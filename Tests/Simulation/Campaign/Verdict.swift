@@ -156,7 +156,7 @@ struct Verdict: Sendable {
         func laterInPlace(_ place: Int, after begin: Int) -> Bool {
             entries.contains { entry in
                 // In a chain, a change of the place between replaces what the oldest holds.
-                if case .older(let other, _) = entry.deed, other == place || plan.kind == .chain { (entry.end ?? .max) > begin + 1 } else { false }
+                if case .older(let other, _) = entry.deed, other == place || moving.isChain { (entry.end ?? .max) > begin + 1 } else { false }
             }
         }
         for (place, text) in begins[index].older.enumerated() {
