@@ -71,7 +71,8 @@ import Testing
         #expect(Set(values(0..<40)).count > 35)
         let numbers = Arbitrary<Int>.number
         let found = await smallest(numbers) { $0 < 1_000 }
-        let replayed = await counterexample(numbers, seeds: LawSettings(["LOCALDATA_SEED": "\(found?.seed ?? 0)"]).seeds(count: 9, from: 0)) {
+        let replayed = await counterexample(numbers, seeds: LawSettings(["LOCALDATA_SEED": "\(found?.seed ?? 0)"]).seeds(count: 9, from: 0))
+        {
             try hold($0 < 1_000, "too large")
         }
         #expect(replayed?.value == 1_000)

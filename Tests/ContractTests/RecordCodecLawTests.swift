@@ -73,7 +73,9 @@ import Testing
         }
     }
 
-    @Test func `a record with a changed byte, cut off or with a byte too many is refused, or is written again as exactly these bytes`() async {
+    @Test func `a record with a changed byte, cut off or with a byte too many is refused, or is written again as exactly these bytes`()
+        async
+    {
         let change = zip(records.limited(to: 12), Arbitrary<UInt8>.number(in: 1...255))
         await forAll(change, count: 40, spelling: { "\($0.spelledOut), changed by \($1)" }) { record, change in
             let whole = RecordCodec.encode(record)
@@ -103,7 +105,9 @@ import Testing
                     for _ in 0..<8 { sum = sum & 1 == 1 ? (sum >> 1) ^ 0xEDB8_8320 : sum >> 1 }
                 }
                 let bytes = body + withUnsafeBytes(of: (~sum).bigEndian) { Array($0) }
-                if let again = writtenAgain(bytes) { try hold(again == bytes, "byte \(index) changed by \(change): another way to write a record") }
+                if let again = writtenAgain(bytes) {
+                    try hold(again == bytes, "byte \(index) changed by \(change): another way to write a record")
+                }
             }
         }
     }
@@ -139,16 +143,22 @@ import Testing
     /// Values that differ from one in one respect, or not at all.
     private func neighbours(of value: NativeValue) -> [NativeValue] {
         switch value {
-        case .string(let text): [value, .data(Array(text.utf8)), .string(text + "\u{301}"), .string(String(text.unicodeScalars.dropLast()))]
-        case .integer(let number): [value, .integer(number ^ 1), .unsigned(UInt64(bitPattern: number)), .date(Double(bitPattern: UInt64(bitPattern: number)))]
+        case .string(let text):
+            [value, .data(Array(text.utf8)), .string(text + "\u{301}"), .string(String(text.unicodeScalars.dropLast()))]
+        case .integer(let number):
+            [value, .integer(number ^ 1), .unsigned(UInt64(bitPattern: number)), .date(Double(bitPattern: UInt64(bitPattern: number)))]
         case .unsigned(let number): [value, .unsigned(number ^ 1), .integer(Int64(bitPattern: number)), .real(Double(bitPattern: number))]
         case .real(let number): [value, .real(-number), .date(number), .real(number + 0), .unsigned(number.bitPattern)]
         case .boolean(let flag): [value, .boolean(!flag), .data([flag ? 1 : 0])]
         case .date(let number): [value, .date(-number), .real(number)]
         case .data(let bytes): [value, .data(bytes + [0]), .array([.data(bytes)]), .data(bytes.reversed())]
-        case .array(let elements): [value, .array(elements + [.array([])]), .array(elements.reversed()), .array([value]), .array(Array(elements.dropLast()))]
+        case .array(let elements):
+            [value, .array(elements + [.array([])]), .array(elements.reversed()), .array([value]), .array(Array(elements.dropLast()))]
         case .dictionary(let entries):
-            [value, .dictionary(entries.mapValues { .array([$0]) }), .array(Array(entries.values)), .dictionary(entries.merging(["x": value]) { $1 })]
+            [
+                value, .dictionary(entries.mapValues { .array([$0]) }), .array(Array(entries.values)),
+                .dictionary(entries.merging(["x": value]) { $1 }),
+            ]
         }
     }
 }
