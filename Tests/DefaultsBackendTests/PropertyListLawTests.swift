@@ -125,6 +125,8 @@ import Testing
         }
     }
 
+    private static func spelling(_ changes: [ListChange]) -> String { changes.map(\.spelledOut).joined(separator: "; ") }
+
     // MARK: The laws
 
     @Test func `after any changes the joined file is the one written at once, and is read back by us and by Foundation`() async {
@@ -146,7 +148,7 @@ import Testing
             StorageMetadata(serializer: $0, origin: $1)
         }
         let changes = Self.changes(payloads, plain)
-        await forAll(zip(changes, metadata), count: 120) { changes, metadata in
+        await forAll(zip(changes, metadata), count: 120, spelling: { "\(Self.spelling($0)) with \($1)" }) { changes, metadata in
             let tame = changes.map { change -> ListChange in
                 switch change {
                 case .put(let address, let payload, _): .put(address, payload, metadata)
@@ -164,7 +166,7 @@ import Testing
             Arbitrary<[UInt8]>.bytes().map(StoragePayload.bytes),
             Arbitrary<NativeValue>.any(of: [.native(), .nested(0...32)]).map(StoragePayload.native),
         ])
-        await forAll(Self.changes(payloads, plain).limited(to: 8), count: 25) { changes in
+        await forAll(Self.changes(payloads, plain).limited(to: 8), count: 25, spelling: Self.spelling) { changes in
             let scratch = try Scratch()
             let store = scratch.store()
             var foreign: [String: NativeValue] = [:]

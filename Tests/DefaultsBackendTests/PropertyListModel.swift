@@ -13,6 +13,17 @@ enum ListChange: Sendable {
     case foreign(String, NativeValue?)
     /// The file is written and read.
     case rewrite
+
+    /// The whole change: payloads hide themselves from descriptions.
+    var spelledOut: String {
+        switch self {
+        case .put(let address, let payload, let metadata): "put \(address): \(payload.canonicalBytes), \(metadata)"
+        case .tombstone(let address, let metadata): "bury \(address): \(metadata)"
+        case .delete(let address): "delete \(address)"
+        case .foreign(let name, let value): "foreign \(name): \(value.map { "\($0.canonicalBytes)" } ?? "removed")"
+        case .rewrite: "rewrite"
+        }
+    }
 }
 
 /// What a property list has to say after some changes: the description of its format, without any of its code.
