@@ -138,6 +138,19 @@ import Testing
         }
     }
 
+    @Test func `whatever XML can hold is written so that everybody reads it`() async {
+        // Without what makes a list binary: everything here goes through the writer of XML.
+        let texts = Arbitrary<String>.text(.markup, 0...6)
+        let values = Arbitrary<NativeValue>.native(.any(of: [texts.map(NativeValue.string), .scalar]), names: texts, levels: 2)
+        let metadata = zip(texts.optional, zip(texts, texts).list(0...2)).map {
+            StorageMetadata(serializer: $0, attributes: Dictionary($1, uniquingKeysWith: { first, _ in first }))
+        }
+        let puts = zip(Self.addresses(Self.names), values, metadata).list(1...5)
+        await forAll(puts, count: 150, spelling: { puts in "\(puts.map { "\($0.0): \($0.1.canonicalBytes), \($0.2)" })" }) { puts in
+            try check(puts.map { .put($0.0, .native($0.1), $0.2) }, .xml)
+        }
+    }
+
     @Test func `where another program rewrites the file as XML, its values are foreign, ours are ours, and removals stay`() async {
         // What Foundation's writer of XML keeps: the law is about whose a value is, and not about that writer.
         let plain = Self.foreign(.text(.letter))

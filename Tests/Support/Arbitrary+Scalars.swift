@@ -59,6 +59,9 @@ extension Arbitrary where Value == Unicode.Scalar {
                     .unicodeScalars))
     }
 
+    /// Scalars that every XML document may hold, and that its writers and readers treat in a special way.
+    package static var markup: Arbitrary { .one(of: Array("ab<>&\"' ]\r\n\té\u{301}\u{2028}😀".unicodeScalars)) }
+
     /// Printable ASCII letters and digits.
     package static var letter: Arbitrary { .one(of: Array("abcxyz019".unicodeScalars)) }
 }
