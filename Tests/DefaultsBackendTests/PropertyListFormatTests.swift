@@ -158,6 +158,22 @@ extension SeededGenerator {
         #expect(try scratch.bytes(scratch.path()).starts(with: Array("<?xml".utf8)))
     }
 
+    @Test func `a text that begins with a byte order mark comes back whole, and so does what is known of it`() async throws {
+        // Foundation's reader of XML leaves out the mark at the beginning of a text.
+        let scratch = try Scratch()
+        let metadata = StorageMetadata(serializer: "\u{FEFF}", attributes: ["\u{FEFF}a": "\u{FEFF}"])
+        _ = try await scratch.store().apply(.put(.text("\u{FEFF}text"), metadata, at: StorageAddress("marked")))
+        _ = try await scratch.store().apply(.put(.text("x"), at: StorageAddress("\u{FEFF}name")))
+        _ = try await scratch.store().apply(.put(.text("y"), at: StorageAddress("name")))
+        let store = scratch.store()
+        let record = try #require(try await store.read(StorageAddress("marked")).record)
+        #expect(!record.isForeign)
+        #expect(record.payload.canonicalBytes == StoragePayload.text("\u{FEFF}text").canonicalBytes)
+        #expect(RecordCodec.encodeMetadata(record.metadata) == RecordCodec.encodeMetadata(metadata))
+        #expect(try await store.read(StorageAddress("\u{FEFF}name")).text == "x")
+        #expect(try await store.read(StorageAddress("name")).text == "y")
+    }
+
     @Test(arguments: [
         "", " ", "\n", "hello", "{ a = b; }", "a = b;", "<plist version=\"1.0\"><array/></plist>",
         "<plist version=\"1.0\"><string>a</string></plist>",

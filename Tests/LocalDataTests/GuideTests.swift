@@ -2,6 +2,9 @@
 import LocalData
 // snippet.show
 import LocalDataTesting
+// snippet.hide
+import TestSupport
+// snippet.show
 import Testing
 
 // snippet.hide
@@ -51,6 +54,13 @@ private struct AppKeys: StorageKeyCatalog {
         for keyring in machine.backends(of: .keychain) { keyring.inject(.loseAnswer, of: .apply) }
         await #expect(throws: StorageError.self) { try await router.get(.apiToken) }
         #expect(try await machine.launch().get(.apiToken) == "abc")
+    }
+    // snippet.hide
+    // snippet.show
+    @Test func `a list is the same when it is reversed twice`() async {
+        await forAll(Arbitrary<Int>.number.list(), count: 200) { list in
+            try same(list.reversed().reversed(), list, "reversed twice")
+        }
     }
     // snippet.hide
 }

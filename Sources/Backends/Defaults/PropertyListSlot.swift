@@ -125,7 +125,9 @@ final class PropertyListSlot: Sendable {
     var pieces: Pieces {
         if let known = derived.withLock({ $0.pieces }) { return known }
         var pieces = Pieces()
-        pieces.isExact = [value, metadata].allSatisfy { $0.map { PropertyListXML.represents($0, .foundation) } ?? true }
+        pieces.isExact =
+            [address.namespace.name, address.name].allSatisfy { PropertyListXML.representsText($0, .foundation) }
+            && [value, metadata].allSatisfy { $0.map { PropertyListXML.represents($0, .foundation) } ?? true }
         if pieces.isExact {
             if address.namespace != .values {
                 PropertyListXML.appendEntry(address.name, namespaceEntry, indent: 4, to: &pieces.value)

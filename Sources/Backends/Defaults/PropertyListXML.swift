@@ -35,8 +35,10 @@ enum PropertyListXML {
         }
     }
 
-    private static func representsText(_ text: String, _ reader: Reader) -> Bool {
-        text.unicodeScalars.allSatisfy { scalar in
+    static func representsText(_ text: String, _ reader: Reader) -> Bool {
+        // Foundation leaves out a byte order mark at the beginning of a text, also one that is written as a reference.
+        if text.unicodeScalars.first == "\u{FEFF}" { return false }
+        return text.unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
             case 0x09, 0x0A, 0x0D: true
             case 0: false

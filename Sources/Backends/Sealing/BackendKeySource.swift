@@ -52,6 +52,9 @@ public struct BackendKeySource: KeySource {
         }
     }
 
+    /// Makes what the store holds durable, as far as it can.
+    public func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
+
     private func put(_ key: SealingKey, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
         try await backend.apply(.put(.bytes(key.textBytes()), StorageMetadata(serializer: "key"), at: address, if: precondition))
     }

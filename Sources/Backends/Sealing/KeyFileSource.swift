@@ -45,6 +45,11 @@ public struct KeyFileSource: KeySource {
         }
     }
 
+    /// Flushes the folder: the file itself was whole before it got its name.
+    public func synchronize() async throws(BackendError) {
+        try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
+    }
+
     private func read() throws(BackendError) -> SealingKey? {
         guard var contents = try files.read(path) else { return nil }
         defer { wipe(&contents.bytes) }

@@ -59,6 +59,11 @@ struct KeyFiles: Sendable {
         }
     }
 
+    /// Makes sure that a file which has its name keeps it.
+    func synchronizeName(of path: String) throws(BackendError) {
+        do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+    }
+
     private func discard(_ draft: String) {
         do throws(FileError) { try runtime.files.remove(draft) } catch {
             // The draft is unused; whatever stands at the path stands.

@@ -22,12 +22,19 @@ public protocol KeySource: Sendable {
     /// - Throws: ``BackendError``.
     func create(_ key: SealingKey) async throws(BackendError) -> SealingKey
 
+    /// Makes sure that the key is there to stay which another process has made, perhaps just now. Called before anything is sealed with it that outlives a power cut.
+    /// - Throws: ``BackendError``.
+    func synchronize() async throws(BackendError)
+
     /// Unlocks the store that holds the key, with a prompt if one is needed and possible. A source that cannot be locked does nothing.
     /// - Throws: ``BackendError``, as ``LockableBackend/unlock()``.
     func unlock() async throws(BackendError)
 }
 
 extension KeySource {
+    /// Does nothing: nobody makes a key here.
+    public func synchronize() async throws(BackendError) {}
+
     /// Does nothing: there is no lock.
     public func unlock() async throws(BackendError) {}
 }

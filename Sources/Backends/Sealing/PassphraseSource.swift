@@ -69,6 +69,11 @@ public struct PassphraseSource: KeySource {
         }
     }
 
+    /// Flushes the folder: the file itself was whole before it got its name.
+    public func synchronize() async throws(BackendError) {
+        try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
+    }
+
     private func read() throws(BackendError) -> PassphraseFile? {
         // Looked at before it is read: whatever was put in the file's place, no more memory is taken than a passphrase file needs.
         let status: FileStatus?

@@ -90,6 +90,8 @@ public actor SealingKeys {
             key = try await source.create(.random(randomBytes))
         }
         guard let key else { throw missing(source) }
+        // Another process may have made it a moment ago, and may not yet know itself whether it lasts.
+        try await source.synchronize()
         try await pins.record(key.id, name)
         return settle(key, name)
     }

@@ -35,7 +35,11 @@ extension MigrationEngine {
         for source in step.sources {
             probes.append(try await readSource(source.base, for: key.name, route, occupant, step.options, context))
         }
-        if !step.isAggregating, case .removed = probes.first { return .finished(Visit(state: .removed)) }
+        if !step.isAggregating, case .removed = probes.first {
+            // Older values do not count then; what stands here and cannot be read is not gone by it.
+            guard case .none = occupant else { return try await emptiness(occupant, route).map(Attempt.finished) ?? .lookAgain }
+            return .finished(Visit(state: .removed))
+        }
         let readings = probes.compactMap { if case .value(let reading) = $0 { reading } else { nil } }
         if readings.isEmpty { return .foundNothing }
         let values = probes.map { probe -> (any Sendable)? in if case .value(let reading) = probe { reading.value } else { nil } }
@@ -202,7 +206,11 @@ extension MigrationEngine {
             try await quarantine.keep(damaged, of: route, beside: elsewhere.map(\.route), reason: "replaced: it was damaged")
             precondition = .revision(revision)
         }
-        let origin = try await origin(of: elsewhere, migration: step.id, route)
+        var origin = try await origin(of: elsewhere, migration: step.id, route)
+        // A value in a new shape still replaces the copies that it named in the old one.
+        for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
+            origin.merge(try await records.origin(of: old.source.record.metadata, old.source.route))
+        }
         if !safeguards.contains(.destinationFirst) { _ = await collect(elsewhere, for: route, achieved: .durable) }
         guard let written = try await write(value, key, route, origin, if: precondition) else { return .lookAgain }
         var visit = Visit(

@@ -177,7 +177,6 @@ extension MigrationEngine {
             return candidate
         }
         func replace(with value: Value) async throws -> [String]? {
-            try checkProtection(step, key, route)
             var newOrigin = try await self.origin(of: found, migration: step.id, route)
             newOrigin.merge(origin)
             guard let written = try await write(value, key, route, newOrigin, if: .revision(standing.revision)) else { return nil }
@@ -191,12 +190,14 @@ extension MigrationEngine {
             residue = await collect(found, for: route, achieved: try await certainty(of: standing, key, route, origin, found))
         case .sourceWins:
             let value = try needCandidate()
+            try checkProtection(step, key, route)
             try await quarantineDestination()
             residue = try await replace(with: value)
         case .merge(let merge):
             let value = try needCandidate()
             let mine: Value? = if case .held(_, let value) = standing { value } else { nil }
             let merged = try await wrappingUserErrors(key) { try merge(mine, value) }
+            if merged != nil { try checkProtection(step, key, route) }
             try await quarantineSources()
             try await quarantineDestination()
             if let merged {

@@ -198,6 +198,12 @@ final class MigrationEngine: Sendable {
                 }
             }
         }
+        return try await emptiness(occupant, route)
+    }
+
+    /// What it means for a destination that no value was found for it: that it is empty, or a failure if something stands there that cannot be read. Nil means:
+    /// it changed meanwhile.
+    func emptiness(_ occupant: Occupant, _ route: Route) async throws -> Visit? {
         switch (occupant, try await route.read()) {
         case (.none, .absent): return Visit(state: .absent)
         case (.undecodable(let record, let error), .value(let now)) where now.revision == record.revision: throw error

@@ -1,0 +1,246 @@
+import LocalData
+
+/// What the caller is told.
+enum Answer: Equatable, Sendable {
+    case value(String?)
+    /// A row of a sweep's report.
+    case row(MigrationReport.State, code: String?)
+    case done
+    case threw(String, applied: Bool)
+}
+
+/// What is to be seen after an action.
+struct Aftermath: Equatable, Sendable {
+    var answer: Answer?
+    var held: Held
+    /// What the destination names, by the index of the place.
+    var named: [Int: String]
+    var places: [Held]
+    var quarantine: Set<String>
+}
+
+/// The state table as a function of the world: written from the text of the table and its rules, without any of the engine's steps, stores or waiting.
+struct MigrationReference {
+    private struct Refusal: Error {
+        let code: String
+        var isApplied = false
+    }
+
+    private let world: World
+    private(set) var after: Aftermath
+
+    init(_ world: World) {
+        self.world = world
+        after = Aftermath(answer: nil, held: world.held, named: world.named, places: world.places.map(\.held), quarantine: [])
+    }
+
+    static func expected(_ action: Action, in world: World) -> Aftermath {
+        var reference = MigrationReference(world)
+        reference.after.answer = reference.answer(action)
+        return reference.after
+    }
+
+    private mutating func answer(_ action: Action) -> Answer {
+        do {
+            switch action {
+            case .value:
+                let value = try read()
+                return .value(value)
+            case .sweep, .force:
+                let state = try settle()
+                return .row(state, code: nil)
+            case .set(let text):
+                try set(text)
+                return .done
+            case .remove:
+                try remove()
+                return .done
+            }
+        } catch let refusal as Refusal {
+            guard action == .sweep else { return .threw(refusal.code, applied: refusal.isApplied) }
+            return .row(["locked", "unavailable"].contains(refusal.code) ? .blocked : .failed, code: refusal.code)
+        } catch {
+            return .threw("\(error)", applied: false)
+        }
+    }
+
+    // MARK: The rows
+
+    /// "locked, unavailable | any | throw, change nothing"
+    private func requireDestination() throws {
+        switch world.reach {
+        case .open: return
+        case .locked: throw Refusal(code: "locked")
+        case .unavailable: throw Refusal(code: "unavailable")
+        }
+    }
+
+    private var damage: Refusal {
+        if case .corrupt = after.held { Refusal(code: "corrupted") } else { Refusal(code: "undecodable") }
+    }
+
+    private var isUsable: Bool {
+        if case .value = after.held { true } else { after.held == .tombstone }
+    }
+
+    private mutating func read() throws -> String? {
+        try requireDestination()
+        if !isUsable { _ = try fill() }
+        if case .value(let text) = after.held { return text }
+        return nil
+    }
+
+    private mutating func settle() throws -> MigrationReport.State {
+        try requireDestination()
+        return isUsable ? try reconcile() : try fill()
+    }
+
+    /// The destination holds nothing usable: the places in order, the key's own slot first.
+    private mutating func fill() throws -> MigrationReport.State {
+        if world.convertsInPlace, case .number(let number) = after.held {
+            if world.keepsReplacedBytes { after.quarantine.insert("\(number)") }
+            // What the old shape replaced is replaced by the new one too.
+            after.held = .value("n\(number)")
+            return .converted
+        }
+        for (index, place) in world.places.enumerated() {
+            try requireProtection(place)
+            guard let held = try look(place) else { continue }
+            switch held {
+            case .absent: continue
+            case .tombstone:
+                // It was removed there: nothing older counts. What stands damaged in the key's own place stays so.
+                if after.held == .absent { return .removed }
+                throw damage
+            case .corrupt: throw Refusal(code: "corrupted")
+            case .number, .alien: throw Refusal(code: "migrationFailed")
+            case .value(let text):
+                if let old = after.held.text {
+                    // Newer than what it names, and of another shape.
+                    if after.named[index] == text { throw damage }
+                    after.quarantine.insert(old)
+                }
+                after.held = .value(text)
+                after.named = names(index, text)
+                after.places[index] = .absent
+                return .moved
+            }
+        }
+        if after.held == .absent { return .absent }
+        throw damage
+    }
+
+    /// The destination holds a value or a tombstone: copies go, everything else is a conflict.
+    private mutating func reconcile() throws -> MigrationReport.State {
+        var state = after.held == .tombstone ? MigrationReport.State.removed : .unchanged
+        for (index, place) in world.places.enumerated() where place.reach == .open {
+            guard after.places[index].isRecord, after.named[index] == after.places[index].text else { continue }
+            after.places[index] = .absent
+            state = .collected
+        }
+        for (index, place) in world.places.enumerated() {
+            guard let held = try look(place), let text = after.places[index].text else { continue }
+            if case .corrupt = held { throw Refusal(code: "corrupted") }
+            if after.held == .value(text) {
+                after.places[index] = .absent
+                state = .collected
+                continue
+            }
+            try resolve(index, place, text)
+            // What further places hold is compared with what stands there now, by the next sweep.
+            return .resolved
+        }
+        return state
+    }
+
+    private mutating func resolve(_ index: Int, _ place: OlderPlace, _ text: String) throws {
+        let isReadable = if case .value = after.places[index] { true } else { false }
+        guard world.policy == .destinationWins || isReadable else { throw Refusal(code: "migrationFailed") }
+        let mine = after.held.text
+        var result: String?
+        switch world.policy {
+        case .destinationWins:
+            after.quarantine.insert(text)
+            after.places[index] = .absent
+            return
+        case .sourceWins: result = text
+        case .join: result = "\(mine ?? "-")+\(text)"
+        case .keep: result = mine
+        case .bury: result = nil
+        case .refuse: throw Refusal(code: "migrationFailed")
+        }
+        if result != nil { try requireProtection(place) }
+        if let mine { after.quarantine.insert(mine) }
+        if world.policy != .sourceWins { after.quarantine.insert(text) }
+        after.held = result.map(Held.value) ?? .tombstone
+        after.named.merge(names(index, text)) { $1 }
+        after.places[index] = .absent
+    }
+
+    // MARK: Changes
+
+    private mutating func set(_ text: String) throws {
+        try requireDestination()
+        try requireReachOfWinners()
+        if case .corrupt = after.held, let bytes = after.held.text { after.quarantine.insert(bytes) }
+        if world.hasMigration { nameEveryCopy() } else { after.named = [:] }
+        after.held = .value(text)
+    }
+
+    private mutating func remove() throws {
+        try requireDestination()
+        try requireReachOfWinners()
+        if case .corrupt = after.held, let bytes = after.held.text { after.quarantine.insert(bytes) }
+        guard world.hasMigration else {
+            // What the slot knows of older copies stays.
+            after.held = after.held == .tombstone ? .tombstone : .absent
+            return
+        }
+        nameEveryCopy()
+        after.held = .tombstone
+        var remains = false
+        for (index, place) in world.places.enumerated() {
+            if place.reach != .open {
+                remains = true
+            } else if after.places[index].isRecord {
+                after.places[index] = .absent
+            } else if case .corrupt = after.places[index] {
+                remains = true
+            }
+        }
+        if remains { throw Refusal(code: "residueRemains", isApplied: true) }
+    }
+
+    /// A place that wins conflicts must not be out of reach while the value is changed.
+    private func requireReachOfWinners() throws {
+        if world.policy == .sourceWins, world.places.contains(where: { $0.reach != .open }) { throw Refusal(code: "unavailable") }
+    }
+
+    // MARK: The rules
+
+    /// What a place holds; nil for one that is out of reach and may be passed over.
+    private func look(_ place: OlderPlace) throws -> Held? {
+        switch place.reach {
+        case .open: return place.held
+        case .locked: throw Refusal(code: "locked")
+        case .unavailable:
+            if place.skips { return nil }
+            throw Refusal(code: "unavailable")
+        }
+    }
+
+    private func requireProtection(_ place: OlderPlace) throws {
+        if place.isStrong, !world.isStrong, !place.allowsWeaker { throw Refusal(code: "weakerProtection") }
+    }
+
+    /// A copy is only named where the destination protects at least as well.
+    private func names(_ index: Int, _ text: String) -> [Int: String] {
+        world.isStrong || !world.places[index].isStrong ? [index: text] : [:]
+    }
+
+    private mutating func nameEveryCopy() {
+        for (index, place) in world.places.enumerated() where place.reach == .open && after.places[index].isRecord {
+            if let text = after.places[index].text { after.named.merge(names(index, text)) { $1 } }
+        }
+    }
+}

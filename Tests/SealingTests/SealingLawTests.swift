@@ -1,0 +1,140 @@
+import BackendContract
+import Crypto
+import TestSupport
+import Testing
+
+@testable import Sealing
+
+/// Laws of sealing: what was sealed opens where it belongs and as it was, and nothing else opens.
+@Suite(.inTurn) struct SealingLawTests {
+    private let contents = Arbitrary<[UInt8]>.bytes()
+    private let purposes = Arbitrary<String>.text(.letter, 0...4)
+    private let keys = zip(Arbitrary<[UInt8]>.bytes(8...8), Arbitrary<[UInt8]>.bytes(32...32)).map {
+        SealingKey(id: $0, key: SymmetricKey(data: $1))
+    }
+    private var contexts: Arbitrary<(String, [String])> { zip(purposes, purposes.list(0...3)) }
+    private let seeds = Arbitrary<UInt64>.number
+
+    private static func random(_ seed: UInt64) -> (Int) -> [UInt8] {
+        var generator = SeededGenerator(seed)
+        return { count in (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) } }
+    }
+
+    private func opens(_ sealed: [UInt8], _ key: SealingKey, _ context: Envelope.Context) -> [UInt8]? {
+        try? Envelope.open(sealed, with: key, for: context)
+    }
+
+    @Test func `what is sealed opens as it was, under its key and in its context alone`() async {
+        await forAll(zip(contents, zip(keys, keys), zip(contexts, contexts), seeds), count: 300) { content, keys, contexts, seed in
+            let context = Envelope.Context(purpose: contexts.0.0, contexts.0.1)
+            let sealed = try Envelope.seal(content, with: keys.0, for: context, Self.random(seed))
+            try same(sealed.count, content.count + Envelope.overhead, "the length")
+            try same(Envelope.keyID(of: sealed), keys.0.id, "the key's id")
+            try same(opens(sealed, keys.0, context), content, "the content")
+            let isSameContext = contexts.0 == contexts.1
+            let elsewhere = opens(sealed, keys.0, Envelope.Context(purpose: contexts.1.0, contexts.1.1))
+            try same(elsewhere, isSameContext ? content : nil, "in another context")
+            if keys.0.key != keys.1.key || keys.0.id != keys.1.id {
+                try same(opens(sealed, keys.1, context), nil, "under another key")
+                try same(
+                    opens(sealed, SealingKey(id: keys.0.id, key: keys.1.key), context) == nil, keys.0.key != keys.1.key,
+                    "under another key of that name")
+            }
+        }
+    }
+
+    @Test func `a sealed value with a changed byte, or cut off, or with a byte too many does not open`() async {
+        await forAll(zip(contents.limited(to: 16), keys, Arbitrary<UInt8>.number(in: 1...255), seeds), count: 25) {
+            content, key, change, seed in
+            let context = Envelope.Context(purpose: "payload", ["place"])
+            let sealed = try Envelope.seal(content, with: key, for: context, Self.random(seed))
+            for index in sealed.indices {
+                var changed = sealed
+                changed[index] ^= change
+                try hold(opens(changed, key, context) == nil, "byte \(index) changed by \(change) goes unnoticed")
+                try hold(opens(Array(sealed[..<index]), key, context) == nil, "the first \(index) bytes open")
+            }
+            try hold(opens(sealed + [change], key, context) == nil, "a byte too many goes unnoticed")
+        }
+    }
+
+    @Test func `two contexts, and two lists of fields, have the same bytes only if they are the same`() async {
+        // Few short texts: what an encoding without lengths would confuse is frequent.
+        let names = Arbitrary<String>.text(.one(of: ["a", "\u{0}"]), 0...2)
+        let lists = zip(names, names.list(0...3))
+        await forAll(zip(lists, lists), count: 1_500) { left, right in
+            let contexts = [left, right].map { Envelope.Context(purpose: $0.0, $0.1).bytes }
+            try same(contexts[0] == contexts[1], left == right, "whether the contexts are the same")
+            let fields = [left, right].map { list in
+                var fields = Fields(list.0)
+                for name in list.1 { fields.add(name) }
+                return fields.bytes
+            }
+            try same(fields[0] == fields[1], left == right, "whether the fields are the same")
+        }
+    }
+
+    @Test func `a key's text is read as the key, and no text with a changed character as another key of that length`() async {
+        await forAll(zip(keys, Arbitrary<UInt8>.number(in: 1...127)), count: 40) { key, change in
+            let read = try SealingKey(text: key.text + "\n")
+            try same(read.id, key.id, "the id")
+            try hold(read.key == key.key, "the key differs")
+            let text = Array(key.text.utf8)
+            for index in text.indices {
+                var changed = text
+                changed[index] ^= change
+                guard let other = try? SealingKey(textBytes: changed) else { continue }
+                // Capital digits are read too; a space may be another white space.
+                let isSpelling = other.id == key.id && other.key == key.key
+                try hold(isSpelling || other.text != key.text, "character \(index)")
+                try same(other.id.count + other.key.bitCount / 8, 40, "the length")
+            }
+        }
+    }
+
+    // MARK: Keysets
+
+    @Test func `a keyset opens under its key, for its database, and not with any byte of an entry changed`() async {
+        let databases = Arbitrary<[UInt8]>.bytes(16...16)
+        await forAll(zip(zip(keys, keys), zip(databases, databases), Arbitrary<UInt8>.number(in: 1...255), seeds), count: 20) {
+            keys, databases, change, seed in
+            let (keyset, entries) = try Keyset.make(database: databases.0, kek: keys.0, randomBytes: Self.random(seed))
+            let opened = try Keyset.open(entries, database: databases.0, kek: keys.0)
+            let address = StorageAddress("name")
+            try same(opened.active.id, keyset.active.id, "the id")
+            try same(opened.active.slot(of: address, table: "records"), keyset.active.slot(of: address, table: "records"), "the slot")
+            if databases.0 != databases.1 {
+                try hold((try? Keyset.open(entries, database: databases.1, kek: keys.0)) == nil, "it opens for another database")
+            }
+            if keys.0.key != keys.1.key {
+                let impostor = SealingKey(id: keys.0.id, key: keys.1.key)
+                try hold((try? Keyset.open(entries, database: databases.0, kek: impostor)) == nil, "it opens under another key")
+            }
+            let parts: [WritableKeyPath<KeysetEntry, [UInt8]>] = [\.key, \.kek, \.verifier, \.wrapped]
+            for part in parts {
+                for index in entries[0][keyPath: part].indices {
+                    var changed = entries
+                    changed[0][keyPath: part][index] ^= change
+                    try hold((try? Keyset.open(changed, database: databases.0, kek: keys.0)) == nil, "byte \(index) of \(part)")
+                    try hold(
+                        !keyset.isTag(keyset.tag(header: [], entries: entries), header: [], entries: changed), "the tag covers not \(part)")
+                }
+            }
+            var demoted = entries
+            demoted[0].state = .decryptOnly
+            try hold((try? Keyset.open(demoted, database: databases.0, kek: keys.0)) == nil, "a state changed in clear")
+        }
+    }
+
+    @Test func `the tag of a header is that of exactly these entries, in any order`() async {
+        let texts = Arbitrary<String>.text(.one(of: ["a", "b"]), 0...2)
+        let values = Arbitrary<[UInt8]>.bytes(0...2)
+        let headers = zip(texts, values).list(0...3).map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }
+        await forAll(zip(headers, headers, keys), count: 300) { left, right, key in
+            let (keyset, entries) = try Keyset.make(database: [UInt8](repeating: 1, count: 16), kek: key, randomBytes: Self.random(1))
+            let tag = keyset.tag(header: left.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, entries: entries)
+            let other = right.sorted { $0.key > $1.key }.map { (name: $0.key, value: $0.value) }
+            try same(keyset.isTag(tag, header: other, entries: entries), left == right, "whether it is the tag")
+        }
+    }
+}

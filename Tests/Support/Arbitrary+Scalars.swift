@@ -1,0 +1,85 @@
+extension Arbitrary where Value == Bool {
+    /// Truth values; false is the smaller one.
+    package static var flag: Arbitrary { .one(of: [false, true]) }
+}
+
+extension Arbitrary where Value: FixedWidthInteger {
+    /// Every number, the ones at the edges often; smaller ones are nearer to zero.
+    package static var number: Arbitrary {
+        let edges: [Value] = [0, 1, .max, .min, .max - 1, .max / 2 + 1, 10, 127, 128, 255 & .max]
+        return Arbitrary { generator, _ in
+            let isEdge = Bool.random(using: &generator)
+            let drawn = isEdge ? edges.randomElement(using: &generator) ?? 0 : Value(truncatingIfNeeded: generator.next())
+            return towards(0, from: drawn)
+        }
+    }
+
+    /// Numbers of a range; smaller ones are nearer to its lower end.
+    package static func number(in range: ClosedRange<Value>) -> Arbitrary {
+        Arbitrary { generator, _ in towards(range.lowerBound, from: .random(in: range, using: &generator)) }
+    }
+
+    /// The number itself and, below it, the target and what halving the distance leads to.
+    private static func towards(_ target: Value, from value: Value) -> Shrinkable<Value> {
+        Shrinkable(value) {
+            // The distance may be larger than the type holds: half of each is not.
+            var distance = value / 2 - target / 2
+            var candidates: [Value] = value == target ? [] : [target]
+            while distance != 0 {
+                candidates.append(value - distance)
+                distance /= 2
+            }
+            if value != target { candidates.append(value > target ? value - 1 : value + 1) }
+            var seen: Set<Value> = [value]
+            return candidates.filter { seen.insert($0).inserted }.map { towards(target, from: $0) }
+        }
+    }
+}
+
+extension Arbitrary where Value == Double {
+    /// Every double, the ones that hurt often: both zeros, the infinities, NaN with payloads, the largest, the smallest, halves and large whole numbers.
+    package static var number: Arbitrary {
+        let edges: [Double] = [
+            0, 1, -0.0, 0.5, -1, 0.1, 1e15, 9_007_199_254_740_993, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, .infinity,
+            -.infinity,
+            .nan, Double(bitPattern: 0x7FF8_0000_0000_0001), Double(bitPattern: 0xFFF8_0000_0000_0000),
+            Double(bitPattern: 0x7FF0_0000_0000_0001),
+        ]
+        return .any(of: [.one(of: edges), Arbitrary<UInt64>.number.map { Double(bitPattern: $0) }])
+    }
+}
+
+extension Arbitrary where Value == Unicode.Scalar {
+    /// Scalars that are easily mishandled, and plain letters: markup, control characters, non-characters, combining marks, what is not in form C, what is outside of
+    /// the first plane.
+    package static var hostile: Arbitrary {
+        .one(
+            of: Array(
+                "ab <>&\"'/\\]\n\t\r\u{0}\u{1}\u{1F}\u{7F}\u{85}é\u{301}\u{C5}\u{212B}\u{AC00}\u{1100}\u{1161}\u{E000}\u{FFFE}\u{FFFD}\u{FEFF}\u{2028}\u{202E}漢😀\u{10FFFF}"
+                    .unicodeScalars))
+    }
+
+    /// Scalars that every XML document may hold, and that its writers and readers treat in a special way.
+    package static var markup: Arbitrary { .one(of: Array("ab<>&\"' ]\r\n\té\u{301}\u{2028}😀".unicodeScalars)) }
+
+    /// Printable ASCII letters and digits.
+    package static var letter: Arbitrary { .one(of: Array("abcxyz019".unicodeScalars)) }
+}
+
+extension Arbitrary where Value == String {
+    /// Texts of such scalars; the empty one is the smallest.
+    package static func text(
+        _ scalars: Arbitrary<Unicode.Scalar> = .hostile, _ lengths: ClosedRange<Int> = 0...20
+    ) -> Arbitrary {
+        scalars.list(lengths).map { scalars in
+            var text = String.UnicodeScalarView()
+            text.append(contentsOf: scalars)
+            return String(text)
+        }
+    }
+}
+
+extension Arbitrary where Value == [UInt8] {
+    /// Runs of bytes, the ones at the edges often.
+    package static func bytes(_ lengths: ClosedRange<Int> = 0...64) -> Arbitrary { Arbitrary<UInt8>.number.list(lengths) }
+}
