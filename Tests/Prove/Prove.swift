@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import Simulation
 
 extension Kind: ExpressibleByArgument {}
@@ -68,6 +69,8 @@ struct Replay: ParsableCommand {
     @Option(help: "The kind of migration, if it was chosen.") var kind: Kind?
     @Option(help: "A part of the protocol that is taken away.") var mutant: Mutant?
     @Flag(help: "Step by step.") var steps = false
+    @Flag(help: "The shortest run that breaks the same rule.") var shrink = false
+    @Option(help: "Adds the run to the past failures, with this note.") var keep: String?
 
     func run() throws {
         let campaign = Campaign(seed: seed, kind: kind)
@@ -77,7 +80,13 @@ struct Replay: ParsableCommand {
             print((steps ? outcome.trace : outcome.history).joined(separator: "\n"))
             print("no violation; \(outcome.steps) steps, digest \(outcome.digest)")
         } catch {
-            print(error)
+            let shown = shrink ? campaign.shrunk(error, mutant) : error
+            print(shown)
+            if let keep {
+                let encoder = JSONEncoder()
+                encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+                do { print(String(decoding: try encoder.encode(PastFailure(note: keep, rule: shown.rule, campaign: shown.campaign)), as: UTF8.self)) } catch {}
+            }
             if steps { print(error.trace.joined(separator: "\n")) }
             throw ExitCode(1)
         }

@@ -103,7 +103,9 @@ struct Act: Sendable {
                     continue
                 }
                 let text = Shape.text(of: 100_000 + index * 10 + place)
-                let value = plant(plan.older[index * 2 + place], text, at: olderPlace)
+                // What has an older shape stands in the place itself: there, one thing only.
+                let isTaken = moving.rules.isInPlace && plan.beginnings[index] != .absent
+                let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
                 planted[spot] = .some(value)
                 older.append(value)
                 if value != nil, plan.kind == .weaker || spot.medium.hasPrefix("encryptedSQLite") { scene.keepSecret(text) }

@@ -51,6 +51,8 @@ package struct Coverage: Sendable {
     package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
         switch row {
         case .inPlace: kind == .inPlace
+        // A place that protects less may not know a fingerprint of what stands in the other.
+        case .superseded where kind == .weaker: false
         case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
         default: true
         }
@@ -66,8 +68,8 @@ package struct Coverage: Sendable {
         }
     }
 
-    /// A row that needs a value in an older place comes to nothing in a store whose torn items are new: still possible for every fault but where the row is of one kind.
-    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool { !(row == .inPlace && fault == .foreign) }
+    /// Whether a fault can meet a row: what is unknown is so because of one; nobody but LocalData writes what has an older shape here.
+    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool { (row, fault) != (.inPlace, .foreign) && (row, fault) != (.unknown, .none) }
 
     /// The tables, for people.
     package var text: String {

@@ -76,14 +76,15 @@ package struct Plan: Codable, Hashable, Sendable {
         let kind = kind ?? drawn
         self.kind = kind
         policy = pick(kind.policies)
-        count = draw(4) == 0 ? 2 : 1
-        isWary = draw(3) == 0
-        tears = draw(2) == 0
+        count = draw(kind.tears ? 2 : 4) == 0 ? 2 : 1
+        isWary = draw(kind.tears ? 2 : 3) == 0
+        tears = draw(3) > 0
         haste = pick([0, 0, 0, 60])
         let keys = count * (kind == .shared ? 2 : 1)
         beginnings = (0..<keys).map { _ in
-            guard draw(3) == 0, kind != .inPlace else { return .absent }
-            return kind == .sealed ? pick([.damaged, .undecodable]) : pick(Beginning.allCases)
+            guard draw(3) == 0 else { return .absent }
+            // Nobody outside can seal a value.
+            return pick(kind == .sealed || kind == .inPlace ? [.removed, .damaged, .undecodable] : Beginning.allCases)
         }
         older = (0..<2 * keys).map { _ in
             switch draw(16) {
@@ -94,7 +95,7 @@ package struct Plan: Codable, Hashable, Sendable {
         }
         let isAlone = kind == .byHand
         rounds = []
-        for _ in 0..<(1 + draw(2)) {
+        for _ in 0..<(kind.tears ? 2 : 1 + draw(2)) {
             let programs = (0..<(isAlone || draw(4) == 0 ? 1 : 2)).map { number in
                 let isOlder = number == 1 && draw(kind == .several ? 2 : 4) == 0
                 return Program(
@@ -105,11 +106,12 @@ package struct Plan: Codable, Hashable, Sendable {
             let events = (0..<draw(5)).map { _ -> Event in
                 let step = draw(20 + calls * 25)
                 let accident: Accident =
-                    switch draw(14) {
+                    switch draw(15) {
                     case 0: .end(program: draw(programs.count))
                     case 1, 2: .powerCut
                     case 3: .cancel(program: draw(programs.count), caller: draw(2))
-                    case 4, 5, 6: .trouble(medium: draw(4), pick([.locked, .unavailable, .locked, .unavailable, nil]))
+                    case 14 where kind.tears: .powerCut
+                    case 4, 5, 6, 14: .trouble(medium: draw(4), pick([.locked, .unavailable, .locked, .unavailable, nil]))
                     case 7, 8: .failure(medium: draw(4), pick(Weather.Failure.allCases))
                     case 9: .stall(medium: draw(4), seconds: 5 + draw(10))
                     default: .foreign(key: draw(keys), place: draw(2), removes: draw(4) == 0)

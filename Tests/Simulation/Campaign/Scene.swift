@@ -139,7 +139,11 @@ final class Scene: Sendable {
         }
         func named(_ metadata: StorageMetadata) -> Bool {
             guard let origin = metadata.origin else { return false }
-            guard let facts = try? JSONDecoder().decode(RecordOrigin.self, from: Data(origin)) else { return plan.kind == .sealed }
+            guard let facts = try? JSONDecoder().decode(RecordOrigin.self, from: Data(origin)) else {
+                // Sealed: what was there before it is what it can name.
+                let change = disk.change(of: moving.spot.medium, moving.spot.address)
+                return olderValues.allSatisfy { spot, _ in disk.change(of: spot.medium, spot.address) < change }
+            }
             return olderValues.allSatisfy { spot, payload in
                 facts.copies[Moving.placeName(spot)]
                     == RecordOrigin.fingerprint(of: StorageRecord(payload: payload, revision: StorageRevision([])))

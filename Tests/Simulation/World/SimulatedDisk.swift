@@ -100,6 +100,9 @@ package final class SimulatedDisk: Sendable {
     /// What anybody can see in a medium.
     func contents(of name: String) -> [StorageAddress: Content] { state.withLock { ($0.media[name]?.slots ?? [:]).mapValues(\.content) } }
 
+    /// How many changes came before the last one of a slot; 0 for an empty one.
+    func change(of medium: String, _ address: StorageAddress) -> UInt64 { state.withLock { $0.media[medium]?.slots[address]?.change ?? 0 } }
+
     /// Everything that shows, for comparing.
     func picture(without names: Set<String>) -> [String: [StorageAddress: Content]] {
         state.withLock { state in
