@@ -65,15 +65,17 @@ extension FuzzTarget {
         }
         let layouts = attributes.map { ItemLayout(service: address.namespace.name, style: .secretTool(attributes: $0)) }
         let others = texts.map { ItemLayout(service: $0, style: .localData) }
-        for left in layouts + others {
-            for right in layouts + others {
-                let (mine, its) = (left.search(.values), right.search(.values))
-                // A namespace is no part of a layout of the house, and stands in what is searched for.
-                guard left.style.isInterop == right.style.isInterop else { continue }
-                let same =
-                    left.style.isInterop
-                    ? areSame(mine, its) : areSame(mine.filter { $0.key != "namespace" }, its.filter { $0.key != "namespace" })
-                try promise((left.identity.utf8.elementsEqual(right.identity.utf8)) == same, "two keyring layouts share an identity")
+        for kind in [layouts, others] {
+            // A namespace is no part of a layout of the house, and stands in what is searched for.
+            let seen = kind.map { layout in
+                let attributes = layout.search(.values).filter { layout.style.isInterop || $0.key != "namespace" }
+                return (identity: Array(layout.identity.utf8), attributes: sorted(attributes))
+            }
+            for left in seen {
+                for right in seen {
+                    try promise(
+                        (left.identity == right.identity) == (left.attributes == right.attributes), "two keyring layouts share an identity")
+                }
             }
         }
         for layout in layouts + others where (try? layout.validate(address)) != nil {
@@ -82,11 +84,8 @@ extension FuzzTarget {
         }
     }
 
-    private static func areSame(_ left: [String: String], _ right: [String: String]) -> Bool {
-        func sorted(_ texts: [String: String]) -> [[[UInt8]]] {
-            texts.map { [Array($0.key.utf8), Array($0.value.utf8)] }.sorted { $0[0].lexicographicallyPrecedes($1[0]) }
-        }
-        return sorted(left) == sorted(right)
+    private static func sorted(_ attributes: [String: String]) -> [[[UInt8]]] {
+        attributes.map { [Array($0.key.utf8), Array($0.value.utf8)] }.sorted { $0[0].lexicographicallyPrecedes($1[0]) }
     }
 
     private static func checkSuite(_ name: String) throws(BrokenPromise) {

@@ -45,7 +45,7 @@
                     case .null: sqlite3_bind_null(statement, Int32(number + 1))
                     case .number(let value): sqlite3_bind_int64(statement, Int32(number + 1), value)
                     case .bytes(let bytes): bind(bytes, to: statement, Int32(number + 1))
-                    case .text(let text): sqlite3_bind_text(statement, Int32(number + 1), text, -1, copied)
+                    case .text(let text): sqlite3_bind_text(statement, Int32(number + 1), text, Int32(text.utf8.count), copied)
                     }
                 }
                 // What the table does not take is not there.
