@@ -32,12 +32,12 @@ import Testing
         #endif
     }
 
-    /// The processor's time, so that a busy machine makes no difference. A target looks several times at an input, unoptimised.
+    /// The processor's time, so that a busy machine makes no difference. A target looks several times at an input, and without optimisation.
     private func check(_ target: FuzzTarget, _ input: [UInt8], _ name: String) {
         let started = processorTime()
         do throws(BrokenPromise) { try target.run(input) } catch { Issue.record("\(target.name), \(name): \(error)") }
         let seconds = processorTime() - started
-        #expect(seconds < 5, "\(target.name), \(name): \(seconds) s")
+        #expect(seconds < 1, "\(target.name), \(name): \(seconds) s")
     }
 
     private func processorTime() -> Double {

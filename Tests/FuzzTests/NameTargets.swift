@@ -17,13 +17,17 @@ extension FuzzTarget {
             try checkStoredName(stored)
             let first = StorageAddress(stored, in: StorageNamespace(texts.count > 1 ? texts[1] : ""))
             let second = StorageAddress(texts.count > 2 ? texts[2] : stored, in: StorageNamespace(texts.count > 3 ? texts[3] : ""))
+            try checkSuite(stored)
+            try checkDatabase(stored)
+            // What is far too long is refused before anything is made of it.
+            if let long = texts.first(where: { $0.utf8.count > 4 * StorageAddress.maximumNameLength }) {
+                return try promise(!isValid(StorageAddress(long)), "a name of that length is let in")
+            }
             for address in [first, second] { try checkAddress(address) }
             try promise(
                 (first == second) == (Folder.storedName(of: first) == Folder.storedName(of: second)),
                 "two addresses share a stored name, or one has two")
             try checkKeyring(texts, first)
-            try checkSuite(stored)
-            try checkDatabase(stored)
         }
     ]
 
