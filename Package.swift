@@ -20,6 +20,10 @@ let sqlite: [Target.Dependency] = [
     .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
 ]
 
+/// What the fuzz targets reach into.
+let fuzzed: [Target.Dependency] =
+    ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto] + sqlite
+
 let package = Package(
     name: "LocalData",
     platforms: [.macOS(.v15)],
@@ -118,6 +122,9 @@ let package = Package(
             name: "DefaultsProbe", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend"], path: "Tests/DefaultsProbe",
             swiftSettings: house),
         .testTarget(
+            name: "FuzzTests",
+            dependencies: fuzzed + ["TestSupport"], exclude: ["Corpus", "Program.swift"], swiftSettings: house),
+        .testTarget(
             name: "FaultingBackendTests",
             dependencies: ["BackendConformance", "BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "TestSupport"],
             swiftSettings: house),
@@ -168,4 +175,12 @@ let package = Package(
 // Only for building the documentation (Scripts/check documentation): nobody who uses the package needs to fetch the plugin.
 if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
+}
+
+// Only for Scripts/fuzz: the fuzz targets as a program, whose `main` is libFuzzer's. In every other build they are tests over the committed inputs.
+if Context.environment["LOCALDATA_FUZZING"] != nil {
+    package.targets.removeAll { $0.name == "FuzzTests" }
+    package.targets.append(
+        .executableTarget(
+            name: "fuzz", dependencies: fuzzed, path: "Tests/FuzzTests", exclude: ["Corpus", "CorpusTests.swift"], swiftSettings: house))
 }

@@ -130,6 +130,16 @@
             }
         }
 
+        @Test func `a plaintext that is written in another way than the format's is damaged`() throws {
+            let value = RowContent(StorageAddress("name"), .value, StorageMetadata(), payload: [1])
+            let tombstone = RowContent(StorageAddress("name"), .tombstone, StorageMetadata(), payload: [1])
+            #expect(try RowContent(padded: value.padded()).payload == [1])
+            var filled = value.padded()
+            filled[filled.count - 1] = 1
+            #expect(throws: RecordDamage.self) { try RowContent(padded: filled) }
+            #expect(throws: RecordDamage.self) { try RowContent(padded: tombstone.padded()) }
+        }
+
         @Test func `contents are padded to the sizes of the vectors`() {
             for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
         }

@@ -9,7 +9,9 @@ enum PropertyListFault: Error {
     case unsupported(String)
 }
 
-/// Reads the bytes of a property list, XML or binary, through Foundation, and tells every kind of value from every other.
+/// Reads the bytes of a property list, XML or binary, and tells every kind of value from every other.
+///
+/// XML goes through Foundation; binary lists do not (``BinaryPropertyListReader`` says why).
 enum PropertyListReader {
     /// The deepest nesting that is followed.
     static let maximumDepth = 256
@@ -17,6 +19,15 @@ enum PropertyListReader {
     /// The entries of the dictionary that the bytes hold.
     static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
         if bytes.isEmpty { throw .damaged("the file is empty, which no property list is") }
+        guard BinaryPropertyListReader.recognizes(bytes) else { return try readXML(bytes) }
+        guard case .dictionary(let entries) = try BinaryPropertyListReader.read(bytes) else { throw rootless }
+        return entries
+    }
+
+    private static var rootless: PropertyListFault { .damaged("the property list holds no dictionary") }
+
+    private static func readXML(_ bytes: [UInt8]) throws(PropertyListFault) -> [String: NativeValue] {
+        try checkEncoding(bytes)
         var format = PropertyListSerialization.PropertyListFormat.xml
         let root: Any
         do {
@@ -26,12 +37,12 @@ enum PropertyListReader {
             throw .damaged("the file is not a whole property list")
         }
         // The old NeXT format takes almost any text, blank files included, for a property list.
-        guard format == .xml || format == .binary else { throw .damaged("the file is neither an XML nor a binary property list") }
-        guard let dictionary = root as? [AnyHashable: Any] else { throw .damaged("the property list holds no dictionary") }
+        guard format == .xml else { throw .damaged("the file is neither an XML nor a binary property list") }
+        guard let dictionary = root as? [AnyHashable: Any] else { throw rootless }
         var names = 0
         let entries = try convert(dictionary, depth: 0, names: &names)
         // Foundation keeps the last of several entries of one name (and of names that are canonically equivalent): a rewrite would lose the others.
-        if format == .xml, countNames(bytes) > names { throw .damaged("the property list names an entry twice") }
+        if countNames(bytes) > names { throw .damaged("the property list names an entry twice") }
         return entries
     }
 
@@ -81,6 +92,23 @@ enum PropertyListReader {
         case UInt8(ascii: "Q") where number.uint64Value > UInt64(Int64.max): .unsigned(number.uint64Value)
         default: .integer(number.int64Value)
         }
+    }
+
+    /// Refuses encodings in which the names of entries cannot be counted, because tags hide behind other bytes.
+    private static func checkEncoding(_ bytes: [UInt8]) throws(PropertyListFault) {
+        let wide: [[UInt8]] = [
+            [0xFF, 0xFE], [0xFE, 0xFF], [0x3C, 0x00], [0x00, 0x3C], [0x00, 0x00, 0x00, 0x3C], [0x00, 0x00, 0xFE, 0xFF],
+        ]
+        var isKnown = !wide.contains { bytes.starts(with: $0) }
+        let text = bytes.drop { $0 != UInt8(ascii: "<") }
+        if text.starts(with: "<?xml".utf8) {
+            let declaration = String(decoding: text.prefix { $0 != UInt8(ascii: ">") }.prefix(1_024), as: UTF8.self).lowercased()
+            for piece in declaration.split(separator: "encoding").dropFirst() {
+                let name = piece.split { $0 == "\"" || $0 == "'" }.dropFirst().first ?? ""
+                isKnown = isKnown && ["utf-8", "us-ascii", "ascii", "iso-8859-1"].contains(name)
+            }
+        }
+        guard isKnown else { throw .unsupported("it is not written in UTF-8") }
     }
 
     /// The number of `<key>` elements, without those in comments and character data.

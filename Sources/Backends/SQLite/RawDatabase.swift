@@ -104,8 +104,10 @@
             return texts
         }
 
+        /// A text as it stands, with whatever follows a zero in it.
         static func text(_ statement: OpaquePointer, _ column: Int32) -> String {
-            sqlite3_column_text(statement, column).map { String(cString: $0) } ?? ""
+            guard let start = sqlite3_column_text(statement, column) else { return "" }
+            return String(decoding: UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))), as: UTF8.self)
         }
 
         static func bytes(_ statement: OpaquePointer, _ column: Int32) -> [UInt8] { Array(blob(statement, column)) }

@@ -41,6 +41,7 @@
             var length = ByteReader(bytes[...])
             let count = Int(try length.fixed(UInt32.self))
             guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else { throw RecordDamage("has no size class") }
+            guard bytes[(4 + count)...].allSatisfy({ $0 == 0 }) else { throw RecordDamage("is not filled up with zeros") }
             var reader = ByteReader(bytes[4..<(4 + count)])
             guard let kind = Kind(rawValue: try reader.byte()) else { throw RecordDamage("is of an unknown kind") }
             let namespace = try reader.text()
@@ -49,6 +50,7 @@
             metadata = try RecordCodec.decodeMetadata(from: &reader)
             payload = try reader.counted()
             guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
+            guard kind == .value || payload.isEmpty else { throw RecordDamage("is a tombstone with a payload") }
         }
     }
 

@@ -106,6 +106,7 @@ package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
 /// The bytes of hexadecimal text, or nil if it is none.
 package func bytes(ofHexadecimal text: String) -> [UInt8]? {
     let digits = text.compactMap(\.hexDigitValue)
-    guard digits.count == text.count, digits.count.isMultiple(of: 2) else { return nil }
+    // A digit of another script has more than a byte.
+    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
     return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
 }

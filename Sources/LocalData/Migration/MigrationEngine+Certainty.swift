@@ -8,7 +8,7 @@ extension MigrationEngine {
         guard let origin else { return false }
         if origin.names(source.route.placeName, source.record) { return true }
         guard let past = try? await records.origin(of: source.record.metadata, source.route), past.migration != nil else { return false }
-        return !past.copies.isEmpty && past.copies.allSatisfy { origin.copies[$0.key] == $0.value }
+        return origin.namesAll(of: past)
     }
 
     /// Quarantines what older places hold beside a removal, and removes it there. Nil when they hold nothing else.

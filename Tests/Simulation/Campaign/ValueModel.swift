@@ -26,6 +26,8 @@ struct ValueModel: SequentialModel {
     var isSettled = false
     /// What older places hold that nobody has taken into account.
     var older: [String?]
+    /// The older places that somebody has emptied: no power cut brings back what was there.
+    var emptied: Set<Int> = []
     /// What a power cut may bring back.
     var undo: [Snapshot] = []
 
@@ -105,6 +107,7 @@ struct ValueModel: SequentialModel {
             return [self, settled()].map { state in
                 var next = state
                 next.older[index] = value
+                if value == nil { next.emptied.insert(index) } else { next.emptied.remove(index) }
                 return next
             }
         case .resolve(let index, let found):
@@ -124,7 +127,7 @@ struct ValueModel: SequentialModel {
                     next.value = past.value
                     next.isSettled = past.isSettled
                     // Other programs' changes of older places were durable at once.
-                    next.older = zip(older, past.older).map { $0 ?? $1 }
+                    next.older = older.indices.map { older[$0] ?? (emptied.contains($0) ? nil : past.older[$0]) }
                     return next
                 }
         }

@@ -1,0 +1,161 @@
+import BackendContract
+
+/// Reads a binary property list, trusting nothing: every offset and every length is checked before it is used, and a list that stands for far more than it
+/// holds is given up in time.
+///
+/// Not through Foundation: swift-corelibs-foundation ends the process over a list that holds a set, takes for ever over a few lists that refer to each other
+/// twice, and keeps one of several entries of one name.
+///
+/// The format: "bplist00"; the objects, a byte of kind and length each and then the content; the table of their offsets; and 32 bytes that say how wide
+/// offsets and references are, how many objects there are, which one is the outermost, and where the table is. Integers are big-endian.
+struct BinaryPropertyListReader {
+    private static let magic = Array("bplist".utf8)
+    private static let trailerLength = 32
+
+    private let bytes: [UInt8]
+    private let offsetWidth: Int
+    private let referenceWidth: Int
+    private let objectCount: Int
+    private let table: Int
+    /// What may still be read. Objects may be referred to often, so that a few bytes can stand for any number of values.
+    private var allowance: Int
+
+    /// Whether bytes are a binary property list, whole or not.
+    static func recognizes(_ bytes: [UInt8]) -> Bool { bytes.starts(with: magic) }
+
+    /// The value that the bytes hold.
+    static func read(_ bytes: [UInt8]) throws(PropertyListFault) -> NativeValue {
+        guard bytes.count >= 8 + trailerLength else { throw damage }
+        guard bytes[6] == UInt8(ascii: "0") else { throw .unsupported("it is a binary property list of a version that is not known here") }
+        let trailer = bytes.count - trailerLength
+        var reader = try BinaryPropertyListReader(bytes, trailer: trailer)
+        return try reader.object(try reader.number(at: trailer + 16, width: 8), depth: 0)
+    }
+
+    private init(_ bytes: [UInt8], trailer: Int) throws(PropertyListFault) {
+        self.bytes = bytes
+        (offsetWidth, referenceWidth) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
+        // A value takes about 64 bytes in memory and a byte in the list: what is referred to once is always within the bounds.
+        allowance = 128 * bytes.count + 16 << 20
+        objectCount = try Self.number(bytes, at: trailer + 8, width: 8)
+        table = try Self.number(bytes, at: trailer + 24, width: 8)
+        guard 1...8 ~= offsetWidth, 1...8 ~= referenceWidth, 8..<trailer ~= table, 1...(trailer - table) ~= objectCount,
+            objectCount * offsetWidth == trailer - table
+        else { throw Self.damage }
+    }
+
+    private static var damage: PropertyListFault { .damaged("the file is not a whole property list") }
+
+    // MARK: Objects
+
+    private mutating func object(_ reference: Int, depth: Int) throws(PropertyListFault) -> NativeValue {
+        guard depth < PropertyListReader.maximumDepth else { throw .unsupported("it is nested too deeply") }
+        guard reference < objectCount else { throw Self.damage }
+        var place = try number(at: table + reference * offsetWidth, width: offsetWidth)
+        guard 8..<table ~= place else { throw Self.damage }
+        let marker = bytes[place]
+        place += 1
+        switch marker >> 4 {
+        case 0x0 where marker == 0x08 || marker == 0x09:
+            try spend(0)
+            return .boolean(marker == 0x09)
+        case 0x1 where marker <= 0x14: return try integer(at: place, width: 1 << Int(marker & 15))
+        case 0x2 where marker == 0x22: return real(Double(Float(bitPattern: UInt32(try word(at: place, width: 4)))))
+        case 0x2 where marker == 0x23: return real(Double(bitPattern: try word(at: place, width: 8)))
+        case 0x3 where marker == 0x33: return .date(Double(bitPattern: try word(at: place, width: 8)))
+        case 0x4: return .data(Array(try content(&place, marker, width: 1)))
+        case 0x5: return .string(try ascii(try content(&place, marker, width: 1)))
+        case 0x6: return .string(try unicode(try content(&place, marker, width: 2)))
+        case 0xA:
+            let references = try content(&place, marker, width: referenceWidth)
+            var elements: [NativeValue] = []
+            for start in stride(from: references.startIndex, to: references.endIndex, by: referenceWidth) {
+                elements.append(try object(try number(at: start, width: referenceWidth), depth: depth + 1))
+            }
+            return .array(elements)
+        case 0xD:
+            let references = try content(&place, marker, width: 2 * referenceWidth)
+            return .dictionary(try entries(references, depth: depth + 1))
+        default: throw .unsupported("it holds a value of a kind that property lists on this system do not have")
+        }
+    }
+
+    /// The entries of a dictionary: the references of all names, then those of the values.
+    private mutating func entries(_ references: ArraySlice<UInt8>, depth: Int) throws(PropertyListFault) -> [String: NativeValue] {
+        let half = references.count / 2
+        var entries: [String: NativeValue] = [:]
+        for start in stride(from: references.startIndex, to: references.startIndex + half, by: referenceWidth) {
+            guard case .string(let name) = try object(try number(at: start, width: referenceWidth), depth: depth) else {
+                throw .unsupported("it has an entry whose name is not a text")
+            }
+            let value = try object(try number(at: start + half, width: referenceWidth), depth: depth)
+            // A rewrite would lose the other one; so it would for two spellings of one name, which a dictionary takes for the same.
+            guard entries.updateValue(value, forKey: name) == nil else { throw .damaged("the property list names an entry twice") }
+        }
+        return entries
+    }
+
+    private mutating func integer(at place: Int, width: Int) throws(PropertyListFault) -> NativeValue {
+        guard width == 16 else {
+            let number = try word(at: place, width: width)
+            // Only those of 8 bytes have a sign.
+            return .integer(Int64(bitPattern: number))
+        }
+        let (high, low) = (try word(at: place, width: 8), try word(at: place + 8, width: 8))
+        let signed = Int64(bitPattern: low)
+        if high == (signed < 0 ? .max : 0) { return .integer(signed) }
+        guard high == 0 else { throw .unsupported("it holds a number of more than 64 bits") }
+        return .unsigned(low)
+    }
+
+    /// What is no number is always the same: Foundation, which writes these lists, knows only one.
+    private func real(_ number: Double) -> NativeValue { .real(number.isNaN ? .nan : number) }
+
+    private func ascii(_ content: ArraySlice<UInt8>) throws(PropertyListFault) -> String {
+        guard content.allSatisfy({ $0 < 0x80 }) else { throw Self.damage }
+        return String(decoding: content, as: UTF8.self)
+    }
+
+    private func unicode(_ content: ArraySlice<UInt8>) throws(PropertyListFault) -> String {
+        let units = stride(from: content.startIndex, to: content.endIndex, by: 2).map { UInt16(content[$0]) << 8 | UInt16(content[$0 + 1]) }
+        guard let text = String(validating: units, as: UTF16.self) else { throw .unsupported("it holds a text that is not Unicode") }
+        return text
+    }
+
+    // MARK: Bytes
+
+    /// The content of an object whose length, in units of a width, is in its marker or, where that is 15, in a number behind it.
+    private mutating func content(_ place: inout Int, _ marker: UInt8, width: Int) throws(PropertyListFault) -> ArraySlice<UInt8> {
+        var count = Int(marker & 15)
+        if count == 15 {
+            guard place < table, 0x10...0x13 ~= bytes[place] else { throw Self.damage }
+            let length = 1 << Int(bytes[place] & 15)
+            guard length < table - place else { throw Self.damage }
+            count = try number(at: place + 1, width: length)
+            place += 1 + length
+        }
+        guard count <= (table - place) / width else { throw Self.damage }
+        try spend(count * width)
+        return bytes[place..<place + count * width]
+    }
+
+    /// A number that is part of an object.
+    private mutating func word(at place: Int, width: Int) throws(PropertyListFault) -> UInt64 {
+        guard width <= table - place else { throw Self.damage }
+        try spend(width)
+        return bytes[place..<place + width].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private func number(at place: Int, width: Int) throws(PropertyListFault) -> Int { try Self.number(bytes, at: place, width: width) }
+
+    /// A number of the list's own: an offset, a reference or a count.
+    private static func number(_ bytes: [UInt8], at place: Int, width: Int) throws(PropertyListFault) -> Int {
+        guard let number = Int(exactly: bytes[place..<place + width].reduce(0 as UInt64) { $0 << 8 | UInt64($1) }) else { throw damage }
+        return number
+    }
+
+    private mutating func spend(_ count: Int) throws(PropertyListFault) {
+        allowance -= 64 + count
+        guard allowance >= 0 else { throw .unsupported("it stands for far more values than it holds") }
+    }
+}

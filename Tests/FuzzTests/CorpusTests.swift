@@ -1,0 +1,57 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Every committed input, and every seed, through its target: what once failed never fails again.
+@Suite(.inTurn) struct CorpusTests {
+    @Test(arguments: FuzzTarget.all.map(\.name))
+    func `every known input of a target keeps its promises`(_ name: String) throws {
+        let target = try #require(FuzzTarget.all.first { $0.name == name })
+        let inputs = try corpus(of: name)
+        #expect(inputs.count > 5, "there is no corpus")
+        for (file, input) in inputs + target.seeds().enumerated().map({ ("seed \($0)", $1) }) { check(target, input, file) }
+    }
+
+    @Test(arguments: FuzzTarget.all.map(\.name))
+    func `an input of 64 KiB is dealt with in well under a second`(_ name: String) throws {
+        let target = try #require(FuzzTarget.all.first { $0.name == name })
+        let size = 1 << 16
+        for (number, seed) in (target.seeds() + [[0], [255], Array("<dict>".utf8)]).enumerated() where !seed.isEmpty {
+            let repeated = Array(repeatElement(seed, count: size / seed.count + 1).joined().prefix(size))
+            check(target, repeated, "repeated seed \(number)")
+            check(target, seed + Array(repeating: 0, count: size - min(size, seed.count)), "seed \(number) and zeros")
+        }
+    }
+
+    @Test func `every folder of inputs has its target`() throws {
+        let folders = try FileManager.default.contentsOfDirectory(atPath: Self.corpus.path)
+        #if SQLite
+            #expect(Set(folders) == Set(FuzzTarget.all.map(\.name)))
+        #else
+            #expect(Set(folders).isSuperset(of: FuzzTarget.all.map(\.name)))
+        #endif
+    }
+
+    /// The processor's time, so that a busy machine makes no difference. A target looks several times at an input, and without optimisation.
+    private func check(_ target: FuzzTarget, _ input: [UInt8], _ name: String) {
+        let started = processorTime()
+        do throws(BrokenPromise) { try target.run(input) } catch { Issue.record("\(target.name), \(name): \(error)") }
+        let seconds = processorTime() - started
+        #expect(seconds < 1, "\(target.name), \(name): \(seconds) s")
+    }
+
+    private func processorTime() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+
+    private static let corpus = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Corpus")
+
+    private func corpus(of target: String) throws -> [(String, [UInt8])] {
+        let folder = Self.corpus.appending(path: target)
+        return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().map { file in
+            (file, [UInt8](try Data(contentsOf: folder.appending(path: file))))
+        }
+    }
+}

@@ -1,0 +1,74 @@
+#if SQLite
+    import GRDBSQLite
+    @testable import SQLiteBackend
+    import Synchronization
+
+    /// A database in memory, so that what is read really comes from SQLite.
+    struct ScratchDatabase {
+        static let shared = Mutex(ScratchDatabase())
+
+        let connection: RawDatabase
+        private let row: OpaquePointer
+
+        private init() {
+            var handle: OpaquePointer?
+            guard sqlite3_open(":memory:", &handle) == SQLITE_OK, let handle else { preconditionFailure("SQLite does not open") }
+            connection = RawDatabase(handle)
+            do throws(SQLiteFault) {
+                for statement in DatabaseFormat.schema { try connection.execute(statement) }
+                row = try connection.keptStatement("SELECT ?1, ?2, ?3")
+            } catch {
+                preconditionFailure("SQLite does not take the schema")
+            }
+        }
+
+        /// Lets SQLite hand over a row.
+        func look<Answer>(at stored: StoredRow, _ body: (RawRow) -> Answer) -> Answer {
+            defer { sqlite3_reset(row) }
+            bind(stored.slot, to: row, 1)
+            sqlite3_bind_int64(row, 2, stored.version)
+            bind(stored.sealed, to: row, 3)
+            if stored.strange & 1 != 0 { sqlite3_bind_null(row, 1) }
+            if stored.strange & 2 != 0 { sqlite3_bind_double(row, 2, 1) }
+            if stored.strange & 4 != 0 { sqlite3_bind_text(row, 3, "text", -1, copied) }
+            guard sqlite3_step(row) == SQLITE_ROW else { preconditionFailure("SQLite hands nothing over") }
+            return body(RawRow(row, firstColumn: 0))
+        }
+
+        /// Runs a statement with values.
+        func run(_ sql: String, _ values: [StoredValue]) {
+            do throws(SQLiteFault) {
+                let statement = try connection.keptStatement(sql)
+                defer { sqlite3_finalize(statement) }
+                for (number, value) in values.enumerated() {
+                    switch value {
+                    case .null: sqlite3_bind_null(statement, Int32(number + 1))
+                    case .number(let value): sqlite3_bind_int64(statement, Int32(number + 1), value)
+                    case .bytes(let bytes): bind(bytes, to: statement, Int32(number + 1))
+                    case .text(let text): sqlite3_bind_text(statement, Int32(number + 1), text, Int32(text.utf8.count), copied)
+                    }
+                }
+                // What the table does not take is not there.
+                sqlite3_step(statement)
+            } catch {
+                preconditionFailure("SQLite does not take a statement")
+            }
+        }
+
+        private func bind(_ bytes: [UInt8], to statement: OpaquePointer, _ place: Int32) {
+            _ = bytes.withUnsafeBytes { sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), copied) }
+            // Without an address, SQLite takes no bytes for NULL.
+            if bytes.isEmpty { sqlite3_bind_zeroblob(statement, place, 0) }
+        }
+
+        private var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+    }
+
+    /// A value of SQLite's.
+    enum StoredValue: Hashable {
+        case null
+        case number(Int64)
+        case bytes([UInt8])
+        case text(String)
+    }
+#endif
