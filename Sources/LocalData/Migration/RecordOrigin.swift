@@ -17,6 +17,11 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// The start of the machine in which it was written.
     var boot: String?
 
+    init(migration: String? = nil, boot: String? = nil) {
+        self.migration = migration
+        self.boot = boot
+    }
+
     /// How many fingerprints of what a place held before are kept.
     private static let memory = 8
 
