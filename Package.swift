@@ -151,7 +151,8 @@ let package = Package(
             swiftSettings: house),
         .executableTarget(name: "Prove", dependencies: ["Simulation", arguments], path: "Tests/Prove", swiftSettings: house),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Simulation", "TestSupport"], swiftSettings: house),
+            name: "SimulationTests", dependencies: ["Simulation", "BackendContract", "BackendRuntime", "TestSupport"],
+            resources: [.copy("PastFailures")], swiftSettings: house),
         .testTarget(
             name: "SealingTests",
             dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],

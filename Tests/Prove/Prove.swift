@@ -85,7 +85,12 @@ struct Replay: ParsableCommand {
             if let keep {
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-                do { print(String(decoding: try encoder.encode(PastFailure(note: keep, rule: shown.rule, campaign: shown.campaign)), as: UTF8.self)) } catch {}
+                do {
+                    print(
+                        String(
+                            decoding: try encoder.encode(PastFailure(note: keep, rule: shown.rule, campaign: shown.campaign)), as: UTF8.self
+                        ))
+                } catch {}
             }
             if steps { print(error.trace.joined(separator: "\n")) }
             throw ExitCode(1)

@@ -46,7 +46,9 @@ extension MigrationEngine {
             return try await write(value, key, route, newOrigin, if: .revision(standing.revision))?.durability ?? achieved
         case .removed:
             let operation = StorageMutation.Operation.tombstone(try await records.tombstone(newOrigin, route))
-            guard case .applied(_, let durability) = try await applyTelling(operation, route, if: .revision(standing.revision)) else { return achieved }
+            guard case .applied(_, let durability) = try await applyTelling(operation, route, if: .revision(standing.revision)) else {
+                return achieved
+            }
             return durability
         }
     }

@@ -20,7 +20,10 @@ extension MigrationEngine {
 
     private func collect(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
         // No copy goes before the value that replaces it is as durable as the copy was - or as the destination can make it, where that was allowed.
-        guard !safeguards.contains(.durabilityBarrier) || achieved >= min(copy.route.capabilities.durability, destination.capabilities.durability) else {
+        guard
+            !safeguards.contains(.durabilityBarrier)
+                || achieved >= min(copy.route.capabilities.durability, destination.capabilities.durability)
+        else {
             return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
         }
         do {

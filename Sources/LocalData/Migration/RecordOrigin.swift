@@ -17,7 +17,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// The start of the machine in which it was written.
     var boot: String?
 
-    init(migration: String? = nil, boot: String? = nil) {
+    init(copies: [String: String] = [:], migration: String? = nil, boot: String? = nil) {
+        self.copies = copies
         self.migration = migration
         self.boot = boot
     }

@@ -60,8 +60,10 @@ final class KeyRegistry: Sendable {
     /// The registered keys that take their value from a slot, without the one at `destination`, and without those that would find it there now.
     func entries(naming source: PhysicalSlot, except destination: PhysicalSlot) -> [Entry] {
         state.withLock { state in
-            (state.namedBy[source] ?? []).filter { $0 != destination }.sorted { $0.description < $1.description }.compactMap { state.entries[$0] }
-                .filter { $0.sources.contains(source) || !$0.reach.contains(destination) }
+            (state.namedBy[source] ?? []).filter { $0 != destination }.sorted { $0.description < $1.description }.compactMap {
+                state.entries[$0]
+            }
+            .filter { $0.sources.contains(source) || !$0.reach.contains(destination) }
         }
     }
 }

@@ -36,7 +36,9 @@ struct Caller: Sendable {
             }
         case .update, .erase:
             let new = call.verb == .update ? text : nil
-            await diary.change([(index, .write(new))], label(new.map { "update \($0)" } ?? "erase"), { try await calls.update(router, new) }) { seen in
+            await diary.change(
+                [(index, .write(new))], label(new.map { "update \($0)" } ?? "erase"), { try await calls.update(router, new) }
+            ) { seen in
                 seen == nil && new == nil ? [read(nil)] : [.swap(seen, new, isHeldBack: isHeldBack)]
             }
         case .remove:

@@ -46,6 +46,9 @@ extension Campaign {
 }
 
 extension Plan {
+    /// How many calls and accidents it has.
+    package var size: Int { rounds.reduce(0) { $0 + $1.programs.flatMap(\.callers).joined().count + $1.events.count } }
+
     /// Plans with one thing less.
     var shorter: [Plan] {
         var plans: [Plan] = []
@@ -62,7 +65,9 @@ extension Plan {
             for event in rounds[round].events.indices { add { $0.rounds[round].events.remove(at: event) } }
             for program in rounds[round].programs.indices {
                 let callers = rounds[round].programs[program].callers
-                for caller in callers.indices where callers.count > 1 { add { $0.rounds[round].programs[program].callers.remove(at: caller) } }
+                for caller in callers.indices where callers.count > 1 {
+                    add { $0.rounds[round].programs[program].callers.remove(at: caller) }
+                }
                 for caller in callers.indices {
                     for call in callers[caller].indices where callers[caller].count > 1 {
                         add { $0.rounds[round].programs[program].callers[caller].remove(at: call) }

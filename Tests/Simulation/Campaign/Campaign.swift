@@ -115,7 +115,9 @@ struct Act: Sendable {
             switch plan.beginnings[index] {
             case .absent: break
             case .value:
-                put(.value(.bytes((try? moving.calls.bytes(text)) ?? []), StorageMetadata(serializer: "json"), isForeign: false), moving.spot)
+                put(
+                    .value(.bytes((try? moving.calls.bytes(text)) ?? []), StorageMetadata(serializer: "json"), isForeign: false),
+                    moving.spot)
                 (model.value, model.isSettled) = (text, true)
                 if !moving.spot.medium.hasPrefix("userDefaults") { scene.keepSecret(text) }
             case .removed:

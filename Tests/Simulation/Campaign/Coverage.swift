@@ -69,7 +69,9 @@ package struct Coverage: Sendable {
     }
 
     /// Whether a fault can meet a row: what is unknown is so because of one; nobody but LocalData writes what has an older shape here.
-    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool { (row, fault) != (.inPlace, .foreign) && (row, fault) != (.unknown, .none) }
+    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
+        (row, fault) != (.inPlace, .foreign) && (row, fault) != (.unknown, .none)
+    }
 
     /// The tables, for people.
     package var text: String {
@@ -96,10 +98,14 @@ package struct Coverage: Sendable {
     package var gaps: [String] {
         var gaps: [String] = []
         for row in Row.allCases {
-            for fault in Fault.allCases where Self.isPossible(row, fault) && faults[row]?[fault] == nil { gaps.append("\(row.rawValue) x \(fault.rawValue)") }
+            for fault in Fault.allCases where Self.isPossible(row, fault) && faults[row]?[fault] == nil {
+                gaps.append("\(row.rawValue) x \(fault.rawValue)")
+            }
         }
         for kind in Kind.allCases {
-            for fault in Fault.allCases where Self.isPossible(kind, fault) && kinds[kind]?[fault] == nil { gaps.append("\(kind) x \(fault.rawValue)") }
+            for fault in Fault.allCases where Self.isPossible(kind, fault) && kinds[kind]?[fault] == nil {
+                gaps.append("\(kind) x \(fault.rawValue)")
+            }
             for row in Row.allCases where Self.isPossible(kind, row) && rows[kind]?[row] == nil { gaps.append("\(kind) x \(row.rawValue)") }
         }
         return gaps

@@ -110,7 +110,9 @@ final class Diary: Sendable {
         let numbers = begin([(key, .powerCut)], kind)
         do {
             let result = try await body()
-            if let deed = deed(result) { end(numbers, .happened([deed]), kind, "answered: \(result)") } else {
+            if let deed = deed(result) {
+                end(numbers, .happened([deed]), kind, "answered: \(result)")
+            } else {
                 end(numbers, .didNotHappen, kind, "answered")
             }
         } catch let error as StorageError {
@@ -147,9 +149,10 @@ final class Diary: Sendable {
         }
         func clears(_ entry: Entry) -> Set<Int> {
             guard moving.rules.policy == .sourceWins else { return [] }
-            return Set(moving.older.indices.filter { place in
-                !changesOfOlder.contains { $0.place == place && $0.begin < entry.end ?? .max && entry.begin < $0.end }
-            })
+            return Set(
+                moving.older.indices.filter { place in
+                    !changesOfOlder.contains { $0.place == place && $0.begin < entry.end ?? .max && entry.begin < $0.end }
+                })
         }
         var history = CallHistory<ValueModel>()
         for entry in mine {
@@ -172,7 +175,9 @@ final class Diary: Sendable {
         }
         if moving.rules.policy != .destinationWins {
             for (place, value) in begin.older.enumerated() { if let value { history.add(.resolve(place, value), 0, .max) } }
-            for entry in mine { if case .older(let place, let value?) = entry.deed { history.add(.resolve(place, value), entry.begin, .max) } }
+            for entry in mine {
+                if case .older(let place, let value?) = entry.deed { history.add(.resolve(place, value), entry.begin, .max) }
+            }
         }
         return history
     }

@@ -4,6 +4,8 @@ package import LocalData
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     case noLane, noPrecondition, noTombstone, noDurabilityBarrier, deleteBeforeDurable, lockedAsAbsent, unavailableAsAbsent, noSecondLook
     case sharedSourceCollected, noProtectionCheck, originNotCarried, lockDropped
+    /// A store that acknowledges as durable what is not.
+    case lyingStore
 
     /// What a router keeps to.
     package var safeguards: Safeguards {
@@ -19,6 +21,17 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         }
     }
 
+    /// The kind of migration in which its absence tells soonest; nil where any will do.
+    package var telling: Kind? {
+        switch self {
+        case .noLane: .byHand
+        case .noSecondLook: .several
+        case .noDurabilityBarrier, .originNotCarried: .keyring
+        case .sharedSourceCollected: .shared
+        default: nil
+        }
+    }
+
     /// What a router makes of its stores: a precondition that is not given is one that is not looked at.
     package var faults: SimulatedStore.Faults {
         switch self {
@@ -27,6 +40,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .lockedAsAbsent: .callsLockedAbsent
         case .unavailableAsAbsent: .callsUnavailableAbsent
         case .lockDropped: .dropsLock
+        case .lyingStore: .lies
         default: []
         }
     }

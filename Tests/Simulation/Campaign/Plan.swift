@@ -100,7 +100,9 @@ package struct Plan: Codable, Hashable, Sendable {
                 let isOlder = number == 1 && draw(kind == .several ? 2 : 4) == 0
                 return Program(
                     isOlder: isOlder, isHeldBack: kind == .conditional && draw(3) == 0, isWatched: !isOlder && draw(6) == 0,
-                    callers: (0..<(1 + draw(2))).map { _ in (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20)), key: draw(keys)) } })
+                    callers: (0..<(1 + draw(2))).map { _ in
+                        (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20)), key: draw(keys)) }
+                    })
             }
             let calls = programs.flatMap(\.callers).joined().count
             let events = (0..<draw(5)).map { _ -> Event in

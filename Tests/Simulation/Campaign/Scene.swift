@@ -91,7 +91,9 @@ final class Scene: Sendable {
     var leak: String? { diary.leak ?? shownSecret.withLock(\.self) }
 
     private func judge(_ content: SimulatedDisk.Content, in medium: String) {
-        guard medium.hasPrefix("userDefaults") || medium.hasPrefix("own"), case .value(let payload, let metadata, _) = content else { return }
+        guard medium.hasPrefix("userDefaults") || medium.hasPrefix("own"), case .value(let payload, let metadata, _) = content else {
+            return
+        }
         let secrets = secrets.withLock(\.self)
         if secrets.isEmpty { return }
         var bytes = payload.canonicalBytes
@@ -135,7 +137,9 @@ final class Scene: Sendable {
         let here = disk.contents(of: moving.spot.medium)[moving.spot.address]
         var olderValues: [(Spot, StoragePayload)] = []
         for place in moving.older where place.spot != moving.spot {
-            if case .value(let payload, _, _) = disk.contents(of: place.spot.medium)[place.spot.address] { olderValues.append((place.spot, payload)) }
+            if case .value(let payload, _, _) = disk.contents(of: place.spot.medium)[place.spot.address] {
+                olderValues.append((place.spot, payload))
+            }
         }
         func named(_ metadata: StorageMetadata) -> Bool {
             guard let origin = metadata.origin else { return false }

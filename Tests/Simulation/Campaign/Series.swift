@@ -25,6 +25,11 @@ package struct Series: Sendable {
         package var violations: [Campaign.Violation] = []
     }
 
+    /// Runs them on threads of their own, and waits without holding up a task's.
+    package func runAside() async -> Result {
+        await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume(returning: run()) } }
+    }
+
     /// Runs them, in the order of the seeds as far as that goes with several threads.
     package func run(threads: Int = 2) -> Result {
         let result = Mutex(Result())

@@ -49,7 +49,8 @@ struct Shape: Sendable {
     private struct Note: Codable, Sendable { let title: String }
 
     private static func key<Value: Codable & Sendable>(
-        _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy = .none, migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
+        _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy = .none,
+        migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
     ) -> StorageKey<Value> {
         StorageKey(name: name, domain: domain, security: security, owner: "Simulation", description: "A value", migration: migration)
     }

@@ -30,7 +30,9 @@ struct Verdict: Sendable {
             isIdle = scene.disk.picture(without: ["own ledger"]) == before
         }
         guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(rows(of: report))") }
-        if let held = stillHeld(report).first { throw act.violation(.liveness, "\(held) still holds a value after \(Self.sweeps) sweeps: \(rows(of: report))") }
+        if let held = stillHeld(report).first {
+            throw act.violation(.liveness, "\(held) still holds a value after \(Self.sweeps) sweeps: \(rows(of: report))")
+        }
         guard isIdle else { throw act.violation(.twice, "sweep \(Self.sweeps) still changed something: \(rows(of: report))") }
         let values = try await finalValues(last)
         if let leak = scene.leak { throw act.violation(.secrecy, leak) }
@@ -48,7 +50,8 @@ struct Verdict: Sendable {
     private func isExcused(_ code: String?) -> Bool {
         if plan.kind == .weaker, code == StorageError.weakerProtection.name { return true }
         let isHurt =
-            plan.beginnings.contains { $0 == .damaged || $0 == .undecodable } || plan.older.contains { $0 == .damaged || $0 == .undecodable }
+            plan.beginnings.contains { $0 == .damaged || $0 == .undecodable }
+            || plan.older.contains { $0 == .damaged || $0 == .undecodable }
             || !scene.disk.damage.isEmpty
         return isHurt && [StorageError.corrupted, StorageError.migrationFailed, StorageError.undecodable].map(\.name).contains(code)
     }
@@ -70,7 +73,9 @@ struct Verdict: Sendable {
             }.flatMap { $0.older.map(\.spot) })
         return scene.moving.flatMap { moving in
             moving.older.map(\.spot).filter { spot in
-                guard spot != moving.spot, !open.contains(spot), case .value(let payload, _, _) = scene.disk.contents(of: spot.medium)[spot.address] else { return false }
+                guard spot != moving.spot, !open.contains(spot),
+                    case .value(let payload, _, _) = scene.disk.contents(of: spot.medium)[spot.address]
+                else { return false }
                 return payload != Scene.undecodable
             }.map(\.address.name)
         }
@@ -143,7 +148,8 @@ struct Verdict: Sendable {
 
     private func judge(_ index: Int, _ moving: Moving, _ numbers: Set<Int>) throws {
         // What a key that shares an older place was told to do with its value counts too.
-        let sharing = Set(scene.moving.indices.filter { !Set(scene.moving[$0].older.map(\.spot)).isDisjoint(with: moving.older.map(\.spot)) })
+        let sharing = Set(
+            scene.moving.indices.filter { !Set(scene.moving[$0].older.map(\.spot)).isDisjoint(with: moving.older.map(\.spot)) })
         let entries = scene.diary.entries.filter { sharing.contains($0.key) }
         func changes(after begin: Int) -> Bool {
             entries.contains { entry in
@@ -156,7 +162,11 @@ struct Verdict: Sendable {
         func laterInPlace(_ place: Int, after begin: Int) -> Bool {
             entries.contains { entry in
                 // In a chain, a change of the place between replaces what the oldest holds.
-                if case .older(let other, _) = entry.deed, other == place || moving.isChain { (entry.end ?? .max) > begin + 1 } else { false }
+                if case .older(let other, _) = entry.deed, other == place || moving.isChain {
+                    (entry.end ?? .max) > begin + 1
+                } else {
+                    false
+                }
             }
         }
         for (place, text) in begins[index].older.enumerated() {
@@ -166,7 +176,8 @@ struct Verdict: Sendable {
         if let text = begins[index].value, !changes(after: 0) { try require(text, numbers) }
         for entry in entries where entry.end != nil {
             switch entry.deed {
-            case .older(let place, let text?) where !changes(after: entry.begin) && !laterInPlace(place, after: entry.begin): try require(text, numbers)
+            case .older(let place, let text?) where !changes(after: entry.begin) && !laterInPlace(place, after: entry.begin):
+                try require(text, numbers)
             case .write(let text?), .swap(_, let text?, _):
                 let others = entries.contains { other in
                     guard other.begin != entry.begin else { return false }

@@ -19,13 +19,15 @@ package final class SimulatedStore: StorageBackend {
         /// A property list.
         package static let list = Nature(
             BackendCapabilities(
-                durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true, sharedWithOthers: true,
+                durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true,
+                sharedWithOthers: true,
                 usefulConcurrency: 64))
 
         /// A database of sealed rows.
         package static let database: Nature = {
             var nature = Nature(
-                BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: .sealed, usefulConcurrency: 64))
+                BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: .sealed, usefulConcurrency: 64)
+            )
             nature.showsEarly = false
             return nature
         }()
@@ -155,7 +157,8 @@ package final class SimulatedStore: StorageBackend {
         let results = try await work(isMutation: true) { [self] () throws(BackendError) in
             switch weather.takeFailure(of: medium) {
             case .refuse: throw BackendError(.failed, "The store failed. Nothing was changed.")
-            case .vanish: throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)
+            case .vanish:
+                throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)
             case .loseAnswer:
                 _ = change(mutations, refusals(of: mutations, minding: minds))
                 throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)

@@ -1,0 +1,91 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import Simulation
+import Synchronization
+import TestSupport
+import Testing
+
+/// The simulated machine itself.
+@Suite(.inTurn) struct WorldTests {
+    @Test func `a step that comes from another thread ends the run`() {
+        let world = Simulation(seed: 1)
+        let runtime = world.runtime("one")
+        let failure = #expect(throws: Simulation.Failure.self) {
+            try world.run {
+                _ = runtime.tasks.spawn { while !Task.isCancelled { await Task.yield() } }
+                // What a real timer or a real queue would do.
+                await withCheckedContinuation { continuation in Thread.detachNewThread { continuation.resume() } }
+            }
+        }
+        guard case .leaked = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+    }
+
+    @Test func `who waits for what is not simulated is told`() {
+        let failure = #expect(throws: Simulation.Failure.self) {
+            try Simulation(seed: 1).run { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        }
+        guard case .stuck = failure else {
+            Issue.record("\(String(describing: failure))")
+            return
+        }
+    }
+
+    @Test func `time passes only when nothing else can happen`() throws {
+        let world = Simulation(seed: 3)
+        let clock = world.runtime("one").clock
+        let order = Mutex<[String]>([])
+        try world.run {
+            _ = clock.schedule(at: clock.now.advanced(by: .seconds(5))) { order.withLock { $0.append("late") } }
+            _ = clock.schedule(at: clock.now.advanced(by: .seconds(1))) { order.withLock { $0.append("soon") } }
+            for _ in 0..<50 { await Task.yield() }
+            order.withLock { $0.append("now") }
+            await world.settle()
+        }
+        #expect(order.withLock(\.self) == ["now", "soon", "late"])
+    }
+
+    @Test func `a call that waits on a stalled lane leaves at its deadline, and is never begun`() throws {
+        let world = Simulation(seed: 4)
+        let disk = SimulatedDisk(world)
+        let store = SimulatedStore("list", .list, on: disk, of: SimulatedProcess("one"), world.runtime("one"))
+        let error = try world.run { () -> BackendError? in
+            world.stall("list", for: .seconds(60))
+            do throws(BackendError) {
+                _ = try await store.apply(.put(.native(.string("a")), at: StorageAddress("a")))
+                return nil
+            } catch { return error }
+        }
+        #expect(error?.code == .timedOut)
+        #expect(error?.outcome == .notApplied)
+        let probe = try world.run { () -> StorageProbe? in
+            await world.settle()
+            return try? await store.read(StorageAddress("a"), .validated)
+        }
+        #expect(probe == .absent)
+    }
+
+    @Test func `a power cut leaves the first changes of a file, and of each slot of many files`() throws {
+        var kept: Set<Int> = []
+        for seed in 0..<UInt64(200) {
+            let world = Simulation(seed: seed)
+            let disk = SimulatedDisk(world)
+            let store = SimulatedStore(
+                "ring", .ring(acknowledges: .untilPowerLoss), on: disk, of: SimulatedProcess("one"), world.runtime("one"))
+            let value = try world.run { () -> StorageProbe in
+                for number in 1...3 { _ = try await store.apply(.put(.bytes([UInt8(number)]), at: StorageAddress("a"))) }
+                disk.cutPower()
+                return try await store.relaunched().read(StorageAddress("a"), .validated)
+            }
+            switch value {
+            case .absent: kept.insert(0)
+            case .value(let record): kept.insert(Int(record.payload.canonicalBytes.last ?? 0))
+            default: Issue.record("\(value)")
+            }
+        }
+        #expect(kept == [0, 1, 2, 3])
+    }
+}
