@@ -75,8 +75,10 @@ struct Caller: Sendable {
         func deeds(_ value: String?) -> [(key: Int, deed: Diary.Deed)] {
             if moving.rules.isInPlace { return [(index, .write(value))] }
             return scene.moving.enumerated().flatMap { number, other in
-                other.older.enumerated().filter { $1.spot == spot || (value == nil && moving.isChain && number == index) }
-                    .map { (number, .older($0.offset, value)) }
+                other.older.enumerated().compactMap { place, older -> (key: Int, deed: Diary.Deed)? in
+                    if older.spot == spot { return (number, value == nil && moving.isChain ? .olderRemoved(place) : .older(place, value)) }
+                    return value == nil && moving.isChain && number == index ? (number, .older(place, nil)) : nil
+                }
             }
         }
         switch verb {

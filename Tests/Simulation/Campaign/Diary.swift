@@ -11,7 +11,24 @@ final class Diary: Sendable {
         case write(String?)
         case swap(String?, String?, isHeldBack: Bool)
         case older(Int, String?)
+        case olderRemoved(Int)
         case powerCut
+
+        /// Whether an older place is empty afterwards.
+        var leavesNothing: Bool {
+            switch self {
+            case .older(_, nil), .olderRemoved: true
+            default: false
+            }
+        }
+
+        /// The older place that it changes, if it does.
+        var olderPlace: Int? {
+            switch self {
+            case .older(let place, _), .olderRemoved(let place): place
+            default: nil
+            }
+        }
     }
 
     struct Entry: Sendable {
@@ -145,7 +162,7 @@ final class Diary: Sendable {
     func history(of key: Int, _ moving: Moving, _ begin: ValueModel) -> CallHistory<ValueModel> {
         let mine = entries.filter { $0.key == key || $0.key < 0 }
         let changesOfOlder = mine.compactMap { entry -> (place: Int, begin: Int, end: Int)? in
-            if case .older(let place, _) = entry.deed { (place, entry.begin, entry.end ?? .max) } else { nil }
+            entry.deed.olderPlace.map { ($0, entry.begin, entry.end ?? .max) }
         }
         func clears(_ entry: Entry) -> Set<Int> {
             guard moving.rules.policy == .sourceWins else { return [] }
@@ -167,18 +184,29 @@ final class Diary: Sendable {
                     .swap(seen, left, clears: clears(entry), isAcknowledged: true, isHeldBack: isHeldBack)
                 case .swap(_, let left, _): .write(left, clears: clears(entry), isAcknowledged: false)
                 case .older(let place, let value): .older(place, value)
+                case .olderRemoved(let place): .olderRemoved(place)
                 case .powerCut: isAcknowledged ? .powerCut : nil
                 }
             var end = entry.end ?? .max
-            if moving.isChain, case .older = entry.deed { end = .max }
+            if moving.isChain, entry.deed.olderPlace != nil { end = .max }
             if let action { history.add(action, entry.begin, end) }
         }
-        if moving.rules.policy != .destinationWins {
-            for (place, value) in begin.older.enumerated() { if let value { history.add(.resolve(place, value), 0, .max) } }
-            for entry in mine {
-                if case .older(let place, let value?) = entry.deed { history.add(.resolve(place, value), entry.begin, .max) }
-            }
+        for entry in mine {
+            guard let place = entry.deed.olderPlace, entry.deed.leavesNothing else { continue }
+            var texts = [begin.older[place]]
+            for other in mine where other.begin < entry.end ?? .max { if case .older(place, let text) = other.deed { texts.append(text) } }
+            // Several sources make one value: what a migration has read of them is one of few.
+            for text in Set(texts.compactMap(\.self)).sorted() where !moving.rules.isMerged { history.add(.late(text), entry.begin, .max) }
         }
+        guard moving.rules.policy != .destinationWins else { return history }
+        // A conflict ends once; where the power cut took that back, once more.
+        let cuts = mine.compactMap { entry in if case .powerCut = entry.deed { entry.begin } else { nil } }
+        func add(_ place: Int, _ value: String?, since begin: Int) {
+            guard let value else { return }
+            for moment in [begin] + cuts where moment >= begin { history.add(.resolve(place, value), moment, .max) }
+        }
+        for (place, value) in begin.older.enumerated() { add(place, value, since: 0) }
+        for entry in mine { if case .older(let place, let value) = entry.deed { add(place, value, since: entry.begin) } }
         return history
     }
 }

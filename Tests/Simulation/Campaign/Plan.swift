@@ -86,9 +86,11 @@ package struct Plan: Codable, Hashable, Sendable {
             // Nobody outside can seal a value.
             return pick(kind == .sealed || kind == .inPlace ? [.removed, .damaged, .undecodable] : Beginning.allCases)
         }
-        older = (0..<2 * keys).map { _ in
+        older = (0..<2 * keys).map { place in
             switch draw(16) {
             case 0, 1: .absent
+            // Then an older version moves the second place's value to the first.
+            case 3..<9 where kind == .several && place % 2 == 0: .absent
             case 2: kind == .inPlace ? .value : pick([.damaged, .undecodable])
             default: .value
             }

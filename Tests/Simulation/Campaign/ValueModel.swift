@@ -16,7 +16,6 @@ struct ValueModel: SequentialModel {
     struct Snapshot: Hashable, Sendable {
         let value: String?
         let isSettled: Bool
-        let older: [String?]
     }
 
     let rules: Rules
@@ -26,8 +25,10 @@ struct ValueModel: SequentialModel {
     var isSettled = false
     /// What older places hold that nobody has taken into account.
     var older: [String?]
-    /// The older places that somebody has emptied: no power cut brings back what was there.
-    var emptied: Set<Int> = []
+    /// The older places in which a removal stands.
+    var olderRemovals: Set<Int> = []
+    /// What others have left in the older places, whether it was taken into account or not: there it is until its successor is certain to last.
+    var left: [String?]
     /// What a power cut may bring back.
     var undo: [Snapshot] = []
 
@@ -41,6 +42,10 @@ struct ValueModel: SequentialModel {
         case swap(String?, String?, clears: Set<Int>, isAcknowledged: Bool, isHeldBack: Bool)
         /// Another program changes an older place.
         case older(Int, String?)
+        /// An older version of the program removes the value of an older place: what the places behind it hold does not count.
+        case olderRemoved(Int)
+        /// A migration that had read an older place before somebody emptied it brings what it read.
+        case late(String)
         /// A conflict with an older place ends.
         case resolve(Int, String)
         case powerCut
@@ -51,11 +56,15 @@ struct ValueModel: SequentialModel {
         self.value = value
         self.isSettled = isSettled
         self.older = older
+        left = older
     }
 
     /// What the older places make.
     private var derived: String? {
-        guard rules.isMerged else { return older.compactMap(\.self).first }
+        guard rules.isMerged else {
+            let first = older.indices.first { older[$0] != nil || olderRemovals.contains($0) }
+            return first.flatMap { older[$0] }
+        }
         let parts = older.compactMap(\.self)
         return parts.count == older.count ? Self.merged(parts) : nil
     }
@@ -67,7 +76,7 @@ struct ValueModel: SequentialModel {
 
     private var effective: String? { isSettled ? value : derived }
 
-    private var snapshot: Snapshot { Snapshot(value: value, isSettled: isSettled, older: older) }
+    private var snapshot: Snapshot { Snapshot(value: value, isSettled: isSettled) }
 
     private func settled() -> ValueModel {
         guard !isSettled, let derived else { return self }
@@ -99,7 +108,10 @@ struct ValueModel: SequentialModel {
             if rules.isInPlace { return seen == (effective != nil) ? [self] : [] }
             // A value may have been moved by somebody of whom nothing is written down: a sweep, a call that failed.
             return [self, settled()].filter { seen == ($0.isSettled && $0.value != nil) }
-        case .write(let value, let clears, let isAcknowledged): return [written(value, clears, isAcknowledged: isAcknowledged)]
+        case .write(let value, let clears, let isAcknowledged):
+            // Whether it had been moved before tells only once the power is cut.
+            let before = isSettled || derived == nil ? [self] : [self, settled()]
+            return before.map { $0.written(value, clears, isAcknowledged: isAcknowledged) }
         case .swap(let seen, let left, let clears, let isAcknowledged, let isHeldBack):
             return (isHeldBack ? [self, settled()] : [settled()]).filter { seen == ($0.isSettled ? $0.value : nil) }
                 .map { $0.written(left, clears, isAcknowledged: isAcknowledged) }
@@ -107,7 +119,21 @@ struct ValueModel: SequentialModel {
             return [self, settled()].map { state in
                 var next = state
                 next.older[index] = value
-                if value == nil { next.emptied.insert(index) } else { next.emptied.remove(index) }
+                next.olderRemovals.remove(index)
+                next.left[index] = value
+                return next
+            }
+        case .late(let read):
+            guard !isSettled else { return [] }
+            var next = self
+            next.undo.append(snapshot)
+            next.value = read
+            next.isSettled = true
+            return [next]
+        case .olderRemoved(let index):
+            return after(.older(index, nil)).map { state in
+                var next = state
+                next.olderRemovals.insert(index)
                 return next
             }
         case .resolve(let index, let found):
@@ -127,7 +153,7 @@ struct ValueModel: SequentialModel {
                     next.value = past.value
                     next.isSettled = past.isSettled
                     // Other programs' changes of older places were durable at once.
-                    next.older = older.indices.map { older[$0] ?? (emptied.contains($0) ? nil : past.older[$0]) }
+                    next.older = zip(older, left).map { $0 ?? $1 }
                     return next
                 }
         }

@@ -140,7 +140,7 @@ struct Verdict: Sendable {
     /// Whether a program that knows nothing of LocalData changed what was damaged.
     private func isReplacedFromOutside(_ damage: SimulatedDisk.Damage) -> Bool {
         scene.diary.entries.contains { entry in
-            guard case .older(let place, _) = entry.deed else { return false }
+            guard let place = entry.deed.olderPlace else { return false }
             let spot = scene.moving[entry.key].older[place].spot
             return spot.medium == damage.medium && spot.address == damage.address
         }
@@ -162,11 +162,8 @@ struct Verdict: Sendable {
         func laterInPlace(_ place: Int, after begin: Int) -> Bool {
             entries.contains { entry in
                 // In a chain, a change of the place between replaces what the oldest holds.
-                if case .older(let other, _) = entry.deed, other == place || moving.isChain {
-                    (entry.end ?? .max) > begin + 1
-                } else {
-                    false
-                }
+                guard let other = entry.deed.olderPlace, other == place || moving.isChain else { return false }
+                return (entry.end ?? .max) > begin + 1
             }
         }
         for (place, text) in begins[index].older.enumerated() {
