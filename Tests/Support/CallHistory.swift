@@ -15,13 +15,18 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
         package let begin: Int
         /// `Int.max` for a call that may take effect at any later time, or never.
         package let end: Int
+        /// Whether it may not have taken effect at all.
+        package let isOptional: Bool
     }
 
     package private(set) var calls: [Call] = []
 
     package init() {}
 
-    package mutating func add(_ action: Action, _ begin: Int, _ end: Int) { calls.append(Call(action: action, begin: begin, end: end)) }
+    /// - Parameter isOptional: Whether it may not have taken effect at all; so it is where it has no end.
+    package mutating func add(_ action: Action, _ begin: Int, _ end: Int, isOptional: Bool = false) {
+        calls.append(Call(action: action, begin: begin, end: end, isOptional: isOptional || end == .max))
+    }
 
     private struct Position: Hashable {
         let done: UInt64
@@ -31,15 +36,22 @@ package struct CallHistory<Model: SequentialModel>: Sendable {
     /// A search for such an order (Wing and Gong), remembering the states that were found to lead nowhere (Lowe). At most 64 calls.
     package func isLinearizable(from start: Model) -> Bool {
         precondition(calls.count <= 64)
-        let certain = calls.indices.reduce(UInt64(0)) { calls[$1].end == .max ? $0 : $0 | 1 << UInt64($1) }
+        let certain = calls.indices.reduce(UInt64(0)) { calls[$1].isOptional ? $0 : $0 | 1 << UInt64($1) }
         var dead: Set<Position> = []
         func search(_ position: Position) -> Bool {
             if position.done & certain == certain { return true }
             if !dead.insert(position).inserted { return false }
             // Nothing that began after an open call had ended can come before that call.
-            var horizon = Int.max
-            for index in calls.indices where position.done & 1 << UInt64(index) == 0 { horizon = min(horizon, calls[index].end) }
-            for index in calls.indices where position.done & 1 << UInt64(index) == 0 && calls[index].begin <= horizon {
+            var (horizon, latest) = (Int.max, Int.min)
+            for index in calls.indices {
+                if position.done & 1 << UInt64(index) != 0 {
+                    latest = max(latest, calls[index].begin)
+                } else if !calls[index].isOptional {
+                    horizon = min(horizon, calls[index].end)
+                }
+            }
+            for index in calls.indices
+            where position.done & 1 << UInt64(index) == 0 && calls[index].begin <= horizon && calls[index].end >= latest {
                 for state in position.state.after(calls[index].action) {
                     if search(Position(done: position.done | 1 << UInt64(index), state: state)) { return true }
                 }

@@ -81,15 +81,16 @@ struct Caller: Sendable {
                 }
             }
         }
+        let changes = [.set, .update, .batch, .remove, .erase].contains(verb) && (moving.rules.isInPlace || scene.mayChange(spot))
         switch verb {
-        case .set, .update, .batch:
+        case .set where changes, .update where changes, .batch where changes:
             if moving.rules.isInPlace, !spot.medium.hasPrefix("userDefaults") { scene.keepSecret(text) }
             if spot.medium.hasPrefix("encryptedSQLite") { scene.keepSecret(text) }
             await diary.change(deeds(text), label("set \(text)")) {
                 try await calls.set(router, text)
                 return nil
             }
-        case .remove, .erase:
+        case .remove where changes, .erase where changes:
             await diary.change(deeds(nil), label("remove")) {
                 try await calls.remove(router)
                 return nil

@@ -191,6 +191,7 @@ struct Act: Sendable {
             for watch in watches { try await watch.judge(self) }
         }
         for program in running { program.process.end() }
+        scene.diary.endRound()
     }
 }
 
@@ -299,7 +300,7 @@ private final class Accidents: Sendable {
     private func change(_ key: Int, _ place: Int, _ removes: Bool, _ number: Int) {
         let moving = scene.moving[key]
         let older = moving.older[place % moving.older.count]
-        guard let foreign = older.foreign else { return }
+        guard let foreign = older.foreign, scene.mayChange(older.spot) else { return }
         cover(.foreign)
         let text = removes ? nil : Shape.text(of: number)
         scene.disk.writeForeign(text.map(foreign), to: older.spot.medium, at: older.spot.address)

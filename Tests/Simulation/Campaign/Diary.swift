@@ -14,14 +14,6 @@ final class Diary: Sendable {
         case olderRemoved(Int)
         case powerCut
 
-        /// Whether an older place is empty afterwards.
-        var leavesNothing: Bool {
-            switch self {
-            case .older(_, nil), .olderRemoved: true
-            default: false
-            }
-        }
-
         /// The older place that it changes, if it does.
         var olderPlace: Int? {
             switch self {
@@ -41,6 +33,8 @@ final class Diary: Sendable {
 
     private struct State {
         var clock = 0
+        /// When everything that ran in a round was over.
+        var roundEnds: [Int] = []
         var entries: [Int: Entry] = [:]
         var ever = 0
         var lines: [String] = []
@@ -64,6 +58,14 @@ final class Diary: Sendable {
     func note(_ text: String) {
         state.withLock { $0.lines.append("\($0.clock): \(text)") }
         world.note(text.utf8.count, text)
+    }
+
+    /// From here on, nothing goes on that was begun before.
+    func endRound() {
+        state.withLock { state in
+            state.clock += 1
+            state.roundEnds.append(state.clock)
+        }
     }
 
     /// Looks for values in what people will read.
@@ -191,22 +193,9 @@ final class Diary: Sendable {
             if moving.isChain, entry.deed.olderPlace != nil { end = .max }
             if let action { history.add(action, entry.begin, end) }
         }
-        for entry in mine {
-            guard let place = entry.deed.olderPlace, entry.deed.leavesNothing else { continue }
-            var texts = [begin.older[place]]
-            for other in mine where other.begin < entry.end ?? .max { if case .older(place, let text) = other.deed { texts.append(text) } }
-            // Several sources make one value: what a migration has read of them is one of few.
-            for text in Set(texts.compactMap(\.self)).sorted() where !moving.rules.isMerged { history.add(.late(text), entry.begin, .max) }
+        if mine.contains(where: { $0.deed.olderPlace != nil }) {
+            for moment in state.withLock(\.roundEnds) { history.add(.endOfRound, moment, moment) }
         }
-        guard moving.rules.policy != .destinationWins else { return history }
-        // A conflict ends once; where the power cut took that back, once more.
-        let cuts = mine.compactMap { entry in if case .powerCut = entry.deed { entry.begin } else { nil } }
-        func add(_ place: Int, _ value: String?, since begin: Int) {
-            guard let value else { return }
-            for moment in [begin] + cuts where moment >= begin { history.add(.resolve(place, value), moment, .max) }
-        }
-        for (place, value) in begin.older.enumerated() { add(place, value, since: 0) }
-        for entry in mine { if case .older(let place, let value) = entry.deed { add(place, value, since: entry.begin) } }
         return history
     }
 }

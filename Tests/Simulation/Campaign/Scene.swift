@@ -29,6 +29,7 @@ final class Scene: Sendable {
     let coverage: Mutex<Coverage>
     private let mutant: Mutant?
     private let base = StorageConfiguration.inMemory()
+    private let changesFromOutside = Mutex<[Spot: Int]>([:])
     private let secrets = Mutex<Set<Int>>([])
     private let shownSecret = Mutex<String?>(nil)
 
@@ -82,6 +83,14 @@ final class Scene: Sendable {
     }
 
     func spawn(_ work: @escaping @Sendable () async -> Void) -> ScheduledAction { world.runtime("callers").tasks.spawn(work) }
+
+    /// Whether a program other than this version's may change a slot once more: the search for an order takes long where many have.
+    func mayChange(_ spot: Spot) -> Bool {
+        changesFromOutside.withLock { changes in
+            changes[spot, default: 0] += 1
+            return changes[spot, default: 0] <= 3
+        }
+    }
 
     // MARK: What is kept secret
 

@@ -29,8 +29,12 @@ struct ValueModel: SequentialModel {
     var olderRemovals: Set<Int> = []
     /// What others have left in the older places, whether it was taken into account or not: there it is until its successor is certain to last.
     var left: [String?]
+    /// What older places held when others changed them: a migration may have read it before.
+    var inFlight: Set<String> = []
     /// What a power cut may bring back.
-    var undo: [Snapshot] = []
+    var undo: Set<Snapshot> = []
+    /// How many power cuts are to come: without one, nothing is brought back.
+    var cutsLeft = 0
 
     enum Action: Sendable {
         case read(String?)
@@ -44,10 +48,8 @@ struct ValueModel: SequentialModel {
         case older(Int, String?)
         /// An older version of the program removes the value of an older place: what the places behind it hold does not count.
         case olderRemoved(Int)
-        /// A migration that had read an older place before somebody emptied it brings what it read.
-        case late(String)
-        /// A conflict with an older place ends.
-        case resolve(Int, String)
+        /// Everything that was begun is over, or never goes on.
+        case endOfRound
         case powerCut
     }
 
@@ -78,10 +80,12 @@ struct ValueModel: SequentialModel {
 
     private var snapshot: Snapshot { Snapshot(value: value, isSettled: isSettled) }
 
+    private mutating func remember(_ past: Snapshot) { if cutsLeft > 0 { undo.insert(past) } }
+
     private func settled() -> ValueModel {
         guard !isSettled, let derived else { return self }
         var next = self
-        next.undo.append(snapshot)
+        next.remember(snapshot)
         next.value = derived
         next.isSettled = true
         for index in older.indices where older[index] != nil {
@@ -93,60 +97,72 @@ struct ValueModel: SequentialModel {
 
     private func written(_ value: String?, _ clears: Set<Int>, isAcknowledged: Bool) -> ValueModel {
         var next = self
-        if !isAcknowledged || rules.isWary { next.undo.append(snapshot) } else { next.undo = [] }
+        if !isAcknowledged || rules.isWary { next.remember(snapshot) } else { next.undo = [] }
         next.value = value
         next.isSettled = true
         for index in clears { next.older[index] = nil }
         return next
     }
 
-    func after(_ action: Action) -> [ValueModel] {
+    /// What may have become of it by itself: somebody of whom nothing is written down moved it, or ended a conflict.
+    private var reachable: [ValueModel] {
+        var states: [ValueModel] = []
+        var open = [self]
+        while let state = open.popLast() {
+            guard !states.contains(state) else { continue }
+            states.append(state)
+            if !state.isSettled, state.derived != nil { open.append(state.settled()) }
+            guard !state.isSettled || rules.policy != .destinationWins else { continue }
+            for found in state.inFlight { open.append(state.taking(found, from: nil)) }
+            guard state.isSettled else { continue }
+            for (index, found) in state.older.enumerated() { if let found { open.append(state.taking(found, from: index)) } }
+        }
+        return states
+    }
+
+    /// What it is once something that an older place held has been moved, or has won a conflict.
+    private func taking(_ found: String, from index: Int?) -> ValueModel {
+        var next = self
+        next.remember(snapshot)
+        next.value = isSettled && rules.policy == .merge ? Self.resolved(value, found) : found
+        next.isSettled = true
+        if let index { next.older[index] = nil } else { next.inFlight.remove(found) }
+        return next
+    }
+
+    func after(_ action: Action) -> [ValueModel] { reachable.flatMap { $0.directly(after: action) } }
+
+    private func directly(after action: Action) -> [ValueModel] {
         switch action {
-        case .read(let seen): return seen == effective ? [settled()] : []
-        case .readHeldBack(let seen): return [self, settled()].filter { seen == ($0.isSettled ? $0.value : nil) }
-        case .exists(let seen):
-            if rules.isInPlace { return seen == (effective != nil) ? [self] : [] }
-            // A value may have been moved by somebody of whom nothing is written down: a sweep, a call that failed.
-            return [self, settled()].filter { seen == ($0.isSettled && $0.value != nil) }
-        case .write(let value, let clears, let isAcknowledged):
-            // Whether it had been moved before tells only once the power is cut.
-            let before = isSettled || derived == nil ? [self] : [self, settled()]
-            return before.map { $0.written(value, clears, isAcknowledged: isAcknowledged) }
+        case .read(let seen): return seen == effective && (isSettled || seen == nil) ? [self] : []
+        case .readHeldBack(let seen): return seen == (isSettled ? value : nil) ? [self] : []
+        case .exists(let seen): return seen == (rules.isInPlace ? effective != nil : isSettled && value != nil) ? [self] : []
+        case .write(let value, let clears, let isAcknowledged): return [written(value, clears, isAcknowledged: isAcknowledged)]
         case .swap(let seen, let left, let clears, let isAcknowledged, let isHeldBack):
-            return (isHeldBack ? [self, settled()] : [settled()]).filter { seen == ($0.isSettled ? $0.value : nil) }
-                .map { $0.written(left, clears, isAcknowledged: isAcknowledged) }
+            guard isHeldBack || isSettled || effective == nil else { return [] }
+            return seen == (isSettled ? value : nil) ? [written(left, clears, isAcknowledged: isAcknowledged)] : []
         case .older(let index, let value):
-            return [self, settled()].map { state in
-                var next = state
-                next.older[index] = value
-                next.olderRemovals.remove(index)
-                next.left[index] = value
-                return next
-            }
-        case .late(let read):
-            guard !isSettled else { return [] }
             var next = self
-            next.undo.append(snapshot)
-            next.value = read
-            next.isSettled = true
+            if let before = older[index], !rules.isMerged { next.inFlight.insert(before) }
+            next.older[index] = value
+            next.olderRemovals.remove(index)
+            next.left[index] = value
             return [next]
         case .olderRemoved(let index):
-            return after(.older(index, nil)).map { state in
+            return directly(after: .older(index, nil)).map { state in
                 var next = state
                 next.olderRemovals.insert(index)
                 return next
             }
-        case .resolve(let index, let found):
-            return [settled()].filter { $0.isSettled && $0.older[index] == found }.map { state in
-                var next = state
-                next.undo.append(state.snapshot)
-                next.older[index] = nil
-                next.value = rules.policy == .merge ? Self.resolved(state.value, found) : found
-                return next
-            }
+        case .endOfRound:
+            var next = self
+            next.inFlight = []
+            return [next]
         case .powerCut:
             var kept = self
             kept.undo = []
+            kept.inFlight = []
+            kept.cutsLeft -= 1
             return [kept]
                 + undo.map { past in
                     var next = kept
