@@ -45,11 +45,12 @@ struct Mutants: ParsableCommand {
         commandName: "mutants", abstract: "Takes one part of the protocol away at a time; exits with 1 if the campaign does not notice.")
 
     @Option(help: "How many seeds to try for each.") var seeds: UInt64 = 20_000
+    @Flag(help: "Each over the kind of migration in which it tells soonest.") var soonest = false
 
     func run() throws {
         var missed = false
         for mutant in Mutant.allCases {
-            let result = Series(0..<seeds, mutant: mutant).run()
+            let result = Series(0..<seeds, kind: soonest ? mutant.telling : nil, mutant: mutant).run()
             if let first = result.violations.first {
                 print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
             } else {

@@ -99,7 +99,7 @@ package struct Plan: Codable, Hashable, Sendable {
         rounds = []
         for _ in 0..<(kind.tears ? 2 : 1 + draw(2)) {
             let programs = (0..<(isAlone || draw(4) == 0 ? 1 : 2)).map { number in
-                let isOlder = number == 1 && draw(kind == .several ? 2 : 4) == 0
+                let isOlder = number == 1 && draw(kind == .several || kind == .inPlace ? 2 : 4) == 0
                 return Program(
                     isOlder: isOlder, isHeldBack: kind == .conditional && draw(3) == 0, isWatched: !isOlder && draw(6) == 0,
                     callers: (0..<(1 + draw(2))).map { _ in

@@ -128,7 +128,8 @@ struct Verdict: Sendable {
                 }
             }
         }
-        for damage in scene.disk.damage where !damage.bytes.isEmpty && !isReplacedFromOutside(damage) && !kept.contains(where: { Self.contains($0, damage.bytes) }) {
+        for damage in scene.disk.damage
+        where !damage.bytes.isEmpty && !isReplacedFromOutside(damage) && !kept.contains(where: { Self.contains($0, damage.bytes) }) {
             throw act.violation(.unseen, "damaged bytes are gone: \(String(decoding: damage.bytes, as: UTF8.self))")
         }
         // A keyring that lost acknowledged changes with the power owes nobody an account.
