@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The real router over simulated stores, by the thousand: see CONTRIBUTING, "Simulation".
-@Suite(.serialized, .inTurn) struct CampaignTests {
+@Suite(.serialized, .alone) struct CampaignTests {
     private static let environment = ProcessInfo.processInfo.environment
 
     /// What was found once, before anything new is looked for.

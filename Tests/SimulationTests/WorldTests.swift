@@ -15,7 +15,12 @@ import Testing
             try world.run {
                 _ = runtime.tasks.spawn { while !Task.isCancelled { await Task.yield() } }
                 // What a real timer or a real queue would do.
-                await withCheckedContinuation { continuation in Thread.detachNewThread { continuation.resume() } }
+                await withCheckedContinuation { continuation in
+                    Thread.detachNewThread {
+                        usleep(20_000)
+                        continuation.resume()
+                    }
+                }
             }
         }
         guard case .leaked = failure else {
@@ -53,7 +58,7 @@ import Testing
         let disk = SimulatedDisk(world)
         let store = SimulatedStore("list", .list, on: disk, of: SimulatedProcess("one"), world.runtime("one"))
         let error = try world.run { () -> BackendError? in
-            world.stall("list", for: .seconds(60))
+            world.stall(for: .seconds(60)) { $0 == "one/list" }
             do throws(BackendError) {
                 _ = try await store.apply(.put(.native(.string("a")), at: StorageAddress("a")))
                 return nil

@@ -5,57 +5,64 @@ package import Testing
 /// any deadline, and nothing that a test says of time holds.
 package struct TurnTrait: SuiteTrait, TestScoping {
     package let isRecursive = false
+    /// How many of the places the suite takes.
+    let places: Int
 
     @concurrent
     package func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
-        await Turns.all.take()
-        defer { Turns.all.giveBack() }
+        await Turns.all.take(places)
+        defer { Turns.all.giveBack(places) }
         try await function()
     }
 }
 
 extension Trait where Self == TurnTrait {
     /// The suite waits for its turn; its tests run at the same time as each other.
-    package static var inTurn: TurnTrait { TurnTrait() }
+    package static var inTurn: TurnTrait { TurnTrait(places: 1) }
+
+    /// The suite waits until no other runs: it uses every core, and its time is told.
+    package static var alone: TurnTrait { TurnTrait(places: Turns.count) }
 }
 
 /// So many places, given in the order of asking.
 private final class Turns: Sendable {
-    static let all = Turns(3)
+    static let count = 3
+    static let all = Turns()
 
     private struct State {
-        var free: Int
-        var waiting: [CheckedContinuation<Void, Never>] = []
+        var free = Turns.count
+        var waiting: [(places: Int, continuation: CheckedContinuation<Void, Never>)] = []
+
+        /// Who can go on now.
+        mutating func next() -> [CheckedContinuation<Void, Never>] {
+            var next: [CheckedContinuation<Void, Never>] = []
+            while let first = waiting.first, first.places <= free {
+                free -= first.places
+                next.append(waiting.removeFirst().continuation)
+            }
+            return next
+        }
     }
 
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    private init(_ count: Int) { state = Mutex(State(free: count)) }
-
-    func take() async {
+    func take(_ places: Int) async {
         await withCheckedContinuation { continuation in
-            let isFree = state.withLock { state in
-                guard state.free == 0 else {
-                    state.free -= 1
-                    return true
-                }
-                state.waiting.append(continuation)
-                return false
+            let next = state.withLock { state in
+                state.waiting.append((places, continuation))
+                return state.next()
             }
-            if isFree { continuation.resume() }
+            for continuation in next { continuation.resume() }
         }
     }
 
-    func giveBack() {
-        let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-            guard !state.waiting.isEmpty else {
-                state.free += 1
-                return nil
-            }
-            return state.waiting.removeFirst()
+    func giveBack(_ places: Int) {
+        let next = state.withLock { state in
+            state.free += places
+            return state.next()
         }
-        next?.resume()
+        for continuation in next { continuation.resume() }
     }
 }

@@ -290,7 +290,11 @@ private final class Accidents: Sendable {
         case .stall(let number, let seconds):
             cover(.deadline)
             scene.diary.note("\(medium(number)): stalls for \(seconds) s")
-            scene.world.stall(medium(number), for: .seconds(seconds))
+            scene.world.stall(for: .seconds(seconds)) { [name = medium(number)] in $0.hasSuffix("/\(name)") }
+        case .pause(let program) where program < running.count:
+            let name = running[program].process.name
+            scene.diary.note("\(name) pauses")
+            scene.world.stall(for: .seconds(2)) { $0.hasPrefix("\(name)/") }
         case .foreign(let key, let place, let removes): change(key % scene.moving.count, place, removes, 900_000 + round * 10_000 + step)
         default: break
         }

@@ -38,6 +38,8 @@ package struct Plan: Codable, Hashable, Sendable {
         case trouble(medium: Int, Weather.Trouble?)
         case failure(medium: Int, Weather.Failure)
         case stall(medium: Int, seconds: Int)
+        /// Everybody else goes on for a while.
+        case pause(program: Int)
         /// A program that knows nothing of LocalData changes an older place.
         case foreign(key: Int, place: Int, removes: Bool)
     }
@@ -90,7 +92,7 @@ package struct Plan: Codable, Hashable, Sendable {
             switch draw(16) {
             case 0, 1: .absent
             // Then an older version moves the second place's value to the first.
-            case 3..<9 where kind == .several && place % 2 == 0: .absent
+            case 3..<9 where (kind == .several || kind == .inPlace) && place % 2 == 0: .absent
             case 2: kind == .inPlace ? .value : pick([.damaged, .undecodable])
             default: .value
             }
@@ -108,9 +110,10 @@ package struct Plan: Codable, Hashable, Sendable {
             }
             let calls = programs.flatMap(\.callers).joined().count
             let events = (0..<draw(5)).map { _ -> Event in
-                let step = draw(20 + calls * 25)
+                // Most is at stake while values are on their way: in the beginning.
+                let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
                 let accident: Accident =
-                    switch draw(15) {
+                    switch draw(17) {
                     case 0: .end(program: draw(programs.count))
                     case 1, 2: .powerCut
                     case 3: .cancel(program: draw(programs.count), caller: draw(2))
@@ -118,6 +121,7 @@ package struct Plan: Codable, Hashable, Sendable {
                     case 4, 5, 6, 14: .trouble(medium: draw(4), pick([.locked, .unavailable, .locked, .unavailable, nil]))
                     case 7, 8: .failure(medium: draw(4), pick(Weather.Failure.allCases))
                     case 9: .stall(medium: draw(4), seconds: 5 + draw(10))
+                    case 13, 15, 16: .pause(program: draw(programs.count))
                     default: .foreign(key: draw(keys), place: draw(2), removes: draw(4) == 0)
                     }
                 return Event(step: step, accident: accident)

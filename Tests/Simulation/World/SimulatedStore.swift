@@ -89,7 +89,7 @@ package final class SimulatedStore: StorageBackend {
         self.disk = disk
         self.process = process
         self.runtime = runtime
-        lane = runtime.makeLane(medium)
+        lane = runtime.makeLane("\(process.name)/\(medium)")
         self.medium = medium
         self.nature = nature
         self.faults = faults
@@ -160,11 +160,11 @@ package final class SimulatedStore: StorageBackend {
             case .vanish:
                 throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)
             case .loseAnswer:
-                _ = change(mutations, refusals(of: mutations, minding: minds))
+                _ = change(mutations, minding: minds)
                 throw BackendError(.failed, "The store failed, and it is not known whether it made the change.", outcome: .unknown)
             case nil: break
             }
-            let results = change(mutations, refusals(of: mutations, minding: minds))
+            let results = change(mutations, minding: minds)
             if !nature.showsEarly { flush(mutations) }
             return results
         }
@@ -184,40 +184,51 @@ package final class SimulatedStore: StorageBackend {
 
     private func refusals(of mutations: [StorageMutation], minding: Bool) -> [MutationResult?] {
         let trouble = weather.trouble(of: medium)
-        return disk.with(medium, isOneFile: nature.isOneFile) { medium in
-            mutations.map { mutation in
-                do throws(BackendError) { try mutation.address.validate() } catch { return .failed(error) }
-                switch trouble {
-                case .locked: return .locked
-                case .unavailable: return .failed(Self.outOfReach)
-                case nil: break
-                }
-                if case .put(.native, _) = mutation.operation, !capabilities.storesNativeValues {
-                    return .failed(BackendError(.unsupported, "This store takes bytes only, no native values."))
-                }
-                return minding ? Self.probe(medium.slots[mutation.address]).refusal(of: mutation) : nil
+        return disk.with(medium, isOneFile: nature.isOneFile) { refusals(of: mutations, $0, trouble, minding: minding) }
+    }
+
+    private func refusals(
+        of mutations: [StorageMutation], _ medium: SimulatedDisk.Medium, _ trouble: Weather.Trouble?, minding: Bool
+    ) -> [MutationResult?] {
+        mutations.map { mutation in
+            do throws(BackendError) { try mutation.address.validate() } catch { return .failed(error) }
+            switch trouble {
+            case .locked: return .locked
+            case .unavailable: return .failed(Self.outOfReach)
+            case nil: break
             }
+            if case .put(.native, _) = mutation.operation, !capabilities.storesNativeValues {
+                return .failed(BackendError(.unsupported, "This store takes bytes only, no native values."))
+            }
+            return minding ? Self.probe(medium.slots[mutation.address]).refusal(of: mutation) : nil
         }
     }
 
-    private func change(_ mutations: [StorageMutation], _ refusals: [MutationResult?]) -> [MutationResult] {
-        if capabilities.atomicBatch, refusals.contains(where: { $0 != nil }) { return refusals.map { $0 ?? .notAttempted } }
+    /// Looks at the conditions and makes the changes, under the store's lock.
+    private func change(_ mutations: [StorageMutation], minding: Bool) -> [MutationResult] {
+        let trouble = weather.trouble(of: medium)
         let number = disk.nextChange()
-        var slots: [(StorageAddress, SimulatedDisk.Slot?)] = []
-        let results = zip(mutations, refusals).map { mutation, refusal -> MutationResult in
-            if let refusal { return refusal }
-            let content: SimulatedDisk.Content? =
-                switch mutation.operation {
-                case .put(let payload, let metadata): .value(payload, metadata, isForeign: false)
-                case .tombstone(let metadata): faults.contains(.forgetsTombstones) ? nil : .tombstone(metadata)
-                case .delete: nil
-                }
-            if let content { disk.show(content, in: medium) }
-            slots.append((mutation.address, content.map { SimulatedDisk.Slot(content: $0, change: number) }))
-            return .applied(content == nil ? nil : Self.revision(number), nature.acknowledges)
+        typealias Made = (results: [MutationResult], slots: [(StorageAddress, SimulatedDisk.Slot?)])
+        let made = disk.with(medium, isOneFile: nature.isOneFile) { medium -> Made in
+            let refusals = refusals(of: mutations, medium, trouble, minding: minding)
+            if capabilities.atomicBatch, refusals.contains(where: { $0 != nil }) { return (refusals.map { $0 ?? .notAttempted }, []) }
+            var slots: [(StorageAddress, SimulatedDisk.Slot?)] = []
+            let results = zip(mutations, refusals).map { mutation, refusal -> MutationResult in
+                if let refusal { return refusal }
+                let content: SimulatedDisk.Content? =
+                    switch mutation.operation {
+                    case .put(let payload, let metadata): .value(payload, metadata, isForeign: false)
+                    case .tombstone(let metadata): faults.contains(.forgetsTombstones) ? nil : .tombstone(metadata)
+                    case .delete: nil
+                    }
+                slots.append((mutation.address, content.map { SimulatedDisk.Slot(content: $0, change: number) }))
+                return .applied(content == nil ? nil : Self.revision(number), nature.acknowledges)
+            }
+            if !slots.isEmpty { medium.change(number, slots) }
+            return (results, slots)
         }
-        if !slots.isEmpty { disk.with(medium, isOneFile: nature.isOneFile) { $0.change(number, slots) } }
-        return results
+        for case (_, let slot?) in made.slots { disk.show(slot.content, in: medium) }
+        return made.results
     }
 
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {

@@ -219,10 +219,10 @@ package final class Simulation: Sendable {
         }
     }
 
-    /// Holds up every lane of a label for a while: what waits there waits longer than its deadline, perhaps.
-    package func stall(_ label: String, for duration: Duration) {
+    /// Holds up some lanes for a while: what waits there waits longer than its deadline, perhaps, and meanwhile everybody else goes on.
+    package func stall(for duration: Duration, where isMeant: (_ label: String) -> Bool) {
         let held = state.withLock { state in
-            let held = state.lanes.indices.filter { state.lanes[$0].label == label && !state.lanes[$0].isStalled }
+            let held = state.lanes.indices.filter { !state.lanes[$0].isStalled && isMeant(state.lanes[$0].label) }
             for lane in held { state.lanes[lane].isStalled = true }
             state.ready.removeAll { if case .lane(let lane) = $0 { held.contains(lane) } else { false } }
             return held
