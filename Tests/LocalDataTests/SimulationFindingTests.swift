@@ -75,6 +75,21 @@ import Testing
         #expect(try await values.next() == "theirs")
     }
 
+    @Test(.timeLimit(.minutes(1))) func `who follows a value hears of a conflict that was resolved although it could not be read back`()
+        async throws
+    {
+        let router = machine.launch()
+        let key = new.moved(from: old).resolvingConflicts(.sourceWins)
+        try await router.set("mine", for: key)
+        machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
+        var values = router.values(for: key).makeAsyncIterator()
+        #expect(try await values.next() == "mine")
+        // The first look finds the conflict, the second would read back what was written.
+        for backend in machine.backends(of: Self.otherList) { backend.inject(.unavailable, at: 2, of: .read) }
+        await #expect(throws: StorageError.self) { try await router.forceMigration(for: key) }
+        #expect(try await values.next() == "theirs")
+    }
+
     @Test func `a source that is emptied between two looks does not hide what it would take its value from`() async throws {
         let router = machine.launch()
         let middle = StorageKey<String>(name: "middle", domain: Self.list, owner: "Tests", description: "A place between").moved(

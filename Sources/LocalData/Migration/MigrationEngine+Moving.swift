@@ -248,7 +248,11 @@ extension MigrationEngine {
         switch try await applyTelling(.put(payload, metadata), route, if: precondition) {
         case .applied(let revision?, let durability):
             let record = StorageRecord(payload: payload, metadata: metadata, revision: revision)
-            try await verify(record, key, route)
+            do { try await verify(record, key, route) } catch {
+                // It was written all the same: who follows the value looks.
+                hub.publishDoubt(at: route.slot)
+                throw error
+            }
             hub.publish(record, at: route.slot)
             return Written(record: record, durability: durability)
         case .conflict(let probe):
