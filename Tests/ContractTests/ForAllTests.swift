@@ -98,6 +98,8 @@ import Testing
 
     @Test func `the numbers that hurt are among the doubles`() {
         let drawn = Set((0..<2_000 as Range<UInt64>).map { Arbitrary<Double>.number.tree(seed: $0).value.bitPattern })
-        for number in [-0.0, 5e-324, .infinity, Double(bitPattern: 0x7FF8_0000_0000_0001)] { #expect(drawn.contains(number.bitPattern)) }
+        for number in [-0.0, .leastNonzeroMagnitude, .infinity, Double(bitPattern: 0x7FF8_0000_0000_0001)] {
+            #expect(drawn.contains(number.bitPattern))
+        }
     }
 }

@@ -40,7 +40,8 @@ extension Arbitrary where Value == Double {
     /// Every double, the ones that hurt often: both zeros, the infinities, NaN with payloads, the largest, the smallest, halves and large whole numbers.
     package static var number: Arbitrary {
         let edges: [Double] = [
-            0, 1, -0.0, 0.5, -1, 0.1, 1e15, 9_007_199_254_740_993, 1.7976931348623157e308, 5e-324, 2.2250738585072014e-308, .infinity,
+            0, 1, -0.0, 0.5, -1, 0.1, 1e15, 9_007_199_254_740_992, 1.7976931348623157e308, .leastNonzeroMagnitude, 2.2250738585072014e-308,
+            .infinity,
             -.infinity,
             .nan, Double(bitPattern: 0x7FF8_0000_0000_0001), Double(bitPattern: 0xFFF8_0000_0000_0000),
             Double(bitPattern: 0x7FF0_0000_0000_0001),
