@@ -13,6 +13,8 @@
             guard let control = arguments.first else { return }
             // Threads of the store may be about to let go of what they worked with.
             for _ in 0..<1_000 where store != nil { try await Task.sleep(for: .milliseconds(10)) }
+            // So may the threads of the source of keys, which nothing here refers to.
+            try await Task.sleep(for: .milliseconds(500))
             // What the arguments hold is not what is looked for.
             let text = Array("control-\(control)".utf8)
             fflush(nil)

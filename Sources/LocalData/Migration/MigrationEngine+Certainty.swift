@@ -39,6 +39,8 @@ extension MigrationEngine {
     ) async throws -> StorageDurability {
         let achieved = try await settledDurability(of: route, origin)
         guard achieved == .untilPowerLoss, origin?.boot == nil, runtime.host.bootID != nil else { return achieved }
+        // What another program wrote stays as that program reads it.
+        if case .held(let record, _) = standing, record.isForeign { return achieved }
         var newOrigin = try await self.origin(of: copies, migration: nil, route)
         newOrigin.merge(origin)
         switch standing {
