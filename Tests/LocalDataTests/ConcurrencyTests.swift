@@ -111,7 +111,9 @@ import Testing
                 }
                 recorder.add(key.name, .swap(seen, text), begin, recorder.tick())
             } catch {
-                // Cancelled: nothing was changed.
+                // Cancelled while it was written: it may have happened.
+                let outcome = (error as? StorageError)?.outcome ?? .notApplied
+                if outcome != .notApplied { recorder.add(key.name, .write(text), begin, .max) }
             }
         case 4:
             await changed(.write(text), of: keys) { try await router.batch { batch in for key in keys { batch.set(text, for: key) } } }

@@ -44,7 +44,7 @@ struct Mutants: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants", abstract: "Takes one part of the protocol away at a time; exits with 1 if the campaign does not notice.")
 
-    @Option(help: "How many seeds to try for each.") var seeds: UInt64 = 20_000
+    @Option(help: "How many seeds to try for each.") var seeds: UInt64 = 200_000
     @Flag(help: "Each over the kind of migration in which it tells soonest.") var soonest = false
 
     func run() throws {

@@ -10,7 +10,7 @@
     @testable import Sealing
 
     /// What stays in a process's memory after a store was closed, seen in a core dump.
-    @Suite(.inTurn) struct LeakTests {
+    @Suite(.alone) struct LeakTests {
         @Test func `a store that was closed and let go of is gone, and its keys with it`() async throws {
             let folder = try TemporaryDirectory()
             let keyFile = folder.file("key")

@@ -22,7 +22,7 @@ extension Trait where Self == TurnTrait {
     /// The suite waits for its turn; its tests run at the same time as each other.
     package static var inTurn: TurnTrait { TurnTrait(places: 1) }
 
-    /// The suite waits until no other runs: it uses every core, and its time is told.
+    /// The suite waits until no other runs: it uses every core and its time is told, or what it looks at is disturbed by others.
     package static var alone: TurnTrait { TurnTrait(places: Turns.count) }
 }
 
