@@ -158,7 +158,7 @@ import Testing
         for number in 0..<12 { origin.add(try copy("\(number)"), destination: destination) }
         for number in 0..<12 {
             let one = try copy("\(number)")
-            #expect(origin.names(one.route.placeName, one.record) == (number == 11 || number < 8), "\(number)")
+            #expect(origin.names(one.route.placeName, one.record) == (number >= 3), "\(number)")
         }
         // What is named here is the latest, whatever is merged into it.
         var newer = RecordOrigin()

@@ -21,10 +21,11 @@ extension MigrationEngine {
             let sourceRoute = try routes.route(for: source)
             guard sourceRoute.slot != route.slot, !known.contains(sourceRoute.slot) else { continue }
             guard let record = try await readOther(source.base, sourceRoute, MigrationOptions(), context).0 else { continue }
-            if origin?.names(sourceRoute.placeName, record) != true {
+            let copy = SourceRecord(key: source, route: sourceRoute, record: record)
+            if await !isCopy(copy, of: origin) {
                 try await quarantine.keep(record, of: sourceRoute, beside: [route], reason: "conflict with \(key.name)")
             }
-            found.append(SourceRecord(key: source, route: sourceRoute, record: record))
+            found.append(copy)
         }
         if found.isEmpty { return nil }
         let names = found.map { "\($0.route.domain)/\($0.route.keyName)" }.joined(separator: " + ")

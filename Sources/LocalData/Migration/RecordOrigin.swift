@@ -46,7 +46,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         guard destination.protection >= copy.route.protection else { return }
         let place = copy.route.placeName
         let before = copies.updateValue(Self.fingerprint(of: copy.record), forKey: place)
-        if let before { remember([before], of: place) }
+        if let before { remember([before], of: place, isLatest: true) }
     }
 
     /// Adds what another record names. Of one place, what is named here counts as the latest.
@@ -58,9 +58,13 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         for (place, fingerprints) in other.earlier ?? [:] { remember(fingerprints, of: place) }
     }
 
-    private mutating func remember(_ fingerprints: [String], of place: String) {
-        var known = earlier?[place] ?? []
-        for fingerprint in fingerprints where copies[place] != fingerprint && !known.contains(fingerprint) { known.append(fingerprint) }
+    /// - Parameter isLatest: Whether it is later than what is remembered already, and the last to be forgotten.
+    private mutating func remember(_ added: [String], of place: String, isLatest: Bool = false) {
+        let past = earlier?[place] ?? []
+        var known: [String] = []
+        for fingerprint in isLatest ? added + past : past + added {
+            if copies[place] != fingerprint, !known.contains(fingerprint) { known.append(fingerprint) }
+        }
         if known.isEmpty { return }
         earlier = (earlier ?? [:]).merging([place: Array(known.prefix(Self.memory))]) { $1 }
     }
