@@ -13,13 +13,12 @@ struct RecordCoder: Sendable {
 
     /// The payload and metadata of a value.
     func encode<Value>(
-        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?
+        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts
     ) async throws -> (
         StoragePayload, StorageMetadata
     ) {
         let plain = try bytes(of: value, key)
-        var metadata = StorageMetadata(
-            serializer: key.serializer.name, typeTag: String(describing: Value.self), modifiedAt: runtime.clock.wallSeconds)
+        var metadata = facts.metadata(of: key, now: runtime.clock.wallSeconds)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
             if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.native(value, json: plain) {
@@ -58,9 +57,18 @@ struct RecordCoder: Sendable {
     /// - Throws: ``StorageError``: `undecodable` when the bytes are not such a value, or are protected otherwise than the key says; `corrupted`,
     ///   `encryptionKeyMissing` or `encryptionKeyMismatch` when a seal does not open; what fetching the key throws.
     func decode<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Value {
+        try await decodeTelling(record, key, route).value
+    }
+
+    /// The value of a record, brought to the key's version, and whether the record itself has that shape.
+    func decodeTelling<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Decoded<Value> {
+        let stored = try storedVersion(of: record, key)
         let isSealed = record.metadata.sealing != nil
         guard route.security.keySource != nil else {
             if isSealed { throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.") }
+            if stored < key.schemaVersion {
+                return try evolved(try form(of: record, key), from: stored, key)
+            }
             return try decodePlain(record, key)
         }
         guard isSealed, case .bytes(let sealed) = record.payload else {
@@ -68,6 +76,9 @@ struct RecordCoder: Sendable {
                 key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:).")
         }
         let plain = try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? "")
+        if stored < key.schemaVersion {
+            return try evolved(.bytes(Data(plain), try format(record.metadata.serializer, key)), from: stored, key)
+        }
         return try decodeBytes(plain, serializer: record.metadata.serializer, key)
     }
 
@@ -80,22 +91,24 @@ struct RecordCoder: Sendable {
         return try? JSONDecoder().decode(RecordOrigin.self, from: Data(plain))
     }
 
-    private func decodePlain<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Value {
+    private func decodePlain<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         switch record.payload {
         case .bytes(let bytes): return try decodeBytes(bytes, serializer: record.metadata.serializer, key)
         case .native(let native):
-            if let value = NativeCoding.direct(native, as: Value.self), record.isForeign || key.serializer.name == "json" { return value }
+            if let value = NativeCoding.direct(native, as: Value.self), record.isForeign || key.serializer.name == "json" {
+                return Decoded(value: value)
+            }
             if record.isForeign { return try decodeForeign(native, key) }
             guard let json = NativeCoding.json(of: native) else { return try decodeForeign(native, key) }
             return try decodeBytes(Array(json), serializer: "json", key)
         }
     }
 
-    private func decodeForeign<Value>(_ native: NativeValue, _ key: StorageKey<Value>) throws -> Value {
+    private func decodeForeign<Value>(_ native: NativeValue, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         if case .data(let bytes) = native, key.serializer.name != "json", key.serializer.name != "plist" {
             return try decodeBytes(bytes, serializer: nil, key)
         }
-        do { return try NativeCoding.decodeForeign(native, as: Value.self) } catch {
+        do { return Decoded(value: try NativeCoding.decodeForeign(native, as: Value.self)) } catch {
             // Programs before this one may have stored a coder's output: as data, or as text.
             switch native {
             case .data(let bytes): return try decodeBytes(bytes, serializer: nil, key)
@@ -103,11 +116,12 @@ struct RecordCoder: Sendable {
                 if let value = try? decodeBytes(Array(text.utf8), serializer: nil, key) { return value }
             default: break
             }
+            if let value = try? completed(.document(StoredDocument(DocumentValue(native))), key) { return value }
             throw undecodable(key, "Another program wrote it in another shape.", error)
         }
     }
 
-    private func decodeBytes<Value>(_ bytes: [UInt8], serializer name: String?, _ key: StorageKey<Value>) throws -> Value {
+    private func decodeBytes<Value>(_ bytes: [UInt8], serializer name: String?, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         // A value is read with the serializer that wrote it, when that is one of the built-in ones.
         let serializer: Serializer<Value> =
             switch name {
@@ -115,10 +129,23 @@ struct RecordCoder: Sendable {
             case "plist" where key.serializer.name == "json": .plist
             default: key.serializer
             }
-        do { return try serializer.decode(Data(bytes)) } catch { throw undecodable(key, "It has another shape.", error) }
+        let data = Data(bytes)
+        do {
+            if let format = DocumentFormat(rawValue: serializer.name), Self.mayHaveOriginalNames(Value.self),
+                let value = try completed(.bytes(data, format), key)
+            {
+                return value
+            }
+            return Decoded(value: try serializer.decode(data))
+        } catch {
+            if let format = DocumentFormat(rawValue: serializer.name), let value = try? completed(.bytes(data, format), key) {
+                return value
+            }
+            throw undecodable(key, "It has another shape.", error)
+        }
     }
 
-    private func undecodable<Value>(_ key: StorageKey<Value>, _ why: String, _ error: (any Error)? = nil) -> StorageError {
+    func undecodable<Value>(_ key: StorageKey<Value>, _ why: String, _ error: (any Error)? = nil) -> StorageError {
         StorageError(
             StorageError.undecodable, key: key.name,
             "What is stored is not a \(Value.self) as the key describes it. \(why) The bytes are left as they are.",
@@ -144,7 +171,7 @@ extension RecordCoder {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
             let key = try await keys.forSealing(from: source) { () throws(BackendError) in
-                try await sealedIDs(in: route.backend).union(try await otherSealedIDs(source))
+                try await sealedIDs(in: route.backend, [.values, route.address.namespace]).union(try await otherSealedIDs(source))
             }
             return try Envelope.seal(
                 content, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]), runtime.randomBytes)
@@ -167,8 +194,14 @@ extension RecordCoder {
     }
 
     /// The ids of the keys that sealed what a store holds.
-    private func sealedIDs(in backend: any StorageBackend) async throws(BackendError) -> Set<[UInt8]> {
-        Self.sealedIDs(in: try await backend.read(try await backend.addresses(in: .values), .validated))
+    private func sealedIDs(
+        in backend: any StorageBackend, _ namespaces: Set<StorageNamespace>
+    ) async throws(BackendError) -> Set<[UInt8]> {
+        var ids: Set<[UInt8]> = []
+        for namespace in namespaces {
+            ids.formUnion(Self.sealedIDs(in: try await backend.read(try await backend.addresses(in: namespace), .validated)))
+        }
+        return ids
     }
 
     /// The ids of the keys that sealed what stands in slots.

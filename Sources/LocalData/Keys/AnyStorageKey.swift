@@ -1,3 +1,5 @@
+import BackendContract
+
 /// A key whose type of value is not known where it is used: an entry of a catalog, a source of a migration.
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
@@ -27,6 +29,8 @@ protocol TypedKey<Value>: Sendable {
     var security: SecurityPolicy { get }
     var owner: String { get }
     var description: String { get }
+    var namespace: StorageNamespace { get }
+    var evolution: EvolutionChain? { get }
     var hasMigration: Bool { get }
     var migrations: [AnyStorageMigration] { get }
     var typed: StorageKey<Value> { get }

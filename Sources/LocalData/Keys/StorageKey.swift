@@ -1,3 +1,5 @@
+import BackendContract
+
 /// What a value is called, where it lives, how it is protected and coded, who owns it, and where it used to live.
 ///
 /// A key holds no value and opens nothing; making one is free. The closure given as `migration` is only called when the router needs it.
@@ -20,6 +22,21 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// What happens when an older place holds something else than this key's place.
     public private(set) var conflictPolicy: ConflictPolicy<Value> = .destinationWins
 
+    /// How long a value stays valid after it was set; nil for ever.
+    public private(set) var lifetime: Duration?
+
+    /// The chain of versions that leads to the value's shape; nil where there is one version only.
+    private(set) var evolution: EvolutionChain?
+    private var declaredVersion = 1
+    /// The part of the store that the slot is in: that of plain values, or a collection's own.
+    var namespace = StorageNamespace.values
+    /// The name of the entity that the value belongs to: the key's own, or that of the collection that it is a record of.
+    var entity: String
+    /// The name that is stored for the value's type.
+    var typeTag = String(describing: Value.self)
+    /// Whether a record of another type's tag is one of this key's.
+    var demandsTypeTag = false
+
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
 
     /// Creates a key.
@@ -37,6 +54,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         description: String, defaultValue: Value? = nil, migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
     ) {
         self.name = name
+        entity = name
         self.domain = domain
         self.security = security
         self.serializer = serializer
@@ -55,6 +73,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return migrationMakers.map { $0(base) }
     }
 
+    /// Whether a value may have to be brought into its place or shape before it is read.
+    var mayBeOutdated: Bool { hasMigration || evolution != nil }
+
     /// This key with one more migration after those it has.
     func adding(_ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
         var key = self
@@ -66,6 +87,39 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public func resolvingConflicts(_ policy: ConflictPolicy<Value>) -> Self {
         var key = self
         key.conflictPolicy = policy
+        return key
+    }
+
+    /// The version of the shape in which the value is stored: 1, unless the key says otherwise.
+    public var schemaVersion: Int { evolution?.version ?? declaredVersion }
+
+    /// This key, reading values that were stored in earlier shapes. Such a value is brought to the chain's end when it is read, and written back in its new shape,
+    /// durably and in the safe order.
+    /// - Parameter evolution: The chain; it ends in the key's own type.
+    public func evolving(_ evolution: TypedEvolution<Value>) -> Self { evolving(evolution.chain) }
+
+    /// This key, reading values that were stored in earlier shapes: with a chain whose last step leaves a document, which has to be one of the key's type.
+    /// - Parameter evolution: The chain. A document that is not of the key's type at its end is refused with `migrationFailed`, before anything is written.
+    public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
+
+    func evolving(_ chain: EvolutionChain?) -> Self {
+        var key = self
+        key.evolution = chain
+        return key
+    }
+
+    /// This key, for values of another version than the first, without a way from other versions: one that a later key names as its source.
+    public func version(_ version: Int) -> Self {
+        var key = self
+        key.declaredVersion = version
+        return key
+    }
+
+    /// This key, with values that expire: an expired value is absent for every read, and the next sweep removes it.
+    /// - Parameter lifetime: How long a value stays valid after each `set`, by the wall clock. What a migration brings keeps the time that is left to it.
+    public func expiring(after lifetime: Duration) -> Self {
+        var key = self
+        key.lifetime = lifetime
         return key
     }
 

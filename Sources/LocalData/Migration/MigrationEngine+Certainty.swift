@@ -46,7 +46,8 @@ extension MigrationEngine {
         newOrigin.merge(origin)
         switch standing {
         case .held(_, let value):
-            return try await write(value, key, route, newOrigin, if: .revision(standing.revision))?.durability ?? achieved
+            let facts = RecordFacts.kept(standing.metadata)
+            return try await write(value, key, route, newOrigin, facts, if: .revision(standing.revision))?.durability ?? achieved
         case .removed:
             let operation = StorageMutation.Operation.tombstone(try await records.tombstone(newOrigin, route))
             guard case .applied(_, let durability) = try await applyTelling(operation, route, if: .revision(standing.revision)) else {

@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 
 extension MigrationEngine {
     /// What is known of a key without changing anything.
@@ -29,8 +30,12 @@ extension MigrationEngine {
             inspection.record = record
             inspection.origin = try await records.origin(of: record.metadata, route)
             do {
-                _ = try await records.decode(record, key, route)
                 inspection.state = .unchanged
+                if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
+                    inspection.state = .expired
+                } else if try await records.decodeTelling(record, key, route).isOutdated {
+                    inspection.state = .pending
+                }
             } catch let error as StorageError where Self.meansUndecodable(error) {
                 inspection.state = key.hasMigration ? .pending : .failed
                 inspection.error = error

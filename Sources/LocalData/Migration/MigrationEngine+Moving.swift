@@ -124,6 +124,7 @@ extension MigrationEngine {
         if sourceRoute.slot == route.slot { return try await readInPlace(key, sourceRoute, occupant) }
         let skips = options.whenSourceUnavailable == .skip
         switch try await readSettled(key, sourceRoute, skips, context) {
+        case .value(let record) where record.metadata.isExpired(at: runtime.clock.wallSeconds): return .removed
         case .value(let record):
             let value: Key.Value
             do { value = try await records.decode(record, key, sourceRoute) } catch let error as StorageError
@@ -212,7 +213,8 @@ extension MigrationEngine {
             origin.merge(try await records.origin(of: old.source.record.metadata, old.source.route))
         }
         if !safeguards.contains(.destinationFirst) { _ = await collect(elsewhere, for: route, achieved: .durable) }
-        guard let written = try await write(value, key, route, origin, if: precondition) else { return .lookAgain }
+        let facts = RecordFacts.carried(from: readings.map(\.source.record.metadata))
+        guard let written = try await write(value, key, route, origin, facts, if: precondition) else { return .lookAgain }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : .moved,
             from: readings.map { "\($0.source.route.domain)/\($0.source.route.keyName)" }.joined(separator: " + "),
@@ -242,9 +244,10 @@ extension MigrationEngine {
 
     /// Writes a value under a precondition, durably, and reads it back as a new process would. Nil when the precondition did not hold.
     func write<Value>(
-        _ value: Value, _ key: StorageKey<Value>, _ route: Route, _ origin: RecordOrigin, if precondition: StorageMutation.Precondition
+        _ value: Value, _ key: StorageKey<Value>, _ route: Route, _ origin: RecordOrigin, _ facts: RecordFacts,
+        if precondition: StorageMutation.Precondition
     ) async throws -> Written? {
-        let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
+        let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts)
         switch try await applyTelling(.put(payload, metadata), route, if: precondition) {
         case .applied(let revision?, let durability):
             let record = StorageRecord(payload: payload, metadata: metadata, revision: revision)
@@ -262,7 +265,7 @@ extension MigrationEngine {
         }
     }
 
-    private func verify<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws {
+    func verify<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws {
         func differs(_ how: String) -> StorageError {
             StorageError(
                 StorageError.migrationFailed, key: key.name,

@@ -6,7 +6,7 @@ extension MigrationEngine {
         let route = try routes.route(for: key)
         return try await lanes.withLane(route.slot, keyName: key.name) {
             // While the lane is held nothing in this process changes the slot: no change is missed, and none is told twice.
-            if key.hasMigration { _ = try await settle(key, route, try await context(.read, route)) }
+            if key.mayBeOutdated { _ = try await settle(key, route, try await context(.read, route)) }
             let subscription = hub.subscribe(to: route)
             do {
                 let (record, value) = try await current(key)
@@ -24,7 +24,7 @@ extension MigrationEngine {
         return try await lanes.withLane(route.slot, keyName: key.name) {
             // While the lane is held, everything that this process committed is published.
             if subscription.hasChanges { return nil }
-            if key.hasMigration { _ = try await settle(key, route, try await context(.read, route)) }
+            if key.mayBeOutdated { _ = try await settle(key, route, try await context(.read, route)) }
             return subscription.hasChanges ? nil : try await current(key)
         }
     }

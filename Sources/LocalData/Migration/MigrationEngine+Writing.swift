@@ -3,18 +3,19 @@ import BackendRuntime
 
 extension MigrationEngine {
     /// Stores a value. With a migration, the record keeps what it knows of its past and names the older copies that it replaces.
-    func set<Value>(_ value: Value, _ key: StorageKey<Value>) async throws {
+    func set<Value>(_ value: Value, _ key: StorageKey<Value>, _ facts: RecordFacts) async throws {
         let route = try routes.route(for: key)
         try await lanes.withLane(route.slot, keyName: key.name) {
-            guard key.hasMigration else {
-                let (payload, metadata) = try await records.encode(value, key, route, origin: nil)
+            guard key.hasMigration || key.demandsTypeTag else {
+                let (payload, metadata) = try await records.encode(value, key, route, origin: nil, facts)
                 try await commit(.put(payload, metadata), route)
                 return
             }
             try await retrying(key) {
-                let probe = try await standing(route)
-                let origin = try await carriedOrigin(key, route, probe, try await readableSources(of: key, route))
-                let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
+                let probe = try await standing(key, route)
+                let origin =
+                    key.hasMigration ? try await carriedOrigin(key, route, probe, try await readableSources(of: key, route)) : nil
+                let (payload, metadata) = try await records.encode(value, key, route, origin: origin, self.facts(facts, over: probe))
                 return try await commit(.put(payload, metadata), route, on: probe)
             }
         }
@@ -27,7 +28,7 @@ extension MigrationEngine {
         try await unbroken {
             try await self.lanes.withLane(route.slot, keyName: key.name) {
                 try await self.retrying(key) {
-                    let probe = try await self.standing(route)
+                    let probe = try await self.standing(key, route)
                     return key.hasMigration ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
                 }
             }
@@ -39,14 +40,15 @@ extension MigrationEngine {
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let route = try routes.route(for: key)
         // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
-        if key.hasMigration { _ = try await current(key) }
+        if key.mayBeOutdated { _ = try await current(key) }
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
-            if key.hasMigration { _ = try await settle(key, route, try await context(.read, route)) }
+            if key.mayBeOutdated { _ = try await settle(key, route, try await context(.read, route)) }
             return try await retrying(key) { () -> R? in
-                let probe = try await standing(route)
+                let probe = try await standing(key, route)
                 var value: Value?
                 if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
-                if let record = probe.record { value = try await records.decode(record, key, route) }
+                let record = probe.record.flatMap { $0.metadata.isExpired(at: runtime.clock.wallSeconds) ? nil : $0 }
+                if let record { value = try await records.decode(record, key, route) }
                 let hadValue = value != nil
                 let answer = try body(&value)
                 guard let value else {
@@ -57,7 +59,9 @@ extension MigrationEngine {
                 let origin =
                     key.hasMigration
                     ? try await carriedOrigin(key, route, probe, try await readableSources(of: key, route)) : nil
-                let (payload, metadata) = try await records.encode(value, key, route, origin: origin)
+                // What was there keeps the time that it has left.
+                let facts = record.map { RecordFacts.kept($0.metadata) } ?? .new
+                let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts)
                 return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : answer
             }
         }
@@ -72,6 +76,23 @@ extension MigrationEngine {
         case .unavailable(let error): throw StorageError.from(error, key: route.keyName)
         case let probe: return probe
         }
+    }
+
+    /// What stands in a slot of a key, when it is the key's to change.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection.
+    func standing<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> StorageProbe {
+        let probe = try await standing(route)
+        if key.demandsTypeTag, let record = probe.record, record.metadata.typeTag != key.typeTag {
+            _ = try records.storedVersion(of: record, key)
+        }
+        return probe
+    }
+
+    /// What a new value takes over from the record that it replaces.
+    func facts(_ facts: RecordFacts, over probe: StorageProbe) -> RecordFacts {
+        var facts = facts
+        facts.past = probe.record.flatMap { $0.metadata.isExpired(at: runtime.clock.wallSeconds) ? nil : $0.metadata }
+        return facts
     }
 
     /// Begins a read-change-write anew as long as it returns nil, which stands for "changed meanwhile".

@@ -80,7 +80,12 @@ final class MigrationEngine: Sendable {
     private func lookInPlace<Value>(_ key: StorageKey<Value>, _ route: Route, afterMigration: Bool) async throws -> Found<Value>? {
         switch try await route.read() {
         case .value(let record):
-            do { return Found(pair: (record, try await records.decode(record, key, route))) } catch let error as StorageError {
+            // An expired value is no value any more, and no older copy comes in its place.
+            if record.metadata.isExpired(at: runtime.clock.wallSeconds) { return Found(pair: (nil, nil)) }
+            do {
+                let decoded = try await records.decodeTelling(record, key, route)
+                return decoded.isOutdated && !afterMigration ? nil : Found(pair: (record, decoded.value))
+            } catch let error as StorageError {
                 guard key.hasMigration, !afterMigration, Self.meansUndecodable(error) else { throw error }
                 return nil
             }
@@ -141,6 +146,7 @@ final class MigrationEngine: Sendable {
 
     /// Brings a key's value to its place, and in a sweep or when forced also clears what older places still hold. Called while the key's lane is held.
     func settle<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext) async throws -> Visit {
+        var isConverted = false
         for _ in 0..<Self.attempts {
             try Task.checkCancellation()
             switch try await route.read() {
@@ -150,15 +156,29 @@ final class MigrationEngine: Sendable {
                 if context.reason == .read { return Visit(state: .removed) }
                 if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
             case .value(let record):
-                let value: Value
-                do { value = try await records.decode(record, key, route) } catch let error as StorageError
+                if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
+                    if context.reason == .read { return Visit(state: .expired) }
+                    if try await purge(record, key, route) { return Visit(state: .expired) }
+                    continue
+                }
+                let decoded: Decoded<Value>
+                do { decoded = try await records.decodeTelling(record, key, route) } catch let error as StorageError
                     where Self.meansUndecodable(error)
                 {
                     if let visit = try await fill(key, route, context, .undecodable(record, error)) { return visit }
                     continue
                 }
-                if context.reason == .read { return Visit(state: .unchanged) }
-                if let visit = try await reconcile(key, route, context, .held(record, value)) { return visit }
+                if decoded.isOutdated {
+                    isConverted = try await convert(record, to: decoded.value, key, route) || isConverted
+                    continue
+                }
+                var visit = Visit(state: .unchanged)
+                if context.reason != .read {
+                    guard let seen = try await reconcile(key, route, context, .held(record, decoded.value)) else { continue }
+                    visit = seen
+                }
+                if isConverted, visit.state == .unchanged { visit.state = .converted }
+                return visit
             case .absent:
                 if let visit = try await fill(key, route, context, .none) { return visit }
             case .corrupt(let corruption):

@@ -23,6 +23,8 @@ public struct MigrationReport: Sendable, Codable {
         case absent
         /// It was removed.
         case removed
+        /// Its lifetime was over, and it was removed.
+        case expired
         /// A store is locked or out of reach: try again later.
         case blocked
         /// It failed; the value is where it was.

@@ -34,9 +34,21 @@ final class RouteTable: Sendable {
 
     /// Where a key leads.
     /// - Throws: ``StorageError`` when the key's domain has no backend, or its name cannot be used.
-    func route<Value>(for key: StorageKey<Value>) throws -> Route { try route(name: key.name, domain: key.domain, security: key.security) }
+    func route<Value>(for key: StorageKey<Value>) throws -> Route {
+        if let problem = key.evolution?.problem { throw Self.refusal(of: problem, key.entity) }
+        return try route(StorageAddress(key.name, in: key.namespace), domain: key.domain, security: key.security)
+    }
 
-    func route(for key: AnyStorageKey) throws -> Route { try route(name: key.name, domain: key.domain, security: key.security) }
+    func route(for key: AnyStorageKey) throws -> Route {
+        func open<Key: TypedKey>(_ key: Key) throws -> Route { try route(for: key.typed) }
+        return try open(key.base)
+    }
+
+    private static func refusal(of problem: String, _ entity: String) -> StorageError {
+        StorageError(
+            StorageError.invalidEvolution, key: entity,
+            "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
+    }
 
     /// The route of a key that a program uses by itself, as opposed to one that a migration reads.
     func entryRoute<Value>(for key: StorageKey<Value>) throws -> Route {
@@ -49,9 +61,9 @@ final class RouteTable: Sendable {
         return route
     }
 
-    private func route(name: String, domain: StorageDomain, security: SecurityPolicy) throws -> Route {
+    private func route(_ address: StorageAddress, domain: StorageDomain, security: SecurityPolicy) throws -> Route {
+        let name = address.name
         let (resolved, backend) = try backend(for: domain, key: name)
-        let address = StorageAddress(name)
         do throws(BackendError) { try address.validate() } catch { throw StorageError.from(error, key: name) }
         var protection = backend.capabilities.protection
         if let source = security.keySource { protection = max(protection, try wiring.keySource(source).protection) }

@@ -5,15 +5,24 @@ public struct StorageBatch: Sendable {
     struct Change: Sendable {
         let key: AnyStorageKey
         /// The slot's new payload, or nil for a removal.
-        let encode: (@Sendable (MigrationEngine, Route, RecordOrigin?) async throws -> (StoragePayload, StorageMetadata))?
+        let encode: (@Sendable (MigrationEngine, Route, RecordOrigin?, StorageProbe) async throws -> (StoragePayload, StorageMetadata))?
     }
 
     private(set) var changes: [Change] = []
 
     /// Stores a value when the batch is committed.
-    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) {
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) { set(value, for: key, .new) }
+
+    /// Stores a value with a lifetime of its own when the batch is committed.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {
+        set(value, for: key, RecordFacts(expiry: .after(lifetime)))
+    }
+
+    mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts) {
         changes.append(
-            Change(key: .key(key)) { engine, route, origin in try await engine.records.encode(value, key, route, origin: origin) })
+            Change(key: .key(key)) { engine, route, origin, probe in
+                try await engine.records.encode(value, key, route, origin: origin, engine.facts(facts, over: probe))
+            })
     }
 
     /// Removes a value when the batch is committed.
@@ -74,14 +83,14 @@ extension MigrationEngine {
         var mutations: [StorageMutation] = []
         var removals: [(key: AnyStorageKey, route: Route, sources: OlderPlaces)] = []
         for (change, route) in changes {
-            let probe = try await standing(route)
+            let probe = try await standing(opening: change.key.base, route)
             if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
             let precondition: StorageMutation.Precondition = probe.revision.map { .revision($0) } ?? .absent
             // Seen once: what is written into an older place from here on is not what the removal covers.
             let sources = try await olderPlaces(opening: change.key.base, route)
             let origin = change.key.hasMigration ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
-                let (payload, metadata) = try await encode(self, route, origin)
+                let (payload, metadata) = try await encode(self, route, origin, probe)
                 mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             } else if let origin {
                 mutations.append(.tombstone(try await records.tombstone(origin, route), at: route.address, if: precondition))
@@ -114,6 +123,10 @@ extension MigrationEngine {
         }
         if let residue { throw residue }
         return true
+    }
+
+    private func standing<Key: TypedKey>(opening key: Key, _ route: Route) async throws -> StorageProbe {
+        try await standing(key.typed, route)
     }
 
     private typealias OlderPlaces = (found: [SourceRecord], unreadable: [Route])

@@ -98,6 +98,8 @@ extension StorageError {
     public static let encryptionKeyMismatch = Code("encryptionKeyMismatch")
     /// The stored shape has a version that this program does not know.
     public static let incompatibleSchema = Code("incompatibleSchema")
+    /// A chain of versions cannot be used as it was put together; nothing was read or written.
+    public static let invalidEvolution = Code("invalidEvolution")
     /// A migration failed; the old value is where it was.
     public static let migrationFailed = Code("migrationFailed")
     /// A value would be protected less, or last shorter, than where it is.

@@ -83,7 +83,55 @@ public actor StorageRouter {
     @concurrent
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>) async throws {
         _ = try engine.routes.entryRoute(for: key)
-        try await engine.set(value, key)
+        try await engine.set(value, key, .new)
+    }
+
+    /// Stores a value that expires; durable, as far as the domain's store is, when it returns.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - lifetime: How long the value stays valid from now on, by the wall clock, whatever the key says. A migration keeps the time that is left.
+    /// - Throws: ``StorageError``; its `outcome` says whether the value may have been stored.
+    @concurrent
+    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) async throws {
+        _ = try engine.routes.entryRoute(for: key)
+        try await engine.set(value, key, RecordFacts(expiry: .after(lifetime)))
+    }
+
+    /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
+    ///
+    /// A value of an earlier shape is brought to the key's, and is not written back. Older places are not looked at.
+    /// - Returns: The value and what is known of it; nil when it is absent or was removed.
+    /// - Throws: As ``get(_:)``, without `notFound`.
+    @concurrent
+    public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
+        let route = try engine.routes.entryRoute(for: key)
+        switch try await engine.standing(route) {
+        case .value(let record):
+            return StoredValue(
+                id: key.name, value: try await engine.records.decode(record, key, route), record.metadata,
+                isExpired: record.metadata.isExpired(at: configuration.runtime.clock.wallSeconds))
+        case .corrupt(let corruption): throw route.corrupted(corruption)
+        default: return nil
+        }
+    }
+
+    /// Puts back the bytes that a key's value had before its chain of versions changed it, if the chain keeps them: ``TypedEvolution/keepingBackup()``.
+    ///
+    /// What stands in the key's place becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
+    /// chain's end again by the next read of a program whose key has the chain.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - version: The version to restore; by default the latest that is kept and earlier than the key's.
+    /// - Returns: The version that was restored; nil when there is no backup.
+    /// - Throws: ``StorageError``; nothing was changed then, unless its outcome says otherwise.
+    @concurrent
+    @discardableResult
+    public nonisolated func restoreBackup<Value>(of key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
+        let route = try engine.routes.entryRoute(for: key)
+        return try await engine.unbroken { [engine] in
+            try await engine.lanes.withLane(route.slot, keyName: key.name) { try await engine.restoreBackup(key, route, version) }
+        }
     }
 
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
@@ -135,7 +183,7 @@ public actor StorageRouter {
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
         let route = try engine.routes.entryRoute(for: key)
         switch try await engine.standing(route) {
-        case .value: return true
+        case .value(let record): return !record.metadata.isExpired(at: configuration.runtime.clock.wallSeconds)
         case .corrupt(let corruption): throw route.corrupted(corruption)
         default: return false
         }

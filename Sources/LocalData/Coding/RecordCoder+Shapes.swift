@@ -1,0 +1,121 @@
+import BackendContract
+import Foundation
+
+/// A value as it was read.
+struct Decoded<Value: Sendable>: Sendable {
+    let value: Value
+    /// Whether the record has an older shape than the value: it is to be written again.
+    var isOutdated = false
+}
+
+/// Reading what was stored in an earlier shape.
+extension RecordCoder {
+    /// The version of a record's shape.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` for a version from which no way leads to the key's, as for a later one: nothing is changed then.
+    func storedVersion<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> Int {
+        if key.demandsTypeTag, let tag = record.metadata.typeTag, tag != key.typeTag {
+            throw StorageError(
+                StorageError.incompatibleSchema, key: key.name,
+                "The record in \(key.entity) is a \(tag), and this collection holds \(key.typeTag). Bring the older ones over with migrateAll(from:to:); nothing was changed."
+            )
+        }
+        let current = key.schemaVersion
+        guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
+        if stored == current { return current }
+        if stored > current {
+            throw StorageError(
+                StorageError.incompatibleSchema, key: key.name,
+                "What is stored has version \(stored) of \(key.entity), and this program knows version \(current). Update the program; nothing was changed."
+            )
+        }
+        guard key.evolution?.known.contains(stored) == true else {
+            throw StorageError(
+                StorageError.incompatibleSchema, key: key.name,
+                "What is stored has version \(stored) of \(key.entity), from which no step leads to version \(current). Declare one with evolving(_:); nothing was changed."
+            )
+        }
+        return stored
+    }
+
+    /// Whether a record has to be written again: its version is an earlier one of the key's chain.
+    func isOutdated<Value>(_ metadata: StorageMetadata, _ key: StorageKey<Value>) -> Bool {
+        guard let evolution = key.evolution else { return false }
+        return (metadata.schemaVersion ?? evolution.base) < evolution.version
+    }
+
+    /// A record's content, as the steps of a chain begin with it.
+    func form<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
+        switch record.payload {
+        case .bytes(let bytes): return .bytes(Data(bytes), try format(record.metadata.serializer, key))
+        case .native(.data(let bytes)) where record.isForeign:
+            // Programs before this one may have stored a coder's output.
+            if let document = try? DocumentFormat.json.decode(StoredDocument.self, Data(bytes)) { return .document(document) }
+            return .document(StoredDocument(.data(Data(bytes))))
+        case .native(let native): return .document(StoredDocument(DocumentValue(native)))
+        }
+    }
+
+    /// The format of bytes that are to be a document.
+    func format<Value>(_ serializer: String?, _ key: StorageKey<Value>) throws -> DocumentFormat {
+        if let format = DocumentFormat(rawValue: serializer ?? key.serializer.name) { return format }
+        throw StorageError(
+            StorageError.incompatibleSchema, key: key.name,
+            "What is stored was written by the serializer \(serializer ?? key.serializer.name), and steps from version to version work on JSON and property lists. Move it with moved(from:) instead; nothing was changed."
+        )
+    }
+
+    /// Runs a key's chain over what was stored.
+    func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
+        guard let chain = key.evolution else { throw undecodable(key, "It has another version.") }
+        var value = EvolvingValue(form)
+        do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch let error as StorageError {
+            throw error
+        } catch {
+            throw failed(key, "The way from version \(stored) to \(chain.version) failed", error)
+        }
+        do { return Decoded(value: try value.decoded(Value.self), isOutdated: true) } catch {
+            if let document = try? value.document(), let value = try? completed(.document(document), key) {
+                return Decoded(value: value.value, isOutdated: true)
+            }
+            throw failed(key, "What the way from version \(stored) ends in is not a \(Value.self)", error)
+        }
+    }
+
+    private func failed<Value>(_ key: StorageKey<Value>, _ what: String, _ error: any Error) -> StorageError {
+        let isCoding = error is DecodingError || error is EncodingError
+        let detail = isCoding ? ": \(CodingFailure(error))" : (error as? DocumentError).map { ": \($0)" } ?? ""
+        return StorageError(
+            StorageError.migrationFailed, key: key.name, "\(what)\(detail). The record is left as it is.",
+            underlying: isCoding ? CodingFailure(error) : error)
+    }
+
+    // MARK: What a declared shape fills in
+
+    static func mayHaveOriginalNames<Value>(_ type: Value.Type) -> Bool {
+        (type as? any StorageModel.Type)?.attributes.contains { $0.originalName != nil } ?? false
+    }
+
+    /// A value of a declared shape, with what its document lacks: properties under their original names, and defaults. Nil where nothing was missing.
+    /// - Throws: `DecodingError` when that does not make it readable.
+    func completed<Value>(_ form: EvolvingValue.Form, _ key: StorageKey<Value>) throws -> Decoded<Value>? {
+        guard let model = Value.self as? any StorageModel.Type else { return nil }
+        var value = EvolvingValue(form)
+        var (isChanged, isRenamed) = (false, false)
+        try value.changeDocument { document in
+            for attribute in model.attributes {
+                guard var properties = document.root.object, properties[attribute.name] == nil else { continue }
+                if let old = attribute.originalName.flatMap({ properties.removeValue(forKey: $0) }) {
+                    properties[attribute.name] = old
+                    isRenamed = true
+                } else if let known = attribute.defaultValue {
+                    properties[attribute.name] = known
+                } else {
+                    continue
+                }
+                document.root = .object(properties)
+                isChanged = true
+            }
+        }
+        return isChanged ? Decoded(value: try value.decoded(Value.self), isOutdated: isRenamed) : nil
+    }
+}

@@ -1,0 +1,99 @@
+import BackendContract
+
+extension MigrationEngine {
+    /// Writes a value of an earlier shape in its new one, over the record that it was read from: durable and read back when it returns. The old bytes are kept first where
+    /// the chain asks for it.
+    /// - Returns: Whether it was written; false means that somebody changed the slot meanwhile.
+    func convert<Value>(_ record: StorageRecord, to value: Value, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
+        let origin = try await records.origin(of: record.metadata, route)
+        let (payload, metadata) = try await records.encode(value, key, route, origin: origin, .kept(record.metadata))
+        let backup =
+            key.evolution?.keepsBackup == true
+            ? backup(of: record, at: route, version: record.metadata.schemaVersion ?? key.evolution?.base) : nil
+        let main = StorageMutation(route.address, .put(payload, metadata), if: .revision(record.revision))
+        switch try await apply(main, after: backup, route) {
+        case .applied(let revision?, _):
+            let written = StorageRecord(payload: payload, metadata: metadata, revision: revision)
+            do { try await verify(written, key, route) } catch {
+                hub.publishDoubt(at: route.slot)
+                throw error
+            }
+            hub.publish(written, at: route.slot)
+            ledger.worked(Self.evolutionID(key.entity, from: record.metadata.schemaVersion ?? key.evolution?.base ?? key.schemaVersion))
+            return true
+        case .conflict(let probe):
+            if case .corrupt = probe { throw route.error(for: .conflict(probe)) }
+            return false
+        case let result: throw route.error(for: result)
+        }
+    }
+
+    /// The name in the ledger of what a chain does to records of one version.
+    static func evolutionID(_ entity: String, from version: Int) -> String { "\(entity):Evolution:\(version)" }
+
+    // MARK: Backups
+
+    /// Where the bytes of an earlier version are kept: in the same store, so with the same protection.
+    func backupAddress(of address: StorageAddress, version: Int) -> StorageAddress {
+        StorageAddress(address.name, in: StorageNamespace("backup:\(version):\(address.namespace.name)"))
+    }
+
+    func backup(of record: StorageRecord, at route: Route, version: Int?) -> StorageMutation? {
+        version.map { .put(record.payload, record.metadata, at: backupAddress(of: route.address, version: $0)) }
+    }
+
+    /// Makes a change once a copy is certain to be there: in one commit where the store can, else one after the other.
+    func apply(_ main: StorageMutation, after backup: StorageMutation?, _ route: Route) async throws -> MutationResult {
+        guard let backup else { return try await applyTelling(main.operation, route, if: main.precondition) }
+        do {
+            return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+                guard route.capabilities.atomicBatch else {
+                    let kept = try await route.backend.apply(backup)
+                    return kept.isApplied ? try await route.backend.apply(main) : kept
+                }
+                let results = try await route.backend.apply([main, backup])
+                if case .notAttempted = results[0] { return results[1] }
+                return results[0]
+            }
+        } catch {
+            if Route.leavesDoubt(error) { hub.publishDoubt(at: route.slot) }
+            throw error
+        }
+    }
+
+    /// Puts the latest backup in the place of what stands there, and that in the place of the backup.
+    func restoreBackup<Value>(_ key: StorageKey<Value>, _ route: Route, _ wanted: Int?) async throws -> Int? {
+        for version in wanted.map({ [$0] }) ?? (key.evolution?.older ?? []).reversed() {
+            let address = backupAddress(of: route.address, version: version)
+            let probes = try await translatingErrors(key: key.name) { () throws(BackendError) in
+                try await route.backend.read([address, route.address], .fresh)
+            }
+            guard let kept = probes[0].record else {
+                if case .absent = probes[0] { continue }
+                throw route.error(for: .conflict(probes[0]))
+            }
+            let standing = probes[1]
+            let precondition: StorageMutation.Precondition = standing.revision.map { .revision($0) } ?? .absent
+            var replaced: StorageMutation?
+            switch standing {
+            case .value(let record): replaced = backup(of: record, at: route, version: record.metadata.schemaVersion ?? version)
+            case .absent, .tombstone: break
+            default: throw route.error(for: .conflict(standing))
+            }
+            let main = StorageMutation(route.address, .put(kept.payload, kept.metadata), if: precondition)
+            let result = try await apply(main, after: replaced, route)
+            guard case .applied(let revision?, _) = result else { throw route.error(for: result) }
+            hub.publish(StorageRecord(payload: kept.payload, metadata: kept.metadata, revision: revision), at: route.slot)
+            return version
+        }
+        return nil
+    }
+
+    // MARK: Expiry
+
+    /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. False when it was changed meanwhile.
+    func purge<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
+        let probe = StorageProbe.value(record)
+        return key.hasMigration ? try await bury(key, route, on: probe) != nil : try await erase(route, on: probe) != nil
+    }
+}

@@ -1,0 +1,50 @@
+/// The way to a part of a document: names of properties and positions in lists, as `address.city` or `phones[0].number`.
+public struct DocumentPath: Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// One step of the way.
+    public enum Component: Hashable, Sendable {
+        /// A property.
+        case name(String)
+        /// A position in a list, counted from 0.
+        case position(Int)
+    }
+
+    /// The steps, from the root.
+    public let components: [Component]
+
+    /// The whole document.
+    public static let root = DocumentPath([])
+
+    /// Creates a path of its steps: the way to name a property whose own name holds a dot or a bracket.
+    public init(_ components: [Component]) { self.components = components }
+
+    /// Reads a path: names separated by dots, positions in brackets. What cannot be read as a position is part of a name.
+    public init(_ text: String) {
+        var components: [Component] = []
+        for part in text.split(separator: ".", omittingEmptySubsequences: true) {
+            var name = part
+            var positions: [Component] = []
+            while name.last == "]", let open = name.lastIndex(of: "["),
+                let position = Int(name[name.index(after: open)...].dropLast()), position >= 0
+            {
+                positions.insert(.position(position), at: 0)
+                name = name[..<open]
+            }
+            if !name.isEmpty { components.append(.name(String(name))) }
+            components += positions
+        }
+        self.components = components
+    }
+
+    /// Reads a path.
+    public init(stringLiteral value: String) { self.init(value) }
+
+    /// The path as text.
+    public var description: String {
+        components.reduce("") { text, component in
+            switch component {
+            case .name(let name): text.isEmpty ? name : "\(text).\(name)"
+            case .position(let position): "\(text)[\(position)]"
+            }
+        }
+    }
+}
