@@ -84,8 +84,10 @@ extension BackendLaw {
                 let page = try await store.page(StorageQuery(shelf, [.typeTag("note")]), after: cursor, limit: 3)
                 seen += page.entries.map(\.address)
                 cursor = page.next
-                if round < going.count {
-                    try await store.empty(going[round])
+                // First some go, then others come: whoever counts places goes wrong both ways.
+                if round < 3 {
+                    for address in going[(2 * round)..<(2 * round + 2)] { try await store.empty(address) }
+                } else if round < 6 {
                     try await store.put(bytes("y"), shelved[0], at: StorageAddress("coming \(round)", in: shelf))
                 }
                 round += 1

@@ -61,10 +61,18 @@
             }
         }
 
-        /// - Throws: ``BackendError`` with `incompatibleSchema`.
-        static func check(schema: [String], features: [String]) throws(BackendError) {
-            let right = Self.schema(features)
+        /// - Parameter features: Those in the header; nil where it has no such entry, which is the header's own damage.
+        /// - Throws: ``BackendError``: `incompatibleSchema`; `corrupted` where schema and features are not of one database.
+        static func check(schema: [String], features: [String]?) throws(BackendError) {
+            let right = Self.schema(features ?? [])
             guard schema != right else { return }
+            if schema == Self.schema([]) || schema == Self.schema([index]) {
+                guard features != nil else { return }
+                throw BackendError(
+                    .corrupted,
+                    "The database's schema and the features in its header do not belong together: somebody else changed one of them. Restore the file from a backup; nothing was changed."
+                )
+            }
             let extra = schema.filter { !right.contains($0) }.map { $0.prefix(60) }.first
             throw BackendError(
                 .incompatibleSchema,

@@ -127,7 +127,8 @@
                     throw .failed(error)
                 }
             }
-            return StoragePage(filling.entries, next: take() ? nil : last.map { PageCursor.scan(slot: $0).cursor })
+            let isEnd = take()
+            return StoragePage(filling.entries, next: isEnd ? nil : last.map { PageCursor.scan(slot: $0).cursor })
         }
 
         private static func entry(_ found: (content: RowContent, revision: StorageRevision), _ query: StorageQuery) -> StoragePage.Entry? {

@@ -123,12 +123,12 @@
         func checkFormat() throws(BackendError) {
             try DatabaseFormat.check(applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"))
             let schema = try texts(DatabaseFormat.schemaQuery)
-            var features: [UInt8] = []
+            var features: [UInt8]?
             // Only a table is asked: a view of that name could answer anything.
             if schema.contains(DatabaseFormat.schema[0]) {
                 try rows(DatabaseFormat.featuresQuery) { (row) throws(BackendError) in features = Self.bytes(row, 0) }
             }
-            try DatabaseFormat.check(schema: schema, features: try DatabaseHeader.features(features))
+            try DatabaseFormat.check(schema: schema, features: try features.map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) })
         }
 
         /// Runs a number of looks on one state of the database.
