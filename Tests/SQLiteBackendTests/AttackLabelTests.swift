@@ -80,9 +80,13 @@
 
             private func restore(_ entries: [Entry]) throws {
                 try write { database in
-                    try database.execute(sql: "DELETE FROM labels")
-                    for entry in entries {
-                        try database.execute(sql: "INSERT INTO labels VALUES (?, ?)", arguments: [entry.label, entry.slot])
+                    try database.execute(sql: "PRAGMA synchronous = OFF")
+                    try database.inTransaction {
+                        try database.execute(sql: "DELETE FROM labels")
+                        for entry in entries {
+                            try database.execute(sql: "INSERT INTO labels VALUES (?, ?)", arguments: [entry.label, entry.slot])
+                        }
+                        return .commit
                     }
                 }
             }
