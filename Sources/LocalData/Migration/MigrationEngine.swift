@@ -64,6 +64,7 @@ final class MigrationEngine: Sendable {
 
     /// The same, for a key whose route is known.
     func current<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> (StorageRecord?, Value?) {
+        try await key.prepare?(self)
         if let found = try await lookInPlace(key, route, afterMigration: false) { return found.pair }
         if lanes.isHeldByCurrentChain(route.slot) {
             return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
