@@ -1,4 +1,4 @@
-/// Keys that share an owner, a domain and a protection, with less to write for each; also for names that are only known at run time.
+/// Keys and collections that share an owner, a domain and a protection, with less to write for each; also for names that are only known at run time.
 ///
 /// ```swift
 /// let window = StorageKeyGroup(owner: "Window", domain: .userDefaults)
@@ -26,5 +26,14 @@ public struct StorageKeyGroup: Sendable {
     ///   - defaultValue: What `get` returns when it is absent.
     public func key<Value>(_ name: String, _ description: String, default defaultValue: Value? = nil) -> StorageKey<Value> {
         StorageKey(name: name, domain: domain, security: security, owner: owner, description: description, defaultValue: defaultValue)
+    }
+
+    /// A collection of the group, of records that say their id themselves.
+    /// - Parameters:
+    ///   - name: The collection's name.
+    ///   - description: What the records are, for people.
+    public func collection<Record: Identifiable>(_ name: String, _ description: String) -> StorageCollection<Record>
+    where Record.ID: Sendable {
+        StorageCollection(name, domain: domain, security: security, owner: owner, description: description)
     }
 }

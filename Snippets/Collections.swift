@@ -1,0 +1,74 @@
+// Many values of one type, each under an id of its own.
+// snippet.hide
+import LocalData
+
+func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
+
+// snippet.show
+struct Note: Codable, Sendable, Identifiable {
+    var id: String
+    var text: String
+}
+
+let editor = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents"))
+let notes: StorageCollection<Note> = editor.collection("notes", "What was noted")
+// snippet.hide
+
+struct EditorKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.collection(notes)] }
+}
+
+var configuration = StorageConfiguration.inMemory()
+configuration.passphrase = { _ in "only for this snippet" }
+let router = StorageRouter(configuration: configuration)
+try await router.registerCatalog(EditorKeys())
+// snippet.show
+
+try await router.set([Note(id: "a", text: "Milk"), Note(id: "b", text: "Bread")], in: notes)  // one commit for all of them
+try await router.update("a", in: notes) { $0?.text = "Oat milk" }
+let bread = try await router.value("b", in: notes)  // nil when there is none
+try await router.remove("b", in: notes)
+
+for try await note in router.records(in: notes) { print(note.text) }  // a page at a time, in no particular order
+// snippet.hide
+check(bread?.text == "Bread")
+check(try await router.count(in: notes) == 1)
+check(try await router.get("a", in: notes).text == "Oat milk")
+
+// snippet.show
+// What stands beside a record can be asked for: its sync status, texts of your own, when it was last stored.
+try await router.set(Note(id: "c", text: "Tea"), in: notes, syncStatus: .notSynced, attributes: ["shelf": "kitchen"])
+let waiting = try await router.count(in: notes, .syncStatus(.notSynced).and(.attribute("shelf", "kitchen")))
+for try await stored in router.storedRecords(in: notes, .syncStatus(.notSynced)) { print(stored.id, stored.attributes) }
+// snippet.hide
+check(waiting == 1)
+
+// snippet.show
+// A record has a key like any other: observe it, put it into a batch with others.
+for try await note in router.values(for: notes.key("c")) {
+    print(note?.text ?? "gone")
+    // snippet.hide
+    break
+    // snippet.show
+}
+try await router.batch { batch in
+    batch.remove("a", in: notes)
+    try batch.set(Note(id: "d", text: "Apples"), in: notes)
+}
+// snippet.hide
+check(try await router.count(in: notes) == 2)
+
+// snippet.show
+// All of them.
+for try await stored in router.storedRecords(in: notes) { try await router.remove(notes.key(stored.id)) }
+// snippet.hide
+check(try await router.count(in: notes) == 0)
+
+struct Tag: Codable, Sendable, Hashable { var word: String }
+// snippet.show
+// Records without an id are found by their content; the same content is stored once.
+let tags = StorageCollection<Tag>.contentAddressed(
+    "tags", domain: .encryptedSQLite(database: "documents"), owner: "Editor", description: "Words that notes are filed under")
+try await router.set([Tag(word: "home"), Tag(word: "home")], in: tags)
+// snippet.hide
+check(try await router.count(in: tags) == 1)

@@ -1,0 +1,120 @@
+// What a program with Cache did, as it is written here.
+// snippet.hide
+import Foundation
+import LocalData
+
+func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
+
+struct User: Codable, Sendable { var name: String }
+
+var configuration = StorageConfiguration.inMemory()
+configuration.passphrase = { _ in "only for this snippet" }
+let router = StorageRouter(configuration: configuration)
+// snippet.show
+let cache = StorageKeyGroup(owner: "Cache", domain: .encryptedSQLite(database: "cache"))
+
+func user(_ name: String) -> StorageKey<User> { cache.key(name, "A user, as the service last sent one").expiring(after: .seconds(7_200)) }
+
+try await router.set(User(name: "Sam"), for: user("sam"))  // setObject(_:forKey:)
+try await router.set(User(name: "Ada"), for: user("ada"), lifetime: .seconds(60))  // setObject(_:forKey:expiry:)
+let sam = try await router.get(user("sam"))  // object(ofType:forKey:): throws notFound
+let maybe = try await router.value(for: user("kim"))  // nil instead
+let entry = try await router.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the value also then
+let isThere = try await router.exists(user("sam"))  // existsObject(ofType:forKey:)
+try await router.remove(user("sam"))  // removeObject(forKey:)
+let names = try await router.names(in: cache.domain)  // every key, whoever wrote it
+// snippet.hide
+check(sam.name == "Sam" && maybe == nil && isThere)
+check(entry?.value.name == "Ada" && entry?.isExpired == false && entry?.expiresAt != nil)
+check(names == ["ada"])
+
+struct CacheKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.collection(users)] }
+}
+
+struct CachedUser: Codable, Sendable, Identifiable {
+    var id: String
+    var name: String
+}
+// snippet.show
+
+// Many values of one kind are better kept as records: they can be listed, counted and swept.
+let users = StorageCollection<CachedUser>("users", domain: cache.domain, owner: "Cache", description: "What the service sent")
+    .expiring(after: .seconds(7_200))
+try await router.set(CachedUser(id: "sam", name: "Sam"), in: users)
+try await router.registerCatalog(CacheKeys(), migrateImmediately: true)  // removeExpiredObjects()
+for try await stored in router.storedRecords(in: users) { try await router.remove(users.key(stored.id)) }  // removeAll()
+// snippet.hide
+check(try await router.count(in: users) == 0)
+
+// snippet.show
+struct Person: Codable, Sendable {
+    var firstName: String
+    var lastName: String
+}
+
+struct Alien: Codable, Sendable {
+    var firstName: String
+    var lastName: String
+}
+
+// The name of the type does not count, as in Cache: what was stored as a Person is read as an Alien.
+try await router.set(Person(firstName: "John", lastName: "Snow"), for: cache.key("person", "A person"))
+let alien: StorageKey<Alien> = cache.key("person", "A person")
+// snippet.hide
+check(try await router.get(alien).firstName == "John")
+try await router.remove(alien)
+
+// snippet.show
+struct Person1: Codable, Sendable { var fullName: String }
+typealias Person2 = Person
+
+func split(_ person: Person1) throws -> Person2 {
+    let parts = person.fullName.split(separator: " ").map(String.init)
+    return Person2(firstName: parts[0], lastName: parts[1])
+}
+
+// By hand: read the old type, make the new one, store it under the same key.
+let before: StorageKey<Person1> = cache.key("person", "A person")
+let after: StorageKey<Person2> = cache.key("person", "A person")
+// snippet.hide
+try await router.set(Person1(fullName: "John Snow"), for: before)
+// snippet.show
+do {
+    _ = try await router.get(after)
+} catch StorageError.undecodable {  // the bytes stay
+    try await router.set(split(router.get(before)), for: after)
+}
+// snippet.hide
+check(try await router.get(after).firstName == "John")
+try await router.set(Person1(fullName: "John Snow"), for: before)
+
+// snippet.show
+// Or the key says it once, and `get` does it: the same, but durable and checked before the old bytes go.
+let person = after.moved(from: before, split)
+// snippet.hide
+check(try await router.get(person).lastName == "Snow")
+let chainKey: StorageKey<Person2> = cache.key("chained", "A person")
+// snippet.show
+// Or with versions, which also tell two shapes apart that decode as each other.
+let versioned = chainKey.evolving(Evolution.from(Person1.self).to(split))
+// snippet.hide
+try await router.set(Person1(fullName: "John Snow"), for: cache.key("chained", "A person"))
+check(try await router.get(versioned).lastName == "Snow")
+
+// snippet.show
+// Realm's block, which Cache's document wishes for: once for each stored object below the version.
+let people = StorageCollection<StoredDocument>(
+    "people", domain: cache.domain, owner: "Cache", description: "People", id: { $0["id"]?.string ?? "" }
+)
+.evolving(
+    Evolution.from(version: 1).enumerating { oldVersion, old, new in
+        new["fullName"] = .string("\(old["firstName"]?.string ?? "") \(old["lastName"]?.string ?? "")")
+        new["firstName"] = nil
+        new["lastName"] = nil
+    })
+// snippet.hide
+let oldPeople = StorageCollection<StoredDocument>(
+    "people", domain: cache.domain, owner: "Cache", description: "People", id: { $0["id"]?.string ?? "" })
+try await router.set(StoredDocument(["id": "1", "firstName": "John", "lastName": "Snow"]), in: oldPeople)
+check(try await router.get(people.key("1"))["fullName"] == "John Snow")

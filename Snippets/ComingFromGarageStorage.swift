@@ -1,0 +1,113 @@
+// What a program with GarageStorage did, as it is written here.
+// snippet.hide
+import Foundation
+import LocalData
+
+func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
+
+// snippet.show
+struct Address: Codable, Sendable {  // anonymous: it stands within whatever has it
+    var street: String
+    var city: String
+}
+
+final class Person: StoredEntity {  // identified: stored once, and referred to
+    let id: String
+    let address: Address?
+    let importantDates: [Date]
+    let brother: StorageReference<Person>?
+    let siblings: [StorageReference<Person>]
+
+    init(id: String, address: Address? = nil, dates: [Date] = [], brother: Person? = nil, siblings: [Person] = []) {
+        self.id = id
+        self.address = address
+        importantDates = dates
+        self.brother = brother.map { StorageReference($0) }
+        self.siblings = siblings.map { StorageReference($0) }
+    }
+
+    static let collection: StorageCollection<Person> = garage.collection("people", "Everybody we know")
+}
+
+let garage = StorageKeyGroup(owner: "People", domain: .encryptedSQLite(database: "garage"))  // Garage(named:)
+// snippet.hide
+
+var configuration = StorageConfiguration.inMemory()
+configuration.passphrase = { _ in "only for this snippet" }
+let router = StorageRouter(configuration: configuration)
+// snippet.show
+
+let nick = Person(id: "Nick")
+let sam = Person(id: "Sam", address: Address(street: "Ring 1", city: "Graz"), brother: nick, siblings: [nick, Person(id: "Emily")])
+
+try await router.set(sam, in: Person.collection)  // park(_:), with Nick and Emily, in one commit
+let found = try await router.get("Sam", in: Person.collection)  // retrieve(_:identifier:)
+let brother = try await router.resolve(found.brother)  // nil without one; for one that has to be there, an error with its id
+for try await person in router.records(in: Person.collection) { print(person.id) }  // retrieveAll(_:)
+try await router.remove("Emily", in: Person.collection)  // delete(_:): whom she refers to stays
+// snippet.hide
+check(brother?.id == "Nick" && found.address?.city == "Graz" && found.siblings.count == 2)
+check(try await router.count(in: Person.collection) == 2)
+
+// snippet.show
+try await router.set(nick, in: Person.collection, syncStatus: .notSynced)  // setSyncStatus(_:for:)
+let status = try await router.storedValue("Nick", in: Person.collection)?.syncStatus  // syncStatus(for:)
+for try await stored in router.storedRecords(in: Person.collection, .syncStatus(.notSynced)) {  // retrieveAll(withStatus:)
+    print(stored.id, stored.modifiedAt ?? .distantPast)
+}
+
+try await router.batch { batch in  // isAutosaveEnabled = false … save()
+    for number in 1...100 { try batch.set(Person(id: "Guest \(number)"), in: Person.collection) }
+}
+// snippet.hide
+check(status == .notSynced)
+check(try await router.count(in: Person.collection) == 102)
+
+struct OldContact: Codable, Sendable, Identifiable {
+    var id: String
+    var name: String
+}
+let oldContacts = StorageCollection<OldContact>(
+    "contacts", domain: .encryptedSQLite(database: "garage"), owner: "People", description: "Contacts", typeTag: "MyAppContact")
+try await router.set([OldContact(id: "a", name: "Ada"), OldContact(id: "b", name: "Ben")], in: oldContacts, syncStatus: .synced)
+
+// snippet.show
+struct Contact: Codable, Sendable, Identifiable {
+    var id: String
+    var name: String
+}
+
+// The type is called otherwise now. Each record carries its type's tag; the newer type does not see those of the older one.
+let contacts: StorageCollection<Contact> = garage.collection("contacts", "Contacts")
+let result = try await router.migrateAll(from: "MyAppContact", to: contacts)
+print(result.metadata["records"] ?? "0")  // a second run: 0
+// snippet.hide
+check(result.metadata["records"] == "2")
+check(try await router.count(in: contacts) == 2)
+check(try await router.storedValue("a", in: contacts)?.syncStatus == .synced)
+
+// snippet.show
+// May the call go? When it last did something, and how many records wait for it on this machine.
+let migration = try await router.migration(from: "MyAppContact", to: contacts)
+if migration.isSafeToDelete { print("Last needed \(migration.lastWorked?.formatted() ?? "never")") }
+// snippet.hide
+check(migration.isSafeToDelete && migration.lastWorked != nil)
+
+// snippet.show
+// The tag can also be kept: then nothing is to be done when the Swift type is renamed.
+let members = StorageCollection<Contact>(
+    "members", domain: garage.domain, owner: "People", description: "Members", typeTag: "MyAppMember")
+
+// A property whose older form was JSON within a text.
+struct Place: Codable, Sendable, Identifiable {
+    var id: String
+    @Migratable var address: Address
+    @Migratable var former: Address?
+}
+// snippet.hide
+check(members.typeTag == "MyAppMember")
+let places: StorageCollection<Place> = garage.collection("places", "Places")
+let oldPlaces = StorageCollection<StoredDocument>(
+    "places", domain: garage.domain, owner: "People", description: "Places", typeTag: "Place", id: { $0["id"]?.string ?? "" })
+try await router.set(StoredDocument(["id": "x", "address": #"{"street":"Ring 1","city":"Graz"}"#]), in: oldPlaces)
+check(try await router.get("x", in: places).address.city == "Graz")

@@ -1,0 +1,80 @@
+// What a program with SwiftData or ManagedModels did, as it is written here without macros.
+// snippet.hide
+import Foundation
+import LocalData
+
+func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
+
+let main = StorageKeyGroup(owner: "Contacts", domain: .encryptedSQLite(database: "main"))
+// snippet.show
+enum Priority: Int, Codable { case high = 5, medium = 3, low = 1 }
+
+struct Contact: Codable, Sendable, Identifiable {
+    struct Address: Codable, Sendable {
+        var street: String?
+        var city: String?
+    }
+
+    var id = UUID()
+    var name: String
+    var priority: Priority  // stored as 5, 3 or 1
+    var privateAddress: Address  // stored whole, as ManagedModels does
+    var isSelected = false  // transient: not among the coding keys
+
+    init(name: String, priority: Priority = .medium, city: String? = nil) {  // any initialiser; reading uses none of them
+        self.name = name
+        self.priority = priority
+        privateAddress = Address(city: city)
+    }
+
+    private enum CodingKeys: CodingKey { case id, name, priority, privateAddress }
+}
+
+let contacts: StorageCollection<Contact> = main.collection("contacts", "Whom we know")
+// snippet.hide
+
+var configuration = StorageConfiguration.inMemory()
+configuration.passphrase = { _ in "only for this snippet" }
+let router = StorageRouter(configuration: configuration)
+// snippet.show
+
+var kari = Contact(name: "Kari", city: "Oslo")
+try await router.set(kari, in: contacts)  // context.insert(_:) and save()
+kari.name = "Kari Nordmann"  // a value: nothing is stored by itself
+try await router.set(kari, in: contacts)
+try await router.update(kari.id, in: contacts) { $0?.priority = .high }  // read, change and write as one step
+for try await contact in router.records(in: contacts) { print(contact.name) }  // @Query, without predicates and order
+let high = try await router.records(in: contacts).filter { $0.priority == .high }.first { _ in true }
+// snippet.hide
+check(high?.name == "Kari Nordmann" && high?.privateAddress.city == "Oslo")
+check(try await router.count(in: contacts) == 1)
+
+// snippet.show
+// A shape that is declared: older values get the default, and find a renamed property under its old name.
+struct Note: StorageModel {
+    var title: String
+    var stars: Int
+    var color: String?
+
+    static let attributes = [
+        AttributeDescription("title", .string),
+        AttributeDescription("stars", .integer, default: 0),
+        AttributeDescription("color", .string, isOptional: true, originalName: "colour"),
+    ]
+}
+
+let note: StorageKey<Note> = main.key("note", "The one note")
+// snippet.hide
+try await router.set(StoredDocument(["title": "Milk", "colour": "red"]), for: main.key("note", "The one note"))
+let read = try await router.get(note)
+check(read.stars == 0 && read.color == "red")
+
+// snippet.show
+// VersionedSchema and SchemaMigrationPlan: the version is that of one key or collection.
+let tasks: StorageCollection<Contact> = main.collection("tasks", "What is to be done")
+    .evolving(
+        Evolution.from(version: 1)
+            .to { $0.add("priority", default: 3) }  // lightweight
+            .to { $0["name"] = $0["name"].map { .string($0.string?.capitalized ?? "") } })  // custom
+// snippet.hide
+check(tasks.schemaVersion == 3)

@@ -1,0 +1,82 @@
+// What a program with UserDefaults did, as it is written here.
+// snippet.hide
+import Foundation
+import LocalData
+
+func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
+
+// snippet.show
+let window = StorageKeyGroup(owner: "Window", domain: .userDefaults)  // what UserDefaults.standard opens
+
+extension StorageKey where Value == Int {
+    static let width: Self = window.key("width", "The window's width in points", default: 800)
+}
+
+extension StorageKey where Value == [String] {
+    static let recent: Self = window.key("recent", "The files opened lately", default: [])
+}
+// snippet.hide
+
+let folder = FileManager.default.temporaryDirectory.appending(path: "from-defaults-\(ProcessInfo.processInfo.processIdentifier)")
+defer { try? FileManager.default.removeItem(at: folder) }
+var configuration = StorageConfiguration(root: folder, applicationID: "com.example.app")
+configuration.userDefaultsName = "app"
+let list = folder.appending(path: "preferences/app.plist")
+try FileManager.default.createDirectory(at: list.deletingLastPathComponent(), withIntermediateDirectories: true)
+let written: [String: Any] = ["width": 640, "recent": ["a", "b"], "flag": "1", "profile": Data(#"{"name":"Kari"}"#.utf8)]
+try PropertyListSerialization.data(fromPropertyList: written, format: .xml, options: 0).write(to: list)
+let router = StorageRouter(configuration: configuration)
+check(try await router.get(.width) == 640)
+check(try await router.get(.recent) == ["a", "b"])
+try await router.remove(.width)
+try await router.remove(.recent)
+// snippet.show
+
+let width = try await router.get(.width)  // integer(forKey:), but 800 when there is none, and an error when it is no number
+let own = try await router.value(for: .width)  // object(forKey:) as? Int: nil when there is none
+try await router.set(1_024, for: .width)  // set(_:forKey:) and synchronize()
+try await router.update(.recent, default: []) { $0.append("letter.txt") }  // read, change, write: one step
+try await router.remove(.width)  // removeObject(forKey:)
+// snippet.hide
+check(width == 800 && own == nil)
+check(try await router.get(.recent) == ["letter.txt"])
+check(try await !router.exists(.width))
+let now = try PropertyListSerialization.propertyList(from: Data(contentsOf: list), format: nil) as? [String: Any]
+check(now?["recent"] is Data)  // JSON
+check(now?["flag"] as? String == "1")
+let flag: StorageKey<Bool> = window.key("flag", "A text")
+do {
+    _ = try await router.get(flag)
+    check(false)
+} catch StorageError.undecodable {}
+
+// snippet.show
+struct Profile: Codable, Sendable { var name: String }
+
+// Data that held JSONEncoder's output is read as such.
+let profile: StorageKey<Profile> = window.key("profile", "Who works here")
+let kari = try await router.get(profile)
+// snippet.hide
+check(kari.name == "Kari")
+
+// snippet.show
+let shared = StorageDomain.userDefaults(suite: "com.example.shared")  // UserDefaults(suiteName:)
+let names = try await router.names(in: shared)  // dictionaryRepresentation().keys, of this list alone
+for try await width in router.values(for: .width) {  // observing a key
+    print(width ?? 800)
+    // snippet.hide
+    break
+    // snippet.show
+}
+// snippet.hide
+check(names.isEmpty)
+
+struct SettingsKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.key(token)] }
+}
+// snippet.show
+// A secret leaves the property list; other programs' keys in it stay as they are.
+let token = StorageKey<String>(name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by")
+    .moved(from: window.key("apiToken", "The token, in the clear"))
+// snippet.hide
+check(token.hasMigration)

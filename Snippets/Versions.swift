@@ -1,0 +1,118 @@
+// A stored type changes: a chain of versions brings what was stored to its present shape.
+// snippet.hide
+import Foundation
+import LocalData
+
+func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
+
+let settings = StorageKeyGroup(owner: "Settings", domain: .userDefaults)
+let editor = StorageKeyGroup(owner: "Editor", domain: .memory("editor"))
+let router = StorageRouter(configuration: .inMemory())
+
+// snippet.show
+struct PersonV1: Codable, Sendable { var fullName: String }
+
+struct Person: Codable, Sendable {
+    var firstName: String
+    var lastName: String
+    var nickname: String
+}
+
+let person: StorageKey<Person> = settings.key("person", "Whom reports are signed by")
+    .evolving(
+        Evolution.from(PersonV1.self)  // version 1, and whatever carries no version
+            .to { old in  // version 2
+                let names = old.fullName.split(separator: " ").map(String.init)
+                return ["firstName": names[0], "lastName": names.dropFirst().joined(separator: " ")]
+            }
+            .to { document in  // version 3: no Swift type of version 2 is needed
+                document["nickname"] = document["firstName"]
+            })
+// snippet.hide
+try await router.set(PersonV1(fullName: "John Snow"), for: settings.key("person", "Whom reports are signed by"))
+let john = try await router.get(person)
+check(john.nickname == "John" && john.lastName == "Snow")
+check(person.schemaVersion == 3)
+check(try await router.storedValue(for: person)?.schemaVersion == 3)
+
+// snippet.show
+struct Note: Codable, Sendable, Identifiable {
+    var id: String
+    var title: String
+    var stars: Int
+    var token: UUID
+}
+
+let notes: StorageCollection<Note> = editor.collection("notes", "What was noted")
+    .evolving(
+        Evolution.from(version: 1)
+            .to { note in
+                note.rename("name", to: "title")
+                note.add("stars", default: "0")
+                note["place.city"] = nil
+            }
+            .to { note, context in
+                try note.convert("stars", to: .integer)  // throws where a text is no number: that record stays as it is
+                note["token"] = .string(context.identity.uuidString)  // a step may run again, so it does not invent one
+            }
+            .keepingBackup())  // the bytes from before stay in the same store
+// snippet.hide
+let old: StorageCollection<StoredDocument> = StorageCollection(
+    "notes", domain: .memory("editor"), owner: "Editor", description: "What was noted", typeTag: "Note", id: { $0["id"]?.string ?? "" })
+try await router.set(
+    [
+        StoredDocument(["id": "a", "name": "Milk", "place": ["city": "Graz"]]), StoredDocument(["id": "b", "name": "Bread", "stars": "3"]),
+    ], in: old)
+check(try await router.get("a", in: notes).stars == 0)
+check(try await router.get("b", in: notes).stars == 3)
+
+// snippet.show
+// A program went wrong, and its release is taken back: the older bytes take the place of the newer, which become a backup themselves.
+let restored = try await router.restoreBackup(of: notes.key("a"))  // 1, the version; nil when there is no backup
+// snippet.hide
+check(restored == 1)
+check(try await router.storedValue(for: old.key("a"))?.value["name"] == "Milk")
+check(try await router.storedValue(for: old.key("a"))?.schemaVersion == 1)
+
+// snippet.show
+// One block for whatever version is stored: with its number, the old document to look at, and the new one to fill.
+let block = Evolution.from(version: 1).enumerating(to: 3) { storedVersion, old, new in
+    let name = storedVersion == 1 ? "name" : "title"
+    new["title"] = old[name]
+    new["name"] = nil
+}
+// snippet.hide
+check(block.version == 3)
+
+// snippet.show
+// The longest way is not the only one: a shorter one is taken instead of the steps between.
+let shorter = Evolution.from(version: 1)
+    .to { $0.rename("name", to: "label") }
+    .to { $0.rename("label", to: "title") }
+    .shortcut(from: 1, to: 3) { $0.rename("name", to: "title") }
+// snippet.hide
+check(shorter.version == 3)
+
+let shelf: StorageCollection<Note> = editor.collection("shelf", "Notes on the shelf")
+struct NoteList: Codable, Sendable { var notes: [Note] }
+// snippet.show
+// A list under one key becomes records of their own, in one commit.
+let list: StorageKey<NoteList> = settings.key("notes", "All notes, as version 1 kept them")
+let records = shelf.moved(from: list) { $0.notes }
+// snippet.hide
+try await router.set(NoteList(notes: [Note(id: "x", title: "Tea", stars: 1, token: UUID())]), for: list)
+check(try await router.get("x", in: records).title == "Tea")
+check(try await router.value(for: list) == nil)
+
+struct EditorKeys: StorageKeyCatalog {
+    var allKeys: [AnyStorageKey] { [.key(person), .collection(notes), .collection(records)] }
+}
+// snippet.show
+// Which migrations are still needed: a chain counts as one for each earlier version.
+try await router.registerCatalog(EditorKeys())
+for migration in try await router.migrations() {
+    print(migration.id, migration.lastWorked.map { "last worked \($0)" } ?? "never worked", "\(migration.pending) wait")
+    if migration.isSafeToDelete { print("… and nothing on this machine needs it") }
+}
+// snippet.hide
+check(try await router.migrations().first { $0.id == "notes:Evolution:1" }?.pending == 1)
