@@ -23,7 +23,7 @@ var configuration = StorageConfiguration(root: folder, applicationID: "com.examp
 configuration.userDefaultsName = "app"
 let list = folder.appending(path: "preferences/app.plist")
 try FileManager.default.createDirectory(at: list.deletingLastPathComponent(), withIntermediateDirectories: true)
-let written: [String: Any] = ["width": 640, "recent": ["a", "b"], "flag": "1", "profile": Data(#"{"name":"Kari"}"#.utf8)]
+let written: [String: Any] = ["width": 640, "recent": ["a", "b"], "flag": "1", "bytes": Data([1, 2]), "profile": Data(#"{"name":"Kari"}"#.utf8)]
 try PropertyListSerialization.data(fromPropertyList: written, format: .xml, options: 0).write(to: list)
 let router = StorageRouter(configuration: configuration)
 check(try await router.get(.width) == 640)
@@ -49,6 +49,15 @@ do {
     _ = try await router.get(flag)
     check(false)
 } catch StorageError.undecodable {}
+let bytes: StorageKey<Data> = window.key("bytes", "Some bytes")
+check(try await router.get(bytes) == Data([1, 2]))
+try await router.set(Data([3]), for: bytes)
+let home: StorageKey<URL> = window.key("home", "A place")
+try await router.set(URL(filePath: "/tmp/a b"), for: home)
+let then = try PropertyListSerialization.propertyList(from: Data(contentsOf: list), format: nil) as? [String: Any]
+check(then?["bytes"] as? Data == Data([3]))
+check(try await router.get(bytes) == Data([3]))
+check(then?["home"] as? String == "file:///tmp/a%20b")
 
 // snippet.show
 struct Profile: Codable, Sendable { var name: String }

@@ -6,8 +6,10 @@ import LocalData
 func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
 
 let settings = StorageKeyGroup(owner: "Settings", domain: .userDefaults)
-let editor = StorageKeyGroup(owner: "Editor", domain: .memory("editor"))
-let router = StorageRouter(configuration: .inMemory())
+let editor = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "editor"))
+var configuration = StorageConfiguration.inMemory()
+configuration.passphrase = { _ in "only for this snippet" }
+let router = StorageRouter(configuration: configuration)
 
 // snippet.show
 struct PersonV1: Codable, Sendable { var fullName: String }
@@ -58,7 +60,7 @@ let notes: StorageCollection<Note> = editor.collection("notes", "What was noted"
             .keepingBackup())  // the bytes from before stay in the same store
 // snippet.hide
 let old: StorageCollection<StoredDocument> = StorageCollection(
-    "notes", domain: .memory("editor"), owner: "Editor", description: "What was noted", typeTag: "Note", id: { $0["id"]?.string ?? "" })
+    "notes", domain: editor.domain, owner: "Editor", description: "What was noted", typeTag: "Note", id: { $0["id"]?.string ?? "" })
 try await router.set(
     [
         StoredDocument(["id": "a", "name": "Milk", "place": ["city": "Graz"]]), StoredDocument(["id": "b", "name": "Bread", "stars": "3"]),
@@ -77,9 +79,9 @@ check(try await router.storedValue(for: old.key("a"))?.schemaVersion == 1)
 // snippet.show
 // One block for whatever version is stored: with its number, the old document to look at, and the new one to fill.
 let block = Evolution.from(version: 1).enumerating(to: 3) { storedVersion, old, new in
-    let name = storedVersion == 1 ? "name" : "title"
-    new["title"] = old[name]
+    new["title"] = storedVersion == 1 ? old["name"] : old["label"]
     new["name"] = nil
+    new["label"] = nil
 }
 // snippet.hide
 check(block.version == 3)

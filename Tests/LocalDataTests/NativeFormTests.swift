@@ -35,6 +35,17 @@ import Testing
         #expect(try await stage.launch().get(key("date", Date.self)) == date)
     }
 
+    @Test func `data stay data, for the program that wrote them and for those that read text from base 64`() async throws {
+        let stage = try Stage()
+        try stage.writePropertyList(["bytes": Data([1, 2])])
+        let router = stage.launch()
+        try await router.update(key("bytes", Data.self), default: Data()) { $0.append(3) }
+        try await router.set("Aw==", for: key("text"))
+        #expect(try stage.propertyList()["bytes"] as? Data == Data([1, 2, 3]))
+        #expect(try await stage.launch().get(key("bytes", Data.self)) == Data([1, 2, 3]))
+        #expect(try await stage.launch().get(key("text", Data.self)) == Data([3]))
+    }
+
     @Test func `what other programs stored natively is read as it is`() async throws {
         let stage = try Stage()
         try stage.writePropertyList(["list": ["a", "b"], "map": ["x": 1], "bytes": Data([1, 2]), "json": Data(#"{"x":1}"#.utf8)])

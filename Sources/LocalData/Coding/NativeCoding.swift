@@ -3,9 +3,10 @@ import Foundation
 
 /// The bridge between serialized bytes and a store's own values.
 enum NativeCoding {
-    /// The native form of a value whose JSON document is a scalar: a date stays a date, so that the program that wrote it before still reads it.
+    /// The native form of a value whose JSON document is a scalar: a date stays a date and data data, so that the program that wrote it before still reads it.
     static func native<Value>(_ value: Value, json: [UInt8]) -> NativeValue? {
         if let date = value as? Date { return .date(date.timeIntervalSinceReferenceDate) }
+        if let data = value as? Data { return .data([UInt8](data)) }
         return scalar(ofJSON: json)
     }
 

@@ -13,7 +13,7 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
         self.decode = decode
     }
 
-    /// JSON with sorted keys. Where the store can show values to people, a lone text, number, truth value or date is written in the store's own terms.
+    /// JSON with sorted keys. Where the store can show values to people, a lone text, number, truth value, date or data is written in the store's own terms.
     public static var json: Serializer {
         Serializer(
             name: "json", encode: { try Coders.jsonEncoder.encode($0) }, decode: { try Coders.jsonDecoder.decode(Value.self, from: $0) })
