@@ -83,6 +83,24 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return addresses
     }
 
+    /// Looks at a page of the backend inside, unless something goes wrong: one operation of the kind `read`.
+    public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        let incident = try await begin(.read, [query.namespace.description])
+        try refuse(incident)
+        let page = try await base.page(query, after: cursor, limit: limit)
+        try loseAnswer(after: incident, outcome: .notApplied)
+        return page
+    }
+
+    /// Counts in the backend inside, unless something goes wrong: one operation of the kind `read`.
+    public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
+        let incident = try await begin(.read, [query.namespace.description])
+        try refuse(incident)
+        let count = try await base.count(query)
+        try loseAnswer(after: incident, outcome: .notApplied)
+        return count
+    }
+
     /// Makes durable what was seen, unless something goes wrong.
     public func synchronize() async throws(BackendError) -> StorageDurability {
         let incident = try await begin(.synchronize, [])

@@ -39,6 +39,22 @@ public protocol StorageBackend: Sendable {
     /// - Throws: ``BackendError`` when the slots cannot be listed: an incomplete list is never returned.
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress]
 
+    /// A part of the values of a namespace that fulfil a query's conditions, with what stands in each: tombstones are not among them, damaged slots whose name is
+    /// known are, whatever the conditions.
+    ///
+    /// Over all pages, a record that is there and fulfils the conditions throughout is returned exactly once. One that appears, changes or goes meanwhile may be
+    /// missing, or be returned in more than one of its states.
+    /// - Parameters:
+    ///   - query: The question.
+    ///   - cursor: ``StoragePage/next`` of the page before, of this store and this query; nil for the first page.
+    ///   - limit: How many entries the page may have; a number below 1 counts as 1.
+    /// - Throws: ``BackendError`` when the slots cannot be told, one of them included: an incomplete page is never returned. `unsupported` for a cursor of another query.
+    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage
+
+    /// How many entries the pages of a query have.
+    /// - Throws: As ``page(_:after:limit:)``.
+    func count(_ query: StorageQuery) async throws(BackendError) -> Int
+
     /// Makes durable whatever a read could have seen: after it, no power cut undoes a state that this process, or another, has been shown.
     /// - Returns: How long that state is now certain to last.
     /// - Throws: ``BackendError`` when it could not be made durable.

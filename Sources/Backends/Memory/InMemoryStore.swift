@@ -82,7 +82,36 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
     /// The slots in use, in the order of their names.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try refuseIfCancelled()
-        return medium.state.withLock { state in state.slots.keys.filter { $0.namespace == namespace }.sorted { $0.name < $1.name } }
+        return medium.state.withLock { $0.addresses(in: namespace) }
+    }
+
+    /// The values that fulfil the conditions, in the order of their names, all of one moment. The names are sorted again only after one was added or went.
+    public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        try refuseIfCancelled()
+        let last: StorageAddress?
+        if let cursor { last = try Self.address(cursor, query) } else { last = nil }
+        let page = medium.state.withLock { state in
+            let addresses = state.addresses(in: query.namespace)
+            let start = last.map { last in addresses.firstPlace { last.precedes($0) } } ?? 0
+            return Result { () throws(BackendError) in
+                var entries: [StoragePage.Entry] = []
+                for place in start..<addresses.count {
+                    guard let entry = try query.entry(addresses[place], probe(addresses[place], in: state)) else { continue }
+                    entries.append(entry)
+                    if entries.count >= limit {
+                        let isLast = place + 1 == addresses.count
+                        return StoragePage(entries, next: isLast ? nil : StorageCursor(Array(addresses[place].name.utf8)))
+                    }
+                }
+                return StoragePage(entries, next: nil)
+            }
+        }
+        return try page.get()
+    }
+
+    private static func address(_ cursor: StorageCursor, _ query: StorageQuery) throws(BackendError) -> StorageAddress {
+        guard let name = String(validating: cursor.bytes, as: UTF8.self) else { throw StorageCursor.stranger }
+        return StorageAddress(name, in: query.namespace)
     }
 
     /// Nothing to do: the store is as durable as it claims at any time.
@@ -147,7 +176,7 @@ extension InMemoryStore {
         case .tombstone(let metadata):
             return .applied(revision(state.hold(.tombstone(metadata), at: mutation.address)), capabilities.durability)
         case .delete:
-            state.slots[mutation.address] = nil
+            _ = state.empty(mutation.address)
             return .applied(nil, capabilities.durability)
         }
     }

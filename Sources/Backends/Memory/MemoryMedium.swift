@@ -24,7 +24,9 @@ public final class MemoryMedium: Sendable {
     }
 
     struct State {
-        var slots: [StorageAddress: Slot] = [:]
+        private(set) var slots: [StorageAddress: Slot] = [:]
+        /// The slots of a namespace in the order of their names, since they were last asked for; forgotten when one is added or goes.
+        private var sorted: [StorageNamespace: [StorageAddress]] = [:]
         /// Drawn by the first store that stands on the medium: revisions of two media are never equal.
         var identifier: (UInt64, UInt64)?
         var changes: UInt64 = 0
@@ -34,8 +36,23 @@ public final class MemoryMedium: Sendable {
 
         mutating func hold(_ content: Content, at address: StorageAddress) -> UInt64 {
             changes += 1
-            slots[address] = Slot(content: content, change: changes)
+            if slots.updateValue(Slot(content: content, change: changes), forKey: address) == nil { sorted[address.namespace] = nil }
             return changes
+        }
+
+        /// Empties a slot. Returns whether anything was there.
+        mutating func empty(_ address: StorageAddress) -> Bool {
+            guard slots.removeValue(forKey: address) != nil else { return false }
+            sorted[address.namespace] = nil
+            return true
+        }
+
+        /// The slots of a namespace, in the order of their names' bytes.
+        mutating func addresses(in namespace: StorageNamespace) -> [StorageAddress] {
+            if let known = sorted[namespace] { return known }
+            let made = slots.keys.filter { $0.namespace == namespace }.sorted { $0.precedes($1) }
+            sorted[namespace] = made
+            return made
         }
 
         /// Tells every watcher but the changing store's own.
@@ -61,7 +78,7 @@ public final class MemoryMedium: Sendable {
     /// Empties a slot as another program would, leaving no tombstone.
     public func removeForeign(_ address: StorageAddress) {
         state.withLock { state in
-            guard state.slots.removeValue(forKey: address) != nil else { return }
+            guard state.empty(address) else { return }
             state.announce([address], by: nil)
         }
     }

@@ -13,7 +13,7 @@ extension RecordCoder {
     /// The version of a record's shape.
     /// - Throws: ``StorageError`` with `incompatibleSchema` for a version from which no way leads to the key's, as for a later one: nothing is changed then.
     func storedVersion<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> Int {
-        if key.demandsTypeTag, let tag = record.metadata.typeTag, tag != key.typeTag {
+        if key.demandsTypeTag, !key.acceptsOtherTags, let tag = record.metadata.typeTag, tag != key.typeTag {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
                 "The record in \(key.entity) is a \(tag), and this collection holds \(key.typeTag). Bring the older ones over with migrateAll(from:to:); nothing was changed."

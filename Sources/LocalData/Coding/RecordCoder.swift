@@ -13,7 +13,7 @@ struct RecordCoder: Sendable {
 
     /// The payload and metadata of a value.
     func encode<Value>(
-        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts
+        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts = .new
     ) async throws -> (
         StoragePayload, StorageMetadata
     ) {

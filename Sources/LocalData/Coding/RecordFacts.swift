@@ -49,6 +49,11 @@ struct RecordFacts: Sendable {
             case .carried where past?.expiresAt != nil: past?.expiresAt
             case .kept, .carried, .begins: key.lifetime.map { now + $0.seconds }
             }
+        // What records are asked for by.
+        if key.demandsTypeTag {
+            metadata.attributes[StorageMetadata.versionAttribute] = String(key.schemaVersion)
+            metadata.attributes[StorageMetadata.expiresAttribute] = metadata.expiresAt == nil ? nil : "yes"
+        }
         return metadata
     }
 }

@@ -5,7 +5,7 @@ import BackendContract
 /// A key holds no value and opens nothing; making one is free. The closure given as `migration` is only called when the router needs it.
 public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The name of the slot in its domain.
-    public let name: String
+    public private(set) var name: String
     /// Where the value lives.
     public let domain: StorageDomain
     /// How the value is protected, beyond what the domain does by itself.
@@ -34,8 +34,12 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     var entity: String
     /// The name that is stored for the value's type.
     var typeTag = String(describing: Value.self)
-    /// Whether a record of another type's tag is one of this key's.
+    /// Whether it is the key of a record in a collection, where a record of another type's tag is none of its own.
     var demandsTypeTag = false
+    /// Whether such a record is read all the same, to be brought over.
+    var acceptsOtherTags = false
+    /// Whether a removal leaves a tombstone also without a migration of the key's own.
+    var buriesRemoved = false
 
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
 
@@ -72,6 +76,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         let base = migratingNothing
         return migrationMakers.map { $0(base) }
     }
+
+    /// Whether a removal has to be remembered, so that no older copy comes back.
+    var leavesTombstone: Bool { hasMigration || buriesRemoved }
 
     /// Whether a value may have to be brought into its place or shape before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
@@ -120,6 +127,13 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public func expiring(after lifetime: Duration) -> Self {
         var key = self
         key.lifetime = lifetime
+        return key
+    }
+
+    /// The key of another slot that is like this one's.
+    func named(_ name: String) -> Self {
+        var key = self
+        key.name = name
         return key
     }
 

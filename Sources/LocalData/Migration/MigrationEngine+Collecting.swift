@@ -48,8 +48,8 @@ extension MigrationEngine {
     /// The name of another registered key that still needs a slot as its source; nil when none does.
     private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
         guard safeguards.contains(.sharedSources) else { return nil }
-        for other in registry.entries(naming: source, except: destination) {
-            if try await !isSettled(opening: other.key.base, other.route) { return other.key.name }
+        for other in namers(of: source, except: destination) {
+            if try await !isSettled(opening: other.key, other.route) { return other.key.name }
         }
         return nil
     }
@@ -89,7 +89,7 @@ extension MigrationEngine {
             let sourceRoute = try routes.route(for: source)
             guard seen.insert(sourceRoute.slot).inserted else { continue }
             found.append((source, sourceRoute))
-            open += source.base.migrations.flatMap(\.sources)
+            open += source.olderPlaces
         }
         return found
     }

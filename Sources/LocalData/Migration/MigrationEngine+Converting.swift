@@ -94,6 +94,6 @@ extension MigrationEngine {
     /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. False when it was changed meanwhile.
     func purge<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
         let probe = StorageProbe.value(record)
-        return key.hasMigration ? try await bury(key, route, on: probe) != nil : try await erase(route, on: probe) != nil
+        return key.leavesTombstone ? try await bury(key, route, on: probe) != nil : try await erase(route, on: probe) != nil
     }
 }

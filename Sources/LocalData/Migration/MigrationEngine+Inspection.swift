@@ -63,7 +63,10 @@ extension MigrationEngine {
     }
 
     /// What a sweep would do with a key.
-    func plannedRow(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row { await plannedRow(opening: entry.key.base, entry) }
+    func plannedRow(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row {
+        if let collection = entry.key.collection { return await plannedRow(of: collection, entry) }
+        return await plannedRow(opening: entry.key.base, entry)
+    }
 
     private func plannedRow<Key: TypedKey>(opening key: Key, _ entry: KeyRegistry.Entry) async -> MigrationReport.Row {
         let found = await inspect(key.typed, entry.route)

@@ -7,7 +7,7 @@ extension MigrationEngine {
     func sealedIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
         var slots: [BackendIdentity: (backend: any StorageBackend, addresses: Set<StorageAddress>)] = [:]
         for entry in registry.entries() {
-            let older = (try? allSources(entry.key.base.migrations.flatMap(\.sources), entry.route))?.map(\.route) ?? []
+            let older = (try? allSources(entry.key.olderPlaces, entry.route))?.map(\.route) ?? []
             for route in [entry.route] + older where route.domain.kind == .userDefaults {
                 guard let reference = route.security.keySource, (try? records.sources(reference))?.identifier == source.identifier else {
                     continue

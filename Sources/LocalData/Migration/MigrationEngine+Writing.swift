@@ -29,7 +29,7 @@ extension MigrationEngine {
             try await self.lanes.withLane(route.slot, keyName: key.name) {
                 try await self.retrying(key) {
                     let probe = try await self.standing(key, route)
-                    return key.hasMigration ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
+                    return key.leavesTombstone ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
                 }
             }
         }
@@ -53,7 +53,7 @@ extension MigrationEngine {
                 let answer = try body(&value)
                 guard let value else {
                     if !hadValue { return answer }
-                    if key.hasMigration { return try await bury(key, route, on: probe) == nil ? nil : answer }
+                    if key.leavesTombstone { return try await bury(key, route, on: probe) == nil ? nil : answer }
                     return try await erase(route, on: probe) == nil ? nil : answer
                 }
                 let origin =

@@ -51,6 +51,8 @@ public struct MigrationReport: Sendable, Codable {
         public var state: State
         /// Older copies that could not be removed yet.
         public var residue: [String]
+        /// How many records of a collection were moved, given a new shape, or removed; nil for a single key.
+        public var records: Int?
         /// What went wrong or is left to do, for people; nil when nothing is.
         public var message: String?
         /// The code of the error, for programs.

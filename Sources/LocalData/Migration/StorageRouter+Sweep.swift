@@ -34,7 +34,7 @@ extension StorageRouter {
                 "\(catalog.id) demands the protection \(catalog.minimumProtection); \(route.domain) with the policy \(key.security) gives \(route.protection). Nothing was registered."
             )
         }
-        let direct = key.base.migrations.flatMap(\.sources)
+        let direct = key.olderPlaces
         let sources = try direct.map { try engine.routes.route(for: $0).slot }
         let reach = try engine.allSources(direct, route).map(\.route.slot)
         return KeyRegistry.Entry(
@@ -147,7 +147,7 @@ extension MigrationEngine {
         // Keys that touch a slow store share its few places; the others do not wait for them.
         var groups: [BackendIdentity: (limit: Int, indices: [Int])] = [:]
         for (index, entry) in entries.enumerated() {
-            let stores = [entry.route] + entry.key.base.migrations.flatMap(\.sources).compactMap { try? routes.route(for: $0) }
+            let stores = [entry.route] + entry.key.olderPlaces.compactMap { try? routes.route(for: $0) }
             guard let slowest = stores.min(by: { $0.capabilities.usefulConcurrency < $1.capabilities.usefulConcurrency }) else { continue }
             groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].indices.append(index)
         }
@@ -175,7 +175,10 @@ extension MigrationEngine {
         }
     }
 
-    private func sweptRow(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row { await sweptRow(opening: entry.key.base, entry) }
+    private func sweptRow(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row {
+        if let collection = entry.key.collection { return await sweptRow(of: collection, entry) }
+        return await sweptRow(opening: entry.key.base, entry)
+    }
 
     private func sweptRow<Key: TypedKey>(opening key: Key, _ entry: KeyRegistry.Entry) async -> MigrationReport.Row {
         let start = runtime.clock.now

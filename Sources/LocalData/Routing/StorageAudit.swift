@@ -35,6 +35,8 @@ public struct StorageAudit: Sendable, Codable {
         public var provenance: [String]
         /// Older places that still hold something.
         public var residue: [String]
+        /// How many records of a collection wait to be moved or given a new shape; nil for a single key.
+        public var pendingRecords: Int?
         /// What keeps it from being in order, for people.
         public var message: String?
     }
@@ -65,7 +67,10 @@ extension StorageRouter {
 }
 
 extension MigrationEngine {
-    fileprivate func auditRow(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row { await auditRow(opening: entry.key.base, entry) }
+    fileprivate func auditRow(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
+        if entry.key.collection != nil { return StorageAudit.Row(entry, await plannedRow(entry)) }
+        return await auditRow(opening: entry.key.base, entry)
+    }
 
     private func auditRow<Key: TypedKey>(opening key: Key, _ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         let found = await inspect(key.typed, entry.route)
@@ -82,5 +87,16 @@ extension MigrationEngine {
             provenance: (found.origin?.copies.keys.sorted()) ?? [],
             residue: found.older.map { "\($0.copy.route.domain)/\($0.copy.route.keyName)" },
             message: found.error?.message)
+    }
+}
+
+extension StorageAudit.Row {
+    /// What is known of a collection.
+    fileprivate init(_ entry: KeyRegistry.Entry, _ row: MigrationReport.Row) {
+        self.init(
+            key: entry.key.name, owner: entry.key.owner, description: entry.key.description, catalog: entry.catalog,
+            domain: "\(entry.route.domain)", protection: entry.route.protection, state: row.state, serializer: nil, isForeign: false,
+            bytes: 0, modifiedAt: nil, migration: nil, migrationLastWorked: nil, provenance: [], residue: row.residue,
+            pendingRecords: row.records, message: row.message)
     }
 }

@@ -25,6 +25,9 @@ public struct StorageBatch: Sendable {
             })
     }
 
+    /// Takes over a change of another batch.
+    mutating func append(_ change: Change) { changes.append(change) }
+
     /// Removes a value when the batch is committed.
     public mutating func remove<Value>(_ key: StorageKey<Value>) { changes.append(Change(key: .key(key), encode: nil)) }
 }
@@ -88,7 +91,7 @@ extension MigrationEngine {
             let precondition: StorageMutation.Precondition = probe.revision.map { .revision($0) } ?? .absent
             // Seen once: what is written into an older place from here on is not what the removal covers.
             let sources = try await olderPlaces(opening: change.key.base, route)
-            let origin = change.key.hasMigration ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
+            let origin = change.key.base.leavesTombstone ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
                 let (payload, metadata) = try await encode(self, route, origin, probe)
                 mutations.append(.put(payload, metadata, at: route.address, if: precondition))

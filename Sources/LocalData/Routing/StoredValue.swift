@@ -28,7 +28,7 @@ public struct StoredValue<Value: Sendable>: Sendable {
         self.isExpired = isExpired
         typeTag = metadata.typeTag
         schemaVersion = metadata.schemaVersion
-        attributes = metadata.attributes
+        attributes = metadata.attributes.filter { !$0.key.hasPrefix(StorageMetadata.reservedPrefix) }
         createdAt = metadata.createdAt.map(Date.init(timeIntervalSince1970:))
         modifiedAt = metadata.modifiedAt.map(Date.init(timeIntervalSince1970:))
         expiresAt = metadata.expiresAt.map(Date.init(timeIntervalSince1970:))

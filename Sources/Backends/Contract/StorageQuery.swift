@@ -1,0 +1,114 @@
+/// A question about the values of one namespace: which of them are there, and fulfil every condition.
+public struct StorageQuery: Hashable, Sendable {
+    /// Something that is true of a value's metadata, or not. Texts are compared by their bytes in UTF-8.
+    public enum Condition: Hashable, Sendable {
+        /// ``StorageMetadata/typeTag`` is this text.
+        case typeTag(String)
+        /// ``StorageMetadata/attributes`` has this value under this name.
+        case attribute(String, String)
+        /// ``StorageMetadata/modifiedAt`` is this moment or a later one; a value without such a moment never fulfils it.
+        case modified(since: Double)
+    }
+
+    /// The namespace.
+    public var namespace: StorageNamespace
+    /// What has to be true of a value, all of it; nothing for every value.
+    public var conditions: [Condition]
+
+    /// Creates a question.
+    public init(_ namespace: StorageNamespace, _ conditions: [Condition] = []) {
+        self.namespace = namespace
+        self.conditions = conditions
+    }
+
+    /// Whether a value with this metadata fulfils every condition.
+    public func matches(_ metadata: StorageMetadata) -> Bool { conditions.allSatisfy { $0.matches(metadata) } }
+}
+
+extension StorageQuery.Condition {
+    /// Whether a value with this metadata fulfils the condition.
+    public func matches(_ metadata: StorageMetadata) -> Bool {
+        switch self {
+        case .typeTag(let tag): metadata.typeTag.map { Self.areSame($0, tag) } ?? false
+        case .attribute(let name, let value):
+            metadata.attributes.index(forKey: name).map { place in
+                Self.areSame(metadata.attributes[place].key, name) && Self.areSame(metadata.attributes[place].value, value)
+            } ?? false
+        case .modified(let since): metadata.modifiedAt.map { $0 >= since } ?? false
+        }
+    }
+
+    /// Whether two conditions have the same bytes.
+    public static func == (left: Self, right: Self) -> Bool {
+        switch (left, right) {
+        case (.typeTag(let left), .typeTag(let right)): areSame(left, right)
+        case (.attribute(let left, let one), .attribute(let right, let other)): areSame(left, right) && areSame(one, other)
+        case (.modified(let left), .modified(let right)): left.bitPattern == right.bitPattern
+        default: false
+        }
+    }
+
+    /// Feeds the parts that equality compares into a hasher.
+    public func hash(into hasher: inout Hasher) {
+        switch self {
+        case .typeTag(let tag): StorageAddress.hashUTF8(of: tag, into: &hasher)
+        case .attribute(let name, let value):
+            StorageAddress.hashUTF8(of: name, into: &hasher)
+            StorageAddress.hashUTF8(of: value, into: &hasher)
+        case .modified(let since): hasher.combine(since.bitPattern)
+        }
+    }
+
+    private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
+}
+
+/// Where an enumeration stands: what a page hands out for the next one. It belongs to one store and one query, and may be kept as its bytes.
+public struct StorageCursor: Hashable, Sendable {
+    /// The cursor's bytes; only the backend that made them knows what they mean. They may hold names.
+    public let bytes: [UInt8]
+
+    /// Creates a cursor from the bytes a backend chose.
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+}
+
+/// A part of the answer to a query.
+public struct StoragePage: Hashable, Sendable {
+    /// A slot that answers the query.
+    public struct Entry: Hashable, Sendable {
+        /// What stands in the slot.
+        public enum Content: Hashable, Sendable {
+            /// A value that fulfils the query's conditions.
+            case record(StorageRecord)
+            /// Bytes that are not a record: whether it would fulfil the conditions cannot be told.
+            case corrupt(StorageCorruption)
+        }
+
+        /// The slot.
+        public let address: StorageAddress
+        /// What stands in it.
+        public let content: Content
+
+        /// Creates an entry.
+        public init(_ address: StorageAddress, _ content: Content) {
+            self.address = address
+            self.content = content
+        }
+
+        /// The value; nil where the bytes are not a record.
+        public var record: StorageRecord? { if case .record(let record) = content { record } else { nil } }
+
+        /// What is wrong with the bytes; nil where they are a record.
+        public var corruption: StorageCorruption? { if case .corrupt(let corruption) = content { corruption } else { nil } }
+    }
+
+    /// The slots, in an order of the store's own.
+    public let entries: [Entry]
+    /// Where the next page begins; nil at the end, and only there: a page may be shorter than its limit, or empty, and not be the last.
+    public let next: StorageCursor?
+
+    /// Creates a page.
+    public init(_ entries: [Entry], next: StorageCursor?) {
+        self.entries = entries
+        self.next = next
+    }
+}
