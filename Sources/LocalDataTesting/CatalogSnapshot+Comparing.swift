@@ -33,6 +33,15 @@ struct SchemaDifferences {
             let what = "\(name) was written by the serializer \(before.serializer) and is by \(shape.serializer)"
             if readable || shape.mayMove { news.append(what) } else { problems.append("\(what), which cannot read the other's") }
         }
+        if (shape.recordTag == nil) != (before.recordTag == nil) {
+            problems.append(
+                "\(name) \(shape.recordTag == nil ? "is a key and was a collection" : "is a collection and was a key"); give it another name"
+            )
+        } else if let tag = shape.recordTag, let former = before.recordTag, tag != former {
+            news.append(
+                "\(name) had records named \(former) and has \(tag): keep the name with typeTag, or bring them over with migrateAll(from:to:)"
+            )
+        }
         for version in before.versions.keys.sorted() where !shape.canRead(version: version) {
             problems.append(
                 version > shape.version

@@ -6,10 +6,12 @@ public import LocalData
 /// Each property is a line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`. A question mark says that it may be missing,
 /// `with default` that an older value without it gets one, `formerly x` that older values have it as `x`.
 public struct CatalogSnapshot: Hashable, Sendable, Codable {
-    /// One key.
+    /// One key or collection.
     struct Entity: Hashable, Sendable, Codable {
         var domain: String
         var serializer: String
+        /// The name that the records of a collection are stored with.
+        var recordTag: String?
         /// The properties of each recorded version, by their way.
         var versions: [Int: [String: Property]]
 
@@ -30,7 +32,12 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
         self.catalog = catalog
         entities = Dictionary(
             Self.named(shapes).map { name, shape in
-                (name, Entity(domain: shape.domain, serializer: shape.serializer, versions: [shape.version: Property.all(of: shape.type)]))
+                (
+                    name,
+                    Entity(
+                        domain: shape.domain, serializer: shape.serializer, recordTag: shape.recordTag,
+                        versions: [shape.version: Property.all(of: shape.type)])
+                )
             }, uniquingKeysWith: { first, _ in first })
     }
 

@@ -36,7 +36,7 @@ import Testing
                 .key(key("note", .userDefaults, Note.self)), .key(listed),
                 .key(key("sealed", .userDefaults, String.self, security: .encrypted)),
                 .key(key("text", database, String.self)), .key(key("note", database, Note.self)),
-                .key(moved), .key(removed), .key(evolved))
+                .key(moved), .key(removed), .key(evolved), .collection(people))
         }
 
         var listed: StorageKey<[String]> {
@@ -50,7 +50,14 @@ import Testing
         /// One with an older place that it removed: no older copy comes back.
         var removed: StorageKey<String> { key("removed", database).moved(from: key("old removed")) }
 
+        struct Person: Codable, Identifiable {
+            var id: String
+            var age: Int
+        }
+        var people: StorageCollection<Person> { StorageCollection("people", domain: database, owner: "Tests", description: "People") }
+
         private func fill(_ router: StorageRouter) async throws {
+            for (age, name) in ["Sam", "Ada", "Żaneta"].enumerated() { try await router.set(Person(id: name, age: age), in: people) }
             try await router.set("Grüße, 世界", for: key("text", .userDefaults))
             try await router.set(-42, for: key("number", .userDefaults))
             try await router.set(0.1, for: key("real", .userDefaults))

@@ -194,7 +194,8 @@ import Testing
             #expect(require(raised, true) == nil)
             #expect(require(raised, false) == nil)
             // The history stays: the third version still has to be reached from the first.
-            #expect(try String(contentsOfFile: path, encoding: .utf8).contains(#""title" : "integer""#))
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.contains(#""title" : "integer""#))
             #expect(require(Keys(.key(note(DatedNote.self).evolving(short))), true)?.differences.count == 1)
             #expect(require(Keys(.key(note(DatedNote.self).evolving(second))), true) == nil)
             let back = require(raised, true)?.differences
@@ -206,7 +207,35 @@ import Testing
         let two = Keys(.key(textKey("a", .keychain)), .key(textKey("a", .userDefaults)))
         try withSnapshot(of: two) { require, path in
             #expect(require(two, false) == nil)
-            #expect(try String(contentsOfFile: path, encoding: .utf8).contains(#""a in userDefaults""#))
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.contains(#""a in userDefaults""#))
+        }
+    }
+
+    struct Person: StoredEntity {
+        var id: String
+        var brother: StorageReference<Person>?
+        static var collection: StorageCollection<Person> {
+            StorageCollection("people", domain: .userDefaults, owner: "Tests", description: "People")
+        }
+    }
+
+    @Test func `a collection has the shape of its records, and the name that they are stored with`() throws {
+        let people = Keys(.collection(Person.collection))
+        let alien = StorageCollection<Person>("people", domain: .userDefaults, owner: "Tests", description: "People", typeTag: "Alien")
+        #expect(
+            people.allKeys[0].entity
+                == EntityDescription(
+                    "people",
+                    [AttributeDescription("id", .string), AttributeDescription("brother", .reference("Person"), isOptional: true)]))
+        try withSnapshot(of: people) { require, path in
+            #expect(require(people, false) == nil)
+            let text = try String(contentsOfFile: path, encoding: .utf8)
+            #expect(text.contains(#""brother" : "reference to Person?""#))
+            #expect(require(Keys(.collection(alien)), false)?.differences.first?.contains("migrateAll") == true)
+            #expect(
+                require(Keys(.key(textKey("people", .userDefaults))), false)?.differences.first
+                    == "AppKeys/people is a key and was a collection; give it another name")
         }
     }
 

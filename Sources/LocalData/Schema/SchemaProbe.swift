@@ -32,6 +32,9 @@ struct SchemaProbe {
             return Finding(
                 type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"), value: dictionary.none)
         }
+        if let reference = type as? any ProbedReference.Type {
+            return Finding(type: .reference("\(reference.target)"), value: reference.none)
+        }
         let id = ObjectIdentifier(type)
         guard !underWay.contains(id), let decodable = type as? any Decodable.Type else { return Finding(type: .named("\(type)")) }
         var inner = self
@@ -139,6 +142,17 @@ protocol ProbedDictionary {
     static var element: any Any.Type { get }
     static var isKeyedByText: Bool { get }
     static var none: Any { get }
+}
+
+protocol ProbedReference {
+    static var target: any Any.Type { get }
+    /// A reference that refers to nothing.
+    static var none: Any? { get }
+}
+
+extension StorageReference: ProbedReference {
+    static var target: any Any.Type { Target.self }
+    static var none: Any? { try? StoredDocument("").decode(Self.self) }
 }
 
 extension Optional: ProbedOptional {
