@@ -25,15 +25,15 @@ struct SchemaProbe {
     func finding(_ type: any Any.Type) -> Finding {
         if let scalar = Self.scalars[ObjectIdentifier(type)] { return Finding(type: scalar.type, value: scalar.empty) }
         if let optional = type as? any ProbedOptional.Type {
-            return Finding(type: finding(optional.wrapped).type, isOptional: true, value: optional.none)
+            return Finding(type: finding(optional.wrapped).type, isOptional: true, value: optional.emptyValue)
         }
-        if let list = type as? any ProbedList.Type { return Finding(type: .array(finding(list.element).type), value: list.none) }
+        if let list = type as? any ProbedList.Type { return Finding(type: .array(finding(list.element).type), value: list.emptyValue) }
         if let dictionary = type as? any ProbedDictionary.Type {
             return Finding(
-                type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"), value: dictionary.none)
+                type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"), value: dictionary.emptyValue)
         }
         if let reference = type as? any ProbedReference.Type {
-            return Finding(type: .reference("\(reference.target)"), value: reference.none)
+            return Finding(type: .reference("\(reference.target)"), value: reference.emptyValue)
         }
         let id = ObjectIdentifier(type)
         guard !underWay.contains(id), let decodable = type as? any Decodable.Type else { return Finding(type: .named("\(type)")) }
@@ -130,49 +130,49 @@ extension EntityDescription {
 
 protocol ProbedOptional {
     static var wrapped: any Any.Type { get }
-    static var none: Any { get }
+    static var emptyValue: Any { get }
 }
 
 protocol ProbedList {
     static var element: any Any.Type { get }
-    static var none: Any { get }
+    static var emptyValue: Any { get }
 }
 
 protocol ProbedDictionary {
     static var element: any Any.Type { get }
     static var isKeyedByText: Bool { get }
-    static var none: Any { get }
+    static var emptyValue: Any { get }
 }
 
 protocol ProbedReference {
     static var target: any Any.Type { get }
     /// A reference that refers to nothing.
-    static var none: Any? { get }
+    static var emptyValue: Any? { get }
 }
 
 extension StorageReference: ProbedReference {
     static var target: any Any.Type { Target.self }
-    static var none: Any? { try? StoredDocument("").decode(Self.self) }
+    static var emptyValue: Any? { try? StoredDocument("").decode(Self.self) }
 }
 
 extension Optional: ProbedOptional {
     static var wrapped: any Any.Type { Wrapped.self }
-    static var none: Any { Wrapped?.none as Any }
+    static var emptyValue: Any { Self(nilLiteral: ()) as Any }
 }
 
 extension Array: ProbedList {
     static var element: any Any.Type { Element.self }
-    static var none: Any { [Element]() }
+    static var emptyValue: Any { [Element]() }
 }
 
 extension Set: ProbedList {
     static var element: any Any.Type { Element.self }
-    static var none: Any { Set<Element>() }
+    static var emptyValue: Any { Set<Element>() }
 }
 
 extension Dictionary: ProbedDictionary {
     static var element: any Any.Type { Value.self }
     /// Other keys are stored as a list of keys and values.
     static var isKeyedByText: Bool { Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type }
-    static var none: Any { [Key: Value]() }
+    static var emptyValue: Any { [Key: Value]() }
 }
