@@ -30,7 +30,8 @@ struct SchemaProbe {
         if let list = type as? any ProbedList.Type { return Finding(type: .array(finding(list.element).type), value: list.emptyValue) }
         if let dictionary = type as? any ProbedDictionary.Type {
             return Finding(
-                type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"), value: dictionary.emptyValue)
+                type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"),
+                value: dictionary.emptyValue)
         }
         if let reference = type as? any ProbedReference.Type {
             return Finding(type: .reference("\(reference.target)"), value: reference.emptyValue)
