@@ -11,12 +11,14 @@
     @Suite(.inTurn) struct ExpansionTests {
         /// Expects what becomes of a source, or what is said about it.
         private func expect(
-            _ source: String, becomes expanded: String, _ diagnostics: [DiagnosticSpec] = [], _ location: SourceLocation = #_sourceLocation
+            _ source: String, becomes expanded: String, _ diagnostics: [DiagnosticSpec] = [],
+            _ location: Testing.SourceLocation = #_sourceLocation
         ) {
             assertMacroExpansion(
                 source, expandedSource: expanded, diagnostics: diagnostics,
                 macroSpecs: [
-                    "StorageModel": MacroSpec(type: StorageModelMacro.self, conformances: ["StorageModel"]),
+                    "StorageModel": MacroSpec(
+                        type: StorageModelMacro.self, conformances: [TypeSyntax(IdentifierTypeSyntax(name: .identifier("StorageModel")))]),
                     "Attribute": MacroSpec(type: PropertyMarkMacro.self), "Transient": MacroSpec(type: PropertyMarkMacro.self),
                 ],
                 failureHandler: { Issue.record(Comment(rawValue: $0.message), sourceLocation: location) })
@@ -25,7 +27,7 @@
         /// Expects a refusal that says what to do.
         private func expectRefusal(
             _ source: String, becomes expanded: String, saying message: String, line: Int, column: Int,
-            _ location: SourceLocation = #_sourceLocation
+            _ location: Testing.SourceLocation = #_sourceLocation
         ) {
             expect(source, becomes: expanded, [DiagnosticSpec(message: message, line: line, column: column)], location)
         }
@@ -126,7 +128,9 @@
                     var title: String
                     var a, b: Int
                     var hidden: Int = 0
-                    enum CodingKeys: String, CodingKey { case title = "t", a, b }
+                    enum CodingKeys: String, CodingKey {
+                        case title = "t", a, b
+                    }
                 }
                 """,
                 becomes: """
@@ -134,7 +138,9 @@
                         var title: String
                         var a, b: Int
                         var hidden: Int = 0
-                        enum CodingKeys: String, CodingKey { case title = "t", a, b }
+                        enum CodingKeys: String, CodingKey {
+                            case title = "t", a, b
+                        }
                     }
 
                     extension Note: LocalData.StorageModel {
@@ -188,10 +194,20 @@
                     """)
             expect(
                 """
-                @StorageModel struct Log { var at: Date = .now; var color: Color = .red; var name: String = "\\(x)"; var none: Int? = nil }
+                @StorageModel struct Log {
+                    var at: Date = .now
+                    var color: Color = .red
+                    var name: String = "\\(x)"
+                    var none: Int? = nil
+                }
                 """,
                 becomes: """
-                    struct Log { var at: Date = .now; var color: Color = .red; var name: String = "\\(x)"; var none: Int? = nil }
+                    struct Log {
+                        var at: Date = .now
+                        var color: Color = .red
+                        var name: String = "\\(x)"
+                        var none: Int? = nil
+                    }
 
                     extension Log: LocalData.StorageModel {
                         static var attributes: [LocalData.AttributeDescription] {
@@ -220,11 +236,11 @@
         @Test func `what cannot be stored is refused, with what to do`() {
             for (kind, body) in [("enum", "case red"), ("actor", "var title: String")] {
                 expectRefusal(
-                    "@StorageModel \(kind) Note { \(body) }", becomes: "\(kind) Note { \(body) }",
+                    "@StorageModel \(kind) Note {\n\(body)\n}", becomes: "\(kind) Note {\n\(body)\n}",
                     saying: "@StorageModel describes what a struct or a class stores", line: 1, column: 1)
             }
             expectRefusal(
-                "@StorageModel class Note { var title: String }", becomes: "class Note { var title: String }",
+                "@StorageModel class Note {\nvar title: String\n}", becomes: "class Note {\nvar title: String\n}",
                 saying:
                     "A class cannot become Codable in an extension, which is all that @StorageModel may add: write 'class Note: Codable'",
                 line: 1, column: 1)
@@ -258,8 +274,8 @@
                 line: 2,
                 column: 1)
             expectRefusal(
-                "@StorageModel struct Note {\n@Attribute(name: \"t\") var title: String\nenum CodingKeys: CodingKey { case title }\n}",
-                becomes: "struct Note {\nvar title: String\nenum CodingKeys: CodingKey { case title }\n}",
+                "@StorageModel struct Note {\n@Attribute(name: \"t\") var title: String\nenum CodingKeys: CodingKey {\ncase title\n}\n}",
+                becomes: "struct Note {\nvar title: String\nenum CodingKeys: CodingKey {\ncase title\n}\n}",
                 saying:
                     "@StorageModel would write CodingKeys for @Transient and @Attribute(name:), and there are some: say it in one place",
                 line: 2,

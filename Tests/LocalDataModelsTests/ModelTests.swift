@@ -1,6 +1,6 @@
 #if Macros
     import Foundation
-    import LocalDataModels
+    public import LocalDataModels
     import TestSupport
     import Testing
 
