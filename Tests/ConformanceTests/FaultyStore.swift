@@ -14,6 +14,12 @@ struct FaultyStore: StorageBackend {
         var addresses: @Sendable (InMemoryStore, StorageNamespace) async throws(BackendError) -> [StorageAddress] = {
             (store, namespace) async throws(BackendError) in try await store.addresses(in: namespace)
         }
+        var page: @Sendable (InMemoryStore, StorageQuery, StorageCursor?, Int) async throws(BackendError) -> StoragePage = {
+            (store, query, cursor, limit) async throws(BackendError) in try await store.page(query, after: cursor, limit: limit)
+        }
+        var count: @Sendable (InMemoryStore, StorageQuery) async throws(BackendError) -> Int = {
+            (store, query) async throws(BackendError) in try await store.count(query)
+        }
         var synchronize: @Sendable (InMemoryStore) async throws(BackendError) -> StorageDurability = {
             (store) async throws(BackendError) in try await store.synchronize()
         }
@@ -63,6 +69,12 @@ struct FaultyStore: StorageBackend {
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         try await fault.addresses(store, namespace)
     }
+
+    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        try await fault.page(store, query, cursor, limit)
+    }
+
+    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await fault.count(store, query) }
 
     func synchronize() async throws(BackendError) -> StorageDurability { try await fault.synchronize(store) }
 

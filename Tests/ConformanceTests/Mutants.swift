@@ -3,7 +3,7 @@ import MemoryBackend
 
 /// Stores with one fault each. A law that no mutant breaks is a law that may not be checked at all.
 extension Mutant {
-    static let all: [Mutant] = values + preconditions + batches + metadata + names + instances + foreign + timing + small
+    static let all: [Mutant] = values + preconditions + batches + metadata + names + pages + instances + foreign + timing + small
 
     /// Stores that claim little, for the laws that bind only those.
     private static var small: [Mutant] {

@@ -49,7 +49,9 @@
         /// What a header is written as.
         init(_ header: DatabaseHeader) {
             self.header = ["tag": .bytes(header.tag)]
-            for (name, value) in DatabaseHeader.entries(header.database, header.source) { self.header[name] = .bytes(value) }
+            for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) {
+                self.header[name] = .bytes(value)
+            }
             keyset = header.keyset.map {
                 [.bytes($0.key), .number(Int64($0.state.rawValue)), .bytes($0.kek), .bytes($0.verifier), .bytes($0.wrapped)]
             }
@@ -116,7 +118,9 @@
                 case .bytes(let source)? = header["source"],
                 let keyset = try? Keyset.open(entries, database: database, kek: SealSeeds.key)
             else { return }
-            let fields = DatabaseHeader.entries(database, String(decoding: source, as: UTF8.self))
+            var features: [String] = []
+            if case .bytes(let bytes)? = header["features"] { features = (try? DatabaseHeader.features(bytes)) ?? [] }
+            let fields = DatabaseHeader.entries(database, String(decoding: source, as: UTF8.self), features)
             header["tag"] = .bytes(keyset.tag(header: fields, entries: entries))
         }
 

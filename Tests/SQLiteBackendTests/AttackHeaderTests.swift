@@ -46,7 +46,9 @@
                             var value = entry.value
                             value[at] ^= mask
                             try target.attack("UPDATE header SET value = ? WHERE name = ?", [value, entry.name])
-                            try await expectRefused(target, &tally, as: Self.damaged)
+                            // A feature with another name is one that nobody knows.
+                            try await expectRefused(
+                                target, &tally, as: entry.name == "features" ? Self.damaged.union([.unsupported]) : Self.damaged)
                             try target.restoreHeader()
                         }
                     }

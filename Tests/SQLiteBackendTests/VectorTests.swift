@@ -95,7 +95,7 @@
         @Test func `the header's tag is that of the vectors, in whatever order its rows come`() throws {
             let entries = try entries()
             let keyset = try Keyset.open(entries, database: database, kek: kek)
-            let header = DatabaseHeader.entries(database, vectors.header.source)
+            let header = DatabaseHeader.entries(database, vectors.header.source, [])
             #expect(hexadecimalText(of: keyset.tag(header: header, entries: entries)) == vectors.header.tag)
             #expect(hexadecimalText(of: keyset.tag(header: header.reversed(), entries: entries.reversed())) == vectors.header.tag)
             let integrity = SymmetricKey(data: try hex(vectors.keyset[0].integrityKey))

@@ -16,7 +16,9 @@ extension StorageBackend {
             for (address, probe) in zip(chunk, try await read(Array(chunk), .validated)) {
                 if let entry = try query.entry(address, probe) { entries.append(entry) }
                 rest = rest.dropFirst()
-                if entries.count == limit { return StoragePage(entries, next: rest.isEmpty ? nil : StorageCursor(Array(address.name.utf8))) }
+                if entries.count == limit {
+                    return StoragePage(entries, next: rest.isEmpty ? nil : StorageCursor(Array(address.name.utf8)))
+                }
             }
         }
         return StoragePage(entries, next: nil)

@@ -130,6 +130,7 @@
             let content: RowContent
             switch mutation.operation {
             case .delete:
+                try rows.relabel(mutation.address, row, nil, keyset)
                 if let row { try clear(row, mutation.address, keyset, rows) }
                 return .applied(nil, .durable)
             case .put(.bytes(let bytes), let metadata): content = RowContent(mutation.address, .value, metadata, payload: bytes)
@@ -138,6 +139,7 @@
                 content = RowContent(mutation.address, .tombstone, metadata)
                 rows.hasRemoved = rows.hasRemoved || row != nil
             }
+            try rows.relabel(mutation.address, row, content.kind == .value ? content.metadata : nil, keyset)
             let slot = keyset.active.slot(of: mutation.address, table: DatabaseFormat.table)
             // Beginning anywhere, the number does not tell how often a row was changed.
             let version: Int64

@@ -52,7 +52,8 @@
                     }
                     try database.inTransaction {
                         for statement in DatabaseFormat.schema { try database.execute(sql: statement) }
-                        for (name, value) in DatabaseHeader.entries(header.database, header.source) + [("tag", header.tag)] {
+                        for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) + [("tag", header.tag)]
+                        {
                             try database.execute(sql: "INSERT INTO header VALUES (?, ?)", arguments: [name, Data(value)])
                         }
                         for entry in header.keyset {

@@ -17,6 +17,20 @@
             "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
         ]
 
+        /// The feature of a database that has labels: values outside the namespace of values can be asked for by what they have in common.
+        static let index = "index"
+
+        /// The table that the feature brings.
+        static let labels = "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"
+
+        /// The schema of a database with these features, in the order of the tables' names.
+        static func schema(_ features: [String]) -> [String] {
+            features.contains(index) ? [schema[0], schema[1], labels, schema[2]] : schema
+        }
+
+        /// The statement that reads the header's features.
+        static let featuresQuery = "SELECT value FROM header WHERE name = 'features'"
+
         /// The statement that lists what a database holds, in the order of ``schema``.
         static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema ORDER BY name"
 
@@ -33,7 +47,7 @@
         ]
 
         /// - Throws: ``BackendError``, naming what stands there.
-        static func check(applicationID: Int, number: Int, schema: [String]) throws(BackendError) {
+        static func check(applicationID: Int, number: Int) throws(BackendError) {
             guard applicationID == Self.applicationID else {
                 throw BackendError(
                     .corrupted,
@@ -45,13 +59,21 @@
                     "The database has format \(number); this version of the library knows format \(Self.number). \(number > Self.number ? "Update the program." : "Open it with the version that wrote it.") Nothing was changed."
                 )
             }
-            try check(schema: schema)
         }
 
-        /// - Throws: ``BackendError`` with `incompatibleSchema`.
-        static func check(schema: [String]) throws(BackendError) {
-            guard schema != Self.schema else { return }
-            let extra = schema.filter { !Self.schema.contains($0) }.map { $0.prefix(60) }.first
+        /// - Parameter features: Those in the header; nil where it has no such entry, which is the header's own damage.
+        /// - Throws: ``BackendError``: `incompatibleSchema`; `corrupted` where schema and features are not of one database.
+        static func check(schema: [String], features: [String]?) throws(BackendError) {
+            let right = Self.schema(features ?? [])
+            guard schema != right else { return }
+            if schema == Self.schema([]) || schema == Self.schema([index]) {
+                guard features != nil else { return }
+                throw BackendError(
+                    .corrupted,
+                    "The database's schema and the features in its header do not belong together: somebody else changed one of them. Restore the file from a backup; nothing was changed."
+                )
+            }
+            let extra = schema.filter { !right.contains($0) }.map { $0.prefix(60) }.first
             throw BackendError(
                 .incompatibleSchema,
                 "The database's schema is not that of format \(number): \(extra.map { "it has \"\($0)…\"" } ?? "something is missing"). Somebody else changed it; restore the file from a backup. Nothing was changed."

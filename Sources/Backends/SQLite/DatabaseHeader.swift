@@ -9,18 +9,30 @@
         let database: [UInt8]
         /// The key source in use, as it calls itself.
         let source: String
+        /// What a reader must know beyond format 1.
+        let features: [String]
         /// The wrapped data keys.
         let keyset: [KeysetEntry]
         /// The tag over all of it.
         let tag: [UInt8]
 
-        /// A new database's header, sealed.
-        init(database: [UInt8], source: String, keyset: Keyset, entries: [KeysetEntry]) {
+        /// A database's header, sealed anew.
+        init(database: [UInt8], source: String, features: [String] = [], keyset: Keyset, entries: [KeysetEntry]) {
             self.database = database
             self.source = source
+            self.features = features
             self.keyset = entries
-            tag = keyset.tag(header: Self.entries(database, source), entries: entries)
+            tag = keyset.tag(header: Self.entries(database, source, features), entries: entries)
         }
+
+        /// The same header with one more feature.
+        func adding(_ feature: String, _ keys: Keyset) -> DatabaseHeader {
+            let all = (features + [feature]).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+            return DatabaseHeader(database: database, source: source, features: all, keyset: keys, entries: keyset)
+        }
+
+        /// Whether there are labels.
+        var isIndexed: Bool { features.contains(DatabaseFormat.index) }
 
         /// Reads the header of a database whose format was checked.
         /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that is not known here, by its name.
@@ -34,7 +46,7 @@
                 database.count == Keyset.databaseLength, let tag = values.removeValue(forKey: "tag"),
                 let source = values.removeValue(forKey: "source").flatMap({ String(validating: $0, as: UTF8.self) })
             else { throw Keyset.damage }
-            try Self.refuseUnknown(features)
+            self.features = try Self.features(features)
             if let stranger = values.keys.sorted().first {
                 throw BackendError(
                     .corrupted,
@@ -58,27 +70,43 @@
             keyset = entries
         }
 
-        private static func refuseUnknown(_ features: [UInt8]) throws(BackendError) {
-            var reader = ByteReader(features[...])
-            guard !reader.isAtEnd else { return }
-            let feature: String
-            do throws(RecordDamage) { feature = try reader.text() } catch { throw Keyset.damage }
-            throw BackendError(
-                .unsupported,
-                "The database uses \"\(feature.prefix(40))\", which this version of the library does not know. Update the program; nothing was changed."
-            )
+        /// Reads the list of features.
+        /// - Throws: ``BackendError``: `unsupported` for one that is not known here, by its name; `corrupted`.
+        static func features(_ bytes: [UInt8]) throws(BackendError) -> [String] {
+            var reader = ByteReader(bytes[...])
+            var features: [String] = []
+            while !reader.isAtEnd {
+                let feature: String
+                do throws(RecordDamage) { feature = try reader.text() } catch { throw Keyset.damage }
+                guard feature == DatabaseFormat.index else {
+                    throw BackendError(
+                        .unsupported,
+                        "The database uses \"\(feature.prefix(40))\", which this version of the library does not know. Update the program; nothing was changed."
+                    )
+                }
+                guard features.isEmpty else { throw Keyset.damage }
+                features.append(feature)
+            }
+            return features
+        }
+
+        /// The list of features as it stands in the table.
+        static func bytes(ofFeatures features: [String]) -> [UInt8] {
+            var writer = ByteWriter()
+            for feature in features { writer.counted(feature.utf8) }
+            return writer.bytes
         }
 
         /// The entries of the table, without the tag.
-        static func entries(_ database: [UInt8], _ source: String) -> [(name: String, value: [UInt8])] {
-            [("database", database), ("features", []), ("source", Array(source.utf8))]
+        static func entries(_ database: [UInt8], _ source: String, _ features: [String]) -> [(name: String, value: [UInt8])] {
+            [("database", database), ("features", bytes(ofFeatures: features)), ("source", Array(source.utf8))]
         }
 
         /// Unwraps the keys, and checks that header and keyset are as they were written.
         /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`.
         func open(_ kek: SealingKey) throws(BackendError) -> Keyset {
             let keys = try Keyset.open(keyset, database: database, kek: kek)
-            guard keys.isTag(tag, header: Self.entries(database, source), entries: keyset) else { throw Keyset.damage }
+            guard keys.isTag(tag, header: Self.entries(database, source, features), entries: keyset) else { throw Keyset.damage }
             return keys
         }
 

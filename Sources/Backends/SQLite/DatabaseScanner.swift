@@ -4,13 +4,21 @@
     import Sealing
     import Synchronization
 
-    /// The connection that lists rows, on a lane of its own.
+    /// The connection that lists rows and reads pages, on a lane of its own.
     final class DatabaseScanner: Sendable {
         /// `@unchecked Sendable`: the connection is used and closed only while the mutex that it is in is held.
         private struct Open: @unchecked Sendable {
             let connection: RawDatabase
             let file: DatabaseFile.FileID
+            let pages: PageReader
+
+            func close() {
+                pages.finish()
+                connection.close()
+            }
         }
+
+        private typealias Interruption = PageReader.Interruption
 
         private let path: String
         /// Held while rows are listed, so that the connection is not closed under the list.
@@ -31,16 +39,57 @@
         ) throws(BackendError) -> [StorageAddress]? {
             let result = open.withLock { open -> Result<[StorageAddress]?, BackendError> in
                 Result { () throws(BackendError) in
-                    guard let connection = try connection(session, isCurrent, &open) else { return nil }
-                    return try list(namespace, session, connection, isWanted)
+                    guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
+                    return try atOneMoment(session, connection) { () throws(Interruption) in
+                        try list(namespace, session, connection, isWanted)
+                    }
                 }
             }
             return try result.get()
         }
 
-        private func list(
-            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: RawDatabase, _ isWanted: () -> Bool
-        ) throws(BackendError) -> [StorageAddress]? {
+        /// A page of a query, as of one moment; nil as with ``addresses(in:_:isCurrent:isWanted:)``.
+        func page(
+            _ query: StorageQuery, after cursor: StorageCursor?, limit: Int, _ session: DatabaseSession, isCurrent: () -> Bool,
+            isWanted: () -> Bool
+        ) throws(BackendError) -> StoragePage? {
+            try reading(session, isCurrent) { (pages) throws(Interruption) in
+                try pages.page(PageReader.Request(query: query, limit: limit, session: session), after: cursor) {
+                    !isClosing.load(ordering: .relaxed) && isWanted()
+                }
+            }
+        }
+
+        /// What a count came to.
+        enum Count {
+            case counted(Int)
+            /// There is no label for it: the rows have to be looked at.
+            case needsPages
+        }
+
+        /// How many values stand under the label that answers a query; nil as with ``addresses(in:_:isCurrent:isWanted:)``.
+        func count(_ query: StorageQuery, _ session: DatabaseSession, isCurrent: () -> Bool) throws(BackendError) -> Count? {
+            try reading(session, isCurrent) { (pages) throws(Interruption) in
+                try pages.count(query, session).map(Count.counted) ?? .needsPages
+            }
+        }
+
+        private func reading<R: Sendable>(
+            _ session: DatabaseSession, _ isCurrent: () -> Bool, _ body: (PageReader) throws(PageReader.Interruption) -> R
+        ) throws(BackendError) -> R? {
+            let result = open.withLock { open -> Result<R?, BackendError> in
+                Result { () throws(BackendError) in
+                    guard let open = try opened(session, isCurrent, &open) else { return nil }
+                    return try atOneMoment(session, open.connection) { () throws(Interruption) in try body(open.pages) }
+                }
+            }
+            return try result.get()
+        }
+
+        /// Reads in one transaction, in which the database is as the session knows it; nil where it is not, or where reading was ended.
+        private func atOneMoment<R>(
+            _ session: DatabaseSession, _ connection: RawDatabase, _ body: () throws(PageReader.Interruption) -> R
+        ) throws(BackendError) -> R? {
             do throws(Interruption) {
                 return try connection.inReadTransaction { () throws(Interruption) in
                     do throws(BackendError) {
@@ -49,20 +98,7 @@
                     } catch {
                         throw .failed(error)
                     }
-                    var addresses: [StorageAddress] = []
-                    var count = 0
-                    var places = Places()
-                    try connection.rows(
-                        "SELECT slot, version, sealed, id FROM records ORDER BY id", { Interruption.failed($0.backendError()) }
-                    ) { (statement) throws(Interruption) in
-                        count += 1
-                        if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
-                        let row = RawRow(statement, firstColumn: 0)
-                        guard places.isReachable(sqlite3_column_int64(statement, 3), row.slot) else { throw .failed(Self.stray) }
-                        let opened = row.open(session.keyset)
-                        if let address = try Self.address(opened), address.namespace == namespace { addresses.append(address) }
-                    }
-                    return addresses
+                    return try body()
                 } _: {
                     .failed($0.backendError())
                 }
@@ -74,8 +110,31 @@
             }
         }
 
+        private func list(
+            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: RawDatabase, _ isWanted: () -> Bool
+        ) throws(PageReader.Interruption) -> [StorageAddress] {
+            var addresses: [StorageAddress] = []
+            var count = 0
+            var places = Places()
+            try connection.rows(
+                "SELECT slot, version, sealed, id FROM records ORDER BY id", { Interruption.failed($0.backendError()) }
+            ) { (statement) throws(Interruption) in
+                count += 1
+                if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
+                let row = RawRow(statement, firstColumn: 0)
+                guard places.isReachable(sqlite3_column_int64(statement, 3), row.slot) else { throw .failed(Self.stray) }
+                do throws(BackendError) {
+                    guard let address = try Self.content(row.open(session.keyset))?.content.address else { return }
+                    if address.namespace == namespace { addresses.append(address) }
+                } catch {
+                    throw .failed(error)
+                }
+            }
+            return addresses
+        }
+
         /// Which rows a look for their slot can come to: those at their home, or above it without a gap between, the first of each slot.
-        private struct Places {
+        struct Places {
             private var runStart = Int64.min
             private var last: Int64?
             private var run: [[UInt8]] = []
@@ -95,52 +154,58 @@
             }
         }
 
-        private static var stray: BackendError {
+        static var stray: BackendError {
             BackendError(
                 .corrupted,
                 "A row of the database stands where nothing looks for it: it was copied or moved by somebody else, and the list would not be right. Values that are asked for by name can still be read."
             )
         }
 
-        private enum Interruption: Error {
-            case ended
-            case failed(BackendError)
-        }
-
-        private static func address(_ opened: RawRow.Opened) throws(Interruption) -> StorageAddress? {
+        /// The content of a row; nil in one that nobody can read any more.
+        /// - Throws: ``BackendError`` for a row that does not open: neither its name nor its namespace can be told.
+        static func content(_ opened: RawRow.Opened) throws(BackendError) -> (content: RowContent, revision: StorageRevision)? {
             switch opened {
-            case .content(let content, _): return content.address
+            case .content(let content, let revision): return (content, revision)
             case .destroyed: return nil
-            case .refused(let error): throw .failed(error)
-            case .unknownKey(let id): throw .failed(DatabaseSession.missingKey(id))
-            case .damaged(let corruption):
-                throw .failed(
-                    BackendError(
-                        .corrupted,
-                        "A row of the database is damaged (\(corruption.reason)); its name cannot be told, so the list would not be complete. Values that are asked for by name can still be read."
-                    ))
+            case .refused(let error): throw error
+            case .unknownKey(let id): throw DatabaseSession.missingKey(id)
+            case .damaged(let corruption): throw unopened(corruption)
             }
         }
 
-        private func connection(
+        /// The error of a row that does not open.
+        static func unopened(_ corruption: StorageCorruption) -> BackendError {
+            BackendError(
+                .corrupted,
+                "A row of the database is damaged (\(corruption.reason)); its name cannot be told, so the list would not be complete. Values that are asked for by name can still be read."
+            )
+        }
+
+        private func opened(
             _ session: DatabaseSession, _ isCurrent: () -> Bool, _ open: inout Open?
-        ) throws(BackendError) -> RawDatabase? {
-            if let known = open { return known.file == session.file ? known.connection : nil }
+        ) throws(BackendError) -> Open? {
+            if let known = open { return known.file == session.file ? known : nil }
             let connection: RawDatabase
             do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
             guard isCurrent() else {
                 connection.close()
                 return nil
             }
-            open = Open(connection: connection, file: session.file)
-            return connection
+            do throws(SQLiteFault) {
+                let made = Open(connection: connection, file: session.file, pages: try PageReader(connection))
+                open = made
+                return made
+            } catch {
+                connection.close()
+                throw error.backendError()
+            }
         }
 
         /// Ends a listing that is under way and closes the connection. Called with the store's lock held.
         func close() {
             isClosing.store(true, ordering: .relaxed)
             open.withLock { open in
-                open?.connection.close()
+                open?.close()
                 open = nil
             }
             isClosing.store(false, ordering: .relaxed)

@@ -122,9 +122,11 @@
                     let statements = tools.statements
                     do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
                     do {
-                        let rows = Rows(tools)
-                        guard try body(rows, try checkedHeader(tools)) else { return statements.undoTransaction() }
+                        let header = try checkedHeader(tools)
+                        let rows = try Rows(tools, header)
+                        guard try body(rows, header) else { return statements.undoTransaction() }
                         do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
+                        memory.withLock { $0.checked?.header = rows.header }
                         if rows.hasRemoved { memory.withLock { $0.mustScrub = true } }
                     } catch {
                         statements.undoTransaction()
@@ -221,15 +223,21 @@
         /// The rows, inside one transaction.
         final class Rows {
             let finder: RowFinder
-            private let statements: WriterStatements
+            let statements: WriterStatements
+            /// The header as it stands in this transaction.
+            var header: DatabaseHeader
+            /// The labels; nil where the database has none.
+            var labels: LabelWriter?
             /// Whether anything was deleted or replaced by a removal.
             var hasRemoved = false
             /// How many rows have moved to another place.
             private(set) var moves = 0
 
-            fileprivate init(_ tools: Tools) {
+            fileprivate init(_ tools: Tools, _ header: DatabaseHeader) throws(BackendError) {
                 finder = tools.finder
                 statements = tools.statements
+                self.header = header
+                if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
             /// Puts a row where its slot belongs: at its home, or the next free place above it.

@@ -118,12 +118,17 @@
             return UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
         }
 
-        /// Checks that the database is one of this format, and holds nothing but what belongs to it.
+        /// Checks that the database is one of this format, and holds nothing but what belongs to it and its features.
         /// - Throws: ``BackendError``: `corrupted`, `unsupported`, `incompatibleSchema`.
         func checkFormat() throws(BackendError) {
-            try DatabaseFormat.check(
-                applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"),
-                schema: try texts(DatabaseFormat.schemaQuery))
+            try DatabaseFormat.check(applicationID: try number("PRAGMA application_id"), number: try number("PRAGMA user_version"))
+            let schema = try texts(DatabaseFormat.schemaQuery)
+            var features: [UInt8]?
+            // Only a table is asked: a view of that name could answer anything.
+            if schema.contains(DatabaseFormat.schema[0]) {
+                try rows(DatabaseFormat.featuresQuery) { (row) throws(BackendError) in features = Self.bytes(row, 0) }
+            }
+            try DatabaseFormat.check(schema: schema, features: try features.map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) })
         }
 
         /// Runs a number of looks on one state of the database.

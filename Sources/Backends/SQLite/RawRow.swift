@@ -70,6 +70,12 @@
             }
         }
 
+        /// The key that the row says it was sealed with, if it is at hand.
+        func key(_ keyset: Keyset) -> DataKey? {
+            guard let sealed, sealed.count >= SealedRow.headLength else { return nil }
+            return keyset.key(UnsafeRawBufferPointer(rebasing: sealed[1..<SealedRow.headLength]))
+        }
+
         /// The bytes that identify the row as it stands, for somebody who wants to keep or replace them.
         func corruption(_ how: String) -> StorageCorruption {
             let bytes = Array(sealed ?? UnsafeRawBufferPointer(start: nil, count: 0))

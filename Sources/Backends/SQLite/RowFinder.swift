@@ -13,6 +13,8 @@
             let version: Int64?
             /// The key whose slot it answers to.
             let key: DataKey
+            /// The name in it; nil in a row that does not open.
+            let address: StorageAddress?
             let probe: StorageProbe
         }
 
@@ -61,7 +63,7 @@
         }
 
         private enum Step {
-            case mine(version: Int64?, StorageProbe)
+            case mine(version: Int64?, StorageAddress?, StorageProbe)
             case unknownKey([UInt8])
             case neighbour
         }
@@ -82,17 +84,17 @@
         ///
         /// More than one look is needed only where two names share 62 bits of their slots. What stands in the way must be a whole row of its own: a row whose
         /// slot was changed is reported as the damage it is, not passed over.
-        private func find(_ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, isStill: Bool) throws(SQLiteFault) -> Result {
+        func find(_ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, isStill: Bool) throws(SQLiteFault) -> Result {
             var id = Self.home(of: slot)
             while true {
                 let step = try row(at: id) { row -> Step in
                     let isAnother = row.slot.map { !$0.elementsEqual(slot) } ?? false
                     return switch row.open(keyset) {
                     case .content where isAnother, .destroyed where isAnother: .neighbour
-                    case .content(let content, let revision): .mine(version: row.version, content.probe(revision))
-                    case .destroyed: .mine(version: row.version, .corrupt(row.corruption("claims a key that has been destroyed")))
-                    case .damaged(let corruption): .mine(version: row.version, .corrupt(corruption))
-                    case .refused(let error): .mine(version: row.version, .unavailable(error))
+                    case .content(let content, let revision): .mine(version: row.version, content.address, content.probe(revision))
+                    case .destroyed: .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")))
+                    case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption))
+                    case .refused(let error): .mine(version: row.version, nil, .unavailable(error))
                     case .unknownKey(let id): .unknownKey(id)
                     }
                 }
@@ -101,7 +103,8 @@
                 case .neighbour where !isStill: return .needsTransaction
                 case .neighbour: id += 1
                 case .unknownKey(let id): return .unknownKey(id)
-                case .mine(let version, let probe): return .found(Found(id: id, version: version, key: key, probe: probe))
+                case .mine(let version, let address, let probe):
+                    return .found(Found(id: id, version: version, key: key, address: address, probe: probe))
                 }
             }
         }

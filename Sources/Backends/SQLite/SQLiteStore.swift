@@ -128,21 +128,52 @@
         /// The slots that hold something. Each row has to be opened to learn its name, so that this takes as long as there are rows.
         /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name cannot be told; `locked` and others for the key.
         public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            let list = try await scanning { (file, session, isWanted) throws(BackendError) in
+                try file.scanner.addresses(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
+            }
+            return list ?? []
+        }
+
+        /// A part of the values that fulfil a query's conditions. Outside the namespace of values, labels lead to them, and it takes time by what they lead to; in it, every
+        /// row has to be opened.
+        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, or a label leads to a row that does not have it; `locked` and others for the key.
+        public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+            let page = try await scanning { (file, session, isWanted) throws(BackendError) in
+                try file.scanner.page(
+                    query, after: cursor, limit: limit, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
+            }
+            return page ?? StoragePage([], next: nil)
+        }
+
+        /// How many values fulfil a query's conditions: without opening them where one label says it, else page by page.
+        /// - Throws: As ``page(_:after:limit:)``.
+        public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
+            let count = try await scanning { (file, session, _) throws(BackendError) in
+                try file.scanner.count(query, session, isCurrent: { file.isCurrent(session) })
+            }
+            switch count {
+            case .counted(let count): return count
+            case .needsPages: return try await countByPages(query)
+            case nil: return 0
+            }
+        }
+
+        /// Works on the lane for lists, until the database is as the session knows it; nil where there is no database.
+        private func scanning<R: Sendable>(
+            _ work: @escaping @Sendable (DatabaseFile, DatabaseSession, _ isWanted: () -> Bool) throws(BackendError) -> R?
+        ) async throws(BackendError) -> R? {
             let deadline = nextDeadline
+            let file = file
             var known = try await opened(deadline: deadline)
-            while true {
-                guard let session = known else { return [] }
-                let file = file
-                let addresses = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
+            while let session = known {
+                let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
-                    try file.patiently(deadline: call.deadline) { () throws(BackendError) in
-                        try file.scanner.addresses(
-                            in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: { !call.isOver })
-                    }
+                    try file.patiently(deadline: call.deadline) { () throws(BackendError) in try work(file, session) { !call.isOver } }
                 }
-                if let addresses { return addresses }
+                if let result { return result }
                 known = try await opened(insteadOf: session, deadline: deadline)
             }
+            return nil
         }
 
         /// Whether the database can be opened, or does not exist yet: then the first change creates it.

@@ -13,6 +13,8 @@
         private let replace: OpaquePointer
         private let move: OpaquePointer
         private let delete: OpaquePointer
+        /// Made when they are first needed: most databases have no labels.
+        private var madeLabels: LabelStatements?
 
         init(_ database: RawDatabase) throws(SQLiteFault) {
             self.database = database
@@ -28,7 +30,16 @@
 
         /// Lets go of the statements; they are not used after it.
         func finish() {
+            madeLabels?.finish()
             for statement in [begin, commit, rollback, version, insert, replace, move, delete] { sqlite3_finalize(statement) }
+        }
+
+        /// What is said to the table of labels.
+        func labels() throws(SQLiteFault) -> LabelStatements {
+            if let madeLabels { return madeLabels }
+            let made = try LabelStatements(database)
+            madeLabels = made
+            return made
         }
 
         func beginTransaction() throws(SQLiteFault) { try run(begin) }

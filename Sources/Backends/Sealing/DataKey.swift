@@ -1,7 +1,9 @@
 package import BackendContract
 package import Crypto
+internal import CryptoExtras
 
-/// A data key of a database, as the three keys that are derived from it: one to seal with, one to hide names with, one to check what stands in clear.
+/// A data key of a database, as the keys that are derived from it: to seal with, to hide names with, to check what stands in clear, and two to hide what values
+/// are found by.
 package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The key's name: 8 random bytes, in clear beside everything the key seals.
     package let id: [UInt8]
@@ -12,6 +14,9 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id as a number, to compare by.
     let number: UInt64
     private let integrity: SymmetricKey
+    /// Begun with the key of labels.
+    private let labelling: HMAC<SHA256>
+    private let daily: SymmetricKey
 
     /// The number of bytes of a slot's blind index.
     package static let slotLength = 16
@@ -27,6 +32,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         sealing = try XAES256GCM(key: derived("seal"))
         indexing = HMAC(key: derived("index"))
         integrity = derived("integrity")
+        labelling = HMAC(key: derived("labels"))
+        daily = derived("days")
     }
 
     /// The blind index of a name: what stands for it in a table, and tells nothing of it without the key.
@@ -38,6 +45,31 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         var code = indexing
         fields.bytes.withUnsafeBytes { code.update(data: $0) }
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
+    }
+
+    /// What stands for something that values have in common, in the table of labels.
+    package func label(of fields: Fields) -> [UInt8] {
+        var code = labelling
+        fields.bytes.withUnsafeBytes { code.update(data: $0) }
+        return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
+    }
+
+    /// A day's number as one block that tells nothing of it without the key, not even its distance from another.
+    /// - Parameter label: The label that the block stands under: the same day is another block under another label.
+    package func hiddenDay(_ day: Int64, under label: [UInt8]) -> [UInt8] {
+        var block = label
+        withUnsafeBytes(of: day.bigEndian) { for (place, byte) in $0.enumerated() { block[8 + place] ^= byte } }
+        do { try AES.permute(&block, key: daily) } catch { preconditionFailure("A label is a block of AES.") }
+        return block
+    }
+
+    /// The day in a block; nil when there is none in it.
+    package func day(hiddenIn block: [UInt8], under label: [UInt8]) -> Int64? {
+        var block = block
+        guard block.count == label.count, (try? AES.inversePermute(&block, key: daily)) != nil else { return nil }
+        for place in block.indices { block[place] ^= label[place] }
+        guard block.prefix(8).allSatisfy({ $0 == 0 }) else { return nil }
+        return Int64(bitPattern: block.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
     }
 
     /// The number of an id of 8 bytes; of one of another length, none that is a key's.

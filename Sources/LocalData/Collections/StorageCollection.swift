@@ -77,7 +77,11 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
     /// The key of a record: for everything that can be done with a key.
     /// - Parameter id: The record's id.
-    public func key(_ id: String) -> StorageKey<Record> { template.named(id) }
+    public func key(_ id: String) -> StorageKey<Record> {
+        var key = template.named(id)
+        if !olderPlaces.isEmpty { key.prepare = { try await $0.isReady(self) } }
+        return key
+    }
 
     /// The id of a record.
     /// - Throws: ``StorageError`` with `encodingFailed` when it is made of the record's content and that cannot be encoded.

@@ -30,7 +30,6 @@ extension StorageRouter {
         _ records: some Sequence<Record>, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil,
         attributes: [String: String?] = [:], lifetime: Duration? = nil
     ) async throws {
-        try await engine.isReady(collection)
         var facts = RecordFacts(expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
         let references = ReferenceCollector()
@@ -60,8 +59,7 @@ extension StorageRouter {
     public nonisolated func update<Record: Identifiable, R: Sendable>(
         _ id: Record.ID, in collection: StorageCollection<Record>, _ body: @Sendable (inout Record?) throws -> R
     ) async throws -> R where Record.ID: Sendable {
-        try await engine.isReady(collection)
-        return try await update(collection.key(for: id), body)
+        try await update(collection.key(for: id), body)
     }
 
     // MARK: Reading
@@ -72,8 +70,7 @@ extension StorageRouter {
     public nonisolated func value<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws -> Record? where Record.ID: Sendable {
-        try await engine.isReady(collection)
-        return try await value(for: collection.key(for: id))
+        try await value(for: collection.key(for: id))
     }
 
     /// The record of an id.
@@ -92,7 +89,6 @@ extension StorageRouter {
     public nonisolated func storedValue<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws -> StoredValue<Record>? where Record.ID: Sendable {
-        try await engine.isReady(collection)
         let key = collection.key(for: id)
         if key.mayBeOutdated { _ = try await value(for: key) }
         return try await storedValue(for: key)
@@ -103,7 +99,6 @@ extension StorageRouter {
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>) async throws -> Target {
         let collection = Target.collection
-        try await engine.isReady(collection)
         if let target = try await value(for: collection.key(reference.id)) { return target }
         throw StorageError(
             StorageError.notFound, key: reference.id,
@@ -114,7 +109,6 @@ extension StorageRouter {
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>?) async throws -> Target? {
         guard let reference else { return nil }
-        try await engine.isReady(Target.collection)
         return try await value(for: Target.collection.key(reference.id))
     }
 
@@ -155,7 +149,6 @@ extension StorageRouter {
     public nonisolated func remove<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws where Record.ID: Sendable {
-        try await engine.isReady(collection)
         try await remove(collection.key(for: id))
     }
 }

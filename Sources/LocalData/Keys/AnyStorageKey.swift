@@ -42,6 +42,7 @@ protocol TypedKey<Value>: Sendable {
     var evolution: EvolutionChain? { get }
     var hasMigration: Bool { get }
     var leavesTombstone: Bool { get }
+    var prepare: (@Sendable (MigrationEngine) async throws -> Void)? { get }
     var migrations: [AnyStorageMigration] { get }
     var typed: StorageKey<Value> { get }
 }

@@ -38,6 +38,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     var demandsTypeTag = false
     /// Whether such a record is read all the same, to be brought over.
     var acceptsOtherTags = false
+    /// Run before the slot is looked at: a list that holds all records of a collection has to be taken apart first.
+    var prepare: (@Sendable (MigrationEngine) async throws -> Void)?
     /// Whether a removal leaves a tombstone also without a migration of the key's own.
     var buriesRemoved = false
 

@@ -4,6 +4,7 @@ extension MigrationEngine {
     /// The current value, and everything that happens after it.
     func watch<Value>(_ key: StorageKey<Value>) async throws -> (ChangeHub.Subscription, StorageRecord?, Value?) {
         let route = try routes.route(for: key)
+        try await key.prepare?(self)
         return try await lanes.withLane(route.slot, keyName: key.name) {
             // While the lane is held nothing in this process changes the slot: no change is missed, and none is told twice.
             if key.mayBeOutdated { _ = try await settle(key, route, try await context(.read, route)) }

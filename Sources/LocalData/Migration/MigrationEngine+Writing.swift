@@ -5,6 +5,7 @@ extension MigrationEngine {
     /// Stores a value. With a migration, the record keeps what it knows of its past and names the older copies that it replaces.
     func set<Value>(_ value: Value, _ key: StorageKey<Value>, _ facts: RecordFacts) async throws {
         let route = try routes.route(for: key)
+        try await key.prepare?(self)
         try await lanes.withLane(route.slot, keyName: key.name) {
             guard key.hasMigration || key.demandsTypeTag else {
                 let (payload, metadata) = try await records.encode(value, key, route, origin: nil, facts)
@@ -25,6 +26,7 @@ extension MigrationEngine {
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
     func remove<Value>(_ key: StorageKey<Value>) async throws {
         let route = try routes.route(for: key)
+        try await key.prepare?(self)
         try await unbroken {
             try await self.lanes.withLane(route.slot, keyName: key.name) {
                 try await self.retrying(key) {
@@ -40,7 +42,7 @@ extension MigrationEngine {
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
         let route = try routes.route(for: key)
         // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
-        if key.mayBeOutdated { _ = try await current(key) }
+        if key.mayBeOutdated || key.prepare != nil { _ = try await current(key) }
         let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
             if key.mayBeOutdated { _ = try await settle(key, route, try await context(.read, route)) }
             return try await retrying(key) { () -> R? in

@@ -64,6 +64,7 @@ final class MigrationEngine: Sendable {
 
     /// The same, for a key whose route is known.
     func current<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> (StorageRecord?, Value?) {
+        try await key.prepare?(self)
         if let found = try await lookInPlace(key, route, afterMigration: false) { return found.pair }
         if lanes.isHeldByCurrentChain(route.slot) {
             return try await lookInPlace(key, route, afterMigration: true)?.pair ?? (nil, nil)
@@ -82,6 +83,8 @@ final class MigrationEngine: Sendable {
         case .value(let record):
             // An expired value is no value any more, and no older copy comes in its place.
             if record.metadata.isExpired(at: runtime.clock.wallSeconds) { return Found(pair: (nil, nil)) }
+            // The steps of a chain run where their result is written.
+            if !afterMigration, records.isOutdated(record.metadata, key) { return nil }
             do {
                 let decoded = try await records.decodeTelling(record, key, route)
                 return decoded.isOutdated && !afterMigration ? nil : Found(pair: (record, decoded.value))

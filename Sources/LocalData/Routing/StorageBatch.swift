@@ -59,6 +59,7 @@ extension MigrationEngine {
         for change in batch.changes {
             try requireRegistered(change.key)
             let route = try routes.route(for: change.key)
+            try await change.key.base.prepare?(self)
             if changes.updateValue((change, route), forKey: route.slot) == nil { order.append(route.slot) }
         }
         guard let first = order.first.flatMap({ changes[$0] }) else { return }

@@ -106,6 +106,7 @@ public actor StorageRouter {
     @concurrent
     public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
         let route = try engine.routes.entryRoute(for: key)
+        try await key.prepare?(engine)
         switch try await engine.standing(route) {
         case .value(let record):
             return StoredValue(
@@ -182,6 +183,7 @@ public actor StorageRouter {
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
         let route = try engine.routes.entryRoute(for: key)
+        try await key.prepare?(engine)
         switch try await engine.standing(route) {
         case .value(let record): return !record.metadata.isExpired(at: configuration.runtime.clock.wallSeconds)
         case .corrupt(let corruption): throw route.corrupted(corruption)

@@ -39,11 +39,12 @@ SCHEMA = {
     " verifier BLOB NOT NULL, wrapped BLOB NOT NULL) WITHOUT ROWID",
     "records": "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
 }
+LABELS = "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"
 STATES = {1: "active", 2: "decrypt-only", 3: "destroyed"}
 STATE_NUMBERS = {name: number for number, name in STATES.items()}
 KINDS = {1: "value", 3: "tombstone"}
 KIND_NUMBERS = {name: number for number, name in KINDS.items()}
-KNOWN_FEATURES = frozenset()
+KNOWN_FEATURES = frozenset(["index"])
 ROW_OVERHEAD = 1 + 8 + 24 + 16
 
 
@@ -344,9 +345,19 @@ class DataKey:
             self.sealing = hkdf(data, database, b"LocalData SQLite 1 seal", 32)
             self.indexing = hkdf(data, database, b"LocalData SQLite 1 index", 32)
             self.integrity = hkdf(data, database, b"LocalData SQLite 1 integrity", 32)
+            self.labels = hkdf(data, database, b"LocalData SQLite 1 labels", 32)
+            self.days = hkdf(data, database, b"LocalData SQLite 1 days", 32)
 
     def slot(self, namespace, name):
         return hmac_sha256(self.indexing, fields("LocalData SQLite 1 slot", "records", namespace, name))[:16]
+
+    def label(self, namespace, kind, *parts):
+        return hmac_sha256(self.labels, fields("LocalData SQLite 1 label", "records", namespace, kind, *parts))[:16]
+
+    def hidden_day(self, day, label):
+        block = bytes(a ^ b for a, b in zip(label, bytes(8) + struct.pack(">q", day)))
+        encryptor = Cipher(algorithms.AES(self.days), modes.ECB()).encryptor()
+        return encryptor.update(block) + encryptor.finalize()
 
     def associated(self, slot, version):
         return fields("LocalData SQLite 1 record", self.database, "records", slot, struct.pack(">Q", version), self.id)
@@ -401,6 +412,8 @@ def open_read_only(path):
 
 
 def check_file(connection):
+    """Whether the file is one of ours; returns whether it has labels, which the header must say too."""
+
     def pragma(name):
         value = connection.execute("PRAGMA " + name).fetchone()[0]
         return value.decode() if isinstance(value, bytes) else value
@@ -415,17 +428,20 @@ def check_file(connection):
     findings = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     if findings != [b"ok"]:
         raise broken("SQLite finds the file damaged: %s." % findings[0].decode("utf-8", "replace"))
+    has_labels = bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'labels'").fetchall())
+    schema = dict(SCHEMA, labels=LABELS) if has_labels else SCHEMA
     found = {}
     for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
         name = name.decode("utf-8", "replace")
-        if kind != b"table" or name not in SCHEMA or table.decode("utf-8", "replace") != name or name in found:
+        if kind != b"table" or name not in schema or table.decode("utf-8", "replace") != name or name in found:
             raise broken("The schema has something that does not belong there: %s %s." % (kind.decode("utf-8", "replace"), name))
-        if sql != SCHEMA[name].encode():
+        if sql != schema[name].encode():
             raise broken("The table %s is not declared as it must be." % name)
         found[name] = True
-    for name in SCHEMA:
+    for name in schema:
         if name not in found:
             raise broken("The table %s is missing." % name)
+    return has_labels
 
 
 def typed(connection, table, columns):
@@ -548,6 +564,48 @@ def read_record(row, keys):
     return result, (namespace, name)
 
 
+def day_of(moment):
+    """The day of a moment as the header of a record keeps it; None for what is no number."""
+    if isinstance(moment, str):
+        moment = struct.unpack(">d", bytes.fromhex(moment[len("bits:") :]))[0]
+    if math.isnan(moment):
+        return None
+    if math.isinf(moment):
+        return 2**52 if moment > 0 else -(2**52)
+    return min(max(math.floor(moment / 86400), -(2**52)), 2**52)
+
+
+def check_labels(entries, records, keys):
+    """Every value outside the namespace of values stands under its labels, and nothing else does but days."""
+    expected, days = set(), {}
+    for record in records:
+        key = keys[bytes.fromhex(record["key"])]
+        if record.get("kind") != "value" or not record["namespace"]:
+            continue
+        namespace, slot, metadata = record["namespace"], bytes.fromhex(record["slot"]), record["metadata"]
+        labels = [("namespace",)]
+        if "typeTag" in metadata:
+            labels.append(("type", metadata["typeTag"]))
+        labels += [("attribute", name, value) for name, value in metadata.get("attributes", {}).items()]
+        day = day_of(metadata["modifiedAt"]) if "modifiedAt" in metadata else None
+        if day is not None:
+            labels.append(("day", str(day)))
+            label = key.label(namespace, "days")
+            days.setdefault(label, set()).add(key.hidden_day(day, label))
+        expected |= {(key.label(namespace, *label), slot) for label in labels}
+    found = set(entries)
+    if expected - found:
+        raise broken("%d labels are missing." % len(expected - found))
+    for label, slot in found - expected:
+        # A day stays in use when its values are gone, and so do the days of a namespace that is empty.
+        slots = {bytes.fromhex(record["slot"]) for record in records}
+        if slot in slots:
+            raise broken("A row stands under a label that is not its own.")
+    for label, used in days.items():
+        if used - {slot for other, slot in found if other == label}:
+            raise broken("A day in use is not listed.")
+
+
 def check_places(rows):
     """Going up from a slot's own id without a gap finds it, and finds it once."""
     taken = {row[0] for row in rows}
@@ -569,7 +627,7 @@ def dump(path, key_path):
     try:
         connection = open_read_only(path)
         try:
-            check_file(connection)
+            has_labels = check_file(connection)
             header = read_header(connection)
             keyset, keys = read_keyset(connection, header["database"], kek)
             active = next(key for key in keys.values() if STATES[key.state] == "active")
@@ -577,6 +635,9 @@ def dump(path, key_path):
                 raise broken("The header's tag is wrong: header or keyset was changed.")
             columns = {"id": "integer", "slot": "blob", "version": "integer", "sealed": "blob"}
             rows = sorted(typed(connection, "records", columns))
+            if has_labels != (header["features"] == counted(b"index")):
+                raise broken("The schema and the features do not belong together.")
+            labels = list(typed(connection, "labels", {"label": "blob", "slot": "blob"})) if has_labels else []
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -593,6 +654,8 @@ def dump(path, key_path):
             names[name] = row[0]
         records.append(record)
     check_places(rows)
+    if has_labels:
+        check_labels(labels, records, keys)
     return {
         "database": header["database"].hex(),
         "source": header["source"].decode(),

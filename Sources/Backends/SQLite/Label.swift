@@ -1,0 +1,53 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    /// Something that values of a namespace have in common, and are found by. What stands for it in the table is a keyed hash, so that it tells nothing without the key.
+    struct Label: Hashable, Sendable {
+        /// What is hashed.
+        let fields: Fields
+
+        private init(_ kind: String, _ namespace: StorageNamespace, _ parts: String...) {
+            var fields = Fields("LocalData SQLite 1 label")
+            fields.add(DatabaseFormat.table)
+            fields.add(namespace.name)
+            fields.add(kind)
+            for part in parts { fields.add(part) }
+            self.fields = fields
+        }
+
+        /// Every value of the namespace.
+        static func all(_ namespace: StorageNamespace) -> Label { Label("namespace", namespace) }
+
+        /// The values of a type.
+        static func type(_ tag: String, _ namespace: StorageNamespace) -> Label { Label("type", namespace, tag) }
+
+        /// The values that have an attribute.
+        static func attribute(_ name: String, _ value: String, _ namespace: StorageNamespace) -> Label {
+            Label("attribute", namespace, name, value)
+        }
+
+        /// The values that were last changed on a day.
+        static func day(_ day: Int64, _ namespace: StorageNamespace) -> Label { Label("day", namespace, String(day)) }
+
+        /// Not values, but the days that some value was last changed on.
+        static func days(_ namespace: StorageNamespace) -> Label { Label("days", namespace) }
+
+        /// What a value is found by.
+        static func labels(of metadata: StorageMetadata, _ namespace: StorageNamespace) -> Set<Label> {
+            var labels: Set<Label> = [all(namespace)]
+            if let tag = metadata.typeTag { labels.insert(type(tag, namespace)) }
+            for (name, value) in metadata.attributes { labels.insert(attribute(name, value, namespace)) }
+            if let day = metadata.modifiedAt.flatMap(day) { labels.insert(Self.day(day, namespace)) }
+            return labels
+        }
+
+        /// The day of a moment: how often 86,400 seconds went by since 1970. Moments that no clock shows count as the first or the last day; what is no number has none.
+        static func day(of seconds: Double) -> Int64? {
+            guard !seconds.isNaN else { return nil }
+            return Int64(min(max((seconds / 86_400).rounded(.down), -farDay), farDay))
+        }
+
+        private static let farDay = 0x1p52
+    }
+#endif

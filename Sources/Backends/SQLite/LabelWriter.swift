@@ -1,0 +1,116 @@
+#if SQLite
+    import BackendContract
+    import GRDBSQLite
+    import Sealing
+
+    /// Writes labels, inside one transaction. What is the same for many rows of a batch is hashed once.
+    final class LabelWriter {
+        private struct Known: Hashable {
+            let key: [UInt8]
+            let label: Label
+        }
+
+        private let statements: LabelStatements
+        private var known: [Known: [UInt8]] = [:]
+        private var days: Set<[UInt8]> = []
+
+        init(_ statements: WriterStatements) throws(BackendError) {
+            do throws(SQLiteFault) { self.statements = try statements.labels() } catch { throw error.backendError() }
+        }
+
+        /// Puts a slot under labels.
+        func add(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
+            for label in labels { try statements.insert(bytes(label, key), slot) }
+        }
+
+        /// Takes a slot from under labels.
+        func remove(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
+            for label in labels { try statements.delete(bytes(label, key), slot) }
+        }
+
+        /// Takes a slot from under whatever label it stands under.
+        func purge(_ slot: [UInt8]) throws(BackendError) { try statements.purge(slot) }
+
+        /// Makes a day one of those that are in use. It stays one when its values are gone.
+        func use(_ day: Int64, _ namespace: StorageNamespace, _ key: DataKey) throws(BackendError) {
+            let label = bytes(.days(namespace), key)
+            let hidden = key.hiddenDay(day, under: label)
+            guard days.insert(label + hidden).inserted else { return }
+            try statements.insert(label, hidden)
+        }
+
+        /// Writes what a header has become.
+        func write(_ header: DatabaseHeader) throws(BackendError) {
+            try statements.setHeader("features", DatabaseHeader.bytes(ofFeatures: header.features))
+            try statements.setHeader("tag", header.tag)
+        }
+
+        private func bytes(_ label: Label, _ key: DataKey) -> [UInt8] {
+            let place = Known(key: key.id, label: label)
+            if let bytes = known[place] { return bytes }
+            let bytes = key.label(of: label.fields)
+            // Attributes may be different in every row.
+            if known.count < 256 { known[place] = bytes }
+            return bytes
+        }
+    }
+
+    extension DatabaseWriter.Rows {
+        /// Brings the labels of a name up to date, before its row is. Only what differs is touched.
+        /// - Parameters:
+        ///   - address: The name.
+        ///   - row: Its row as it stands; nil where none is.
+        ///   - metadata: That of the value which takes the row's place; nil for none, or a tombstone.
+        ///   - keyset: The keys.
+        func relabel(
+            _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
+        ) throws(BackendError) {
+            let namespace = address.namespace
+            guard namespace != .values else { return }
+            if labels == nil, metadata != nil { try addLabels(keyset) }
+            guard let labels else { return }
+            var old: Set<Label> = []
+            switch row?.probe {
+            case .value(let record): old = Label.labels(of: record.metadata, namespace)
+            case .corrupt:
+                // Nobody can say what it was found by.
+                for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key)) }
+            default: break
+            }
+            let new = metadata.map { Label.labels(of: $0, namespace) } ?? []
+            let active = keyset.active
+            if let row, row.key.id != active.id {
+                try labels.remove(old, slot(of: address, row.key), row.key)
+                old = []
+            } else {
+                try labels.remove(old.subtracting(new), slot(of: address, active), active)
+            }
+            let added = new.subtracting(old)
+            guard !added.isEmpty else { return }
+            try labels.add(added, slot(of: address, active), active)
+            if let day = metadata?.modifiedAt.flatMap(Label.day), added.contains(.day(day, namespace)) {
+                try labels.use(day, namespace, active)
+            }
+        }
+
+        private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
+
+        /// Makes the table of labels, with those of every row that needs some, and the feature in the header.
+        /// - Throws: ``BackendError``: a row that does not open may be one of those, so that what is asked for later would not be complete.
+        private func addLabels(_ keyset: Keyset) throws(BackendError) {
+            do throws(SQLiteFault) { try finder.database.execute(DatabaseFormat.labels) } catch { throw error.backendError() }
+            let made = try LabelWriter(statements)
+            try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
+                let row = RawRow(statement, firstColumn: 0)
+                guard let content = try DatabaseScanner.content(row.open(keyset))?.content else { return }
+                let namespace = content.address.namespace
+                guard namespace != .values, content.kind == .value, let slot = row.slot, let key = row.key(keyset) else { return }
+                try made.add(Label.labels(of: content.metadata, namespace), Array(slot), key)
+                if let day = content.metadata.modifiedAt.flatMap(Label.day) { try made.use(day, namespace, key) }
+            }
+            header = header.adding(DatabaseFormat.index, keyset)
+            try made.write(header)
+            labels = made
+        }
+    }
+#endif

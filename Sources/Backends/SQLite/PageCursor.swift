@@ -1,0 +1,54 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    /// Where an enumeration stands. It names slots, which tell nothing without the keys.
+    enum PageCursor {
+        /// Among all rows, in the order of their slots: after this one.
+        case scan(slot: [UInt8])
+        /// Under a label.
+        case label(Position)
+
+        /// A slot under a label of a key, with the day that the label stands for, and 0 where it stands for none.
+        struct Position {
+            /// The beginning of the header's tag: with other keys there are other labels.
+            var tag: [UInt8]
+            var key: [UInt8]
+            var day: Int64
+            var label: [UInt8]
+            var slot: [UInt8]
+        }
+
+        private static let tagLength = 8
+
+        /// The part of a header's tag that tells one set of keys from another.
+        static func tag(_ header: DatabaseHeader) -> [UInt8] { Array(header.tag.prefix(tagLength)) }
+
+        var cursor: StorageCursor {
+            switch self {
+            case .scan(let slot): return StorageCursor([0] + slot)
+            case .label(let place):
+                let day = withUnsafeBytes(of: place.day.bigEndian) { Array($0) }
+                return StorageCursor([1] + place.tag + place.key + day + place.label + place.slot)
+            }
+        }
+
+        /// Reads what ``cursor`` made.
+        init(_ cursor: StorageCursor) throws(BackendError) {
+            var rest = cursor.bytes.dropFirst()
+            func take(_ count: Int) -> [UInt8] {
+                defer { rest = rest.dropFirst(count) }
+                return Array(rest.prefix(count))
+            }
+            let slot = DataKey.slotLength
+            switch (cursor.bytes.first, rest.count) {
+            case (0, slot): self = .scan(slot: take(slot))
+            case (1, Self.tagLength + SealingKey.idLength + 8 + 2 * slot):
+                let (tag, key) = (take(Self.tagLength), take(SealingKey.idLength))
+                let day = Int64(bitPattern: take(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+                self = .label(Position(tag: tag, key: key, day: day, label: take(slot), slot: take(slot)))
+            default: throw StorageCursor.stranger
+            }
+        }
+    }
+#endif

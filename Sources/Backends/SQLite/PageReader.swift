@@ -1,0 +1,350 @@
+#if SQLite
+    import BackendContract
+    import GRDBSQLite
+    import Sealing
+
+    /// Reads pages on one connection, inside a transaction of the caller's. Used by one caller at a time.
+    final class PageReader {
+        /// What a page is made from.
+        struct Request {
+            let query: StorageQuery
+            let limit: Int
+            let session: DatabaseSession
+        }
+
+        /// Why there is no page.
+        enum Interruption: Error {
+            /// Nobody waits for it any more, or the database is being closed.
+            case ended
+            case failed(BackendError)
+        }
+
+        private let database: RawDatabase
+        private let finder: RowFinder
+        private let rows: OpaquePointer
+        /// Made once there are labels.
+        private var slots: OpaquePointer?
+        private var counting: OpaquePointer?
+
+        init(_ database: RawDatabase) throws(SQLiteFault) {
+            self.database = database
+            finder = try RowFinder(database)
+            do throws(SQLiteFault) {
+                rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
+            } catch {
+                finder.finish()
+                throw error
+            }
+        }
+
+        /// Lets go of the statements; the reader is not used after it.
+        func finish() {
+            finder.finish()
+            for statement in [rows, slots, counting] { sqlite3_finalize(statement) }
+        }
+
+        /// How much one page holds at most, so that it takes no more memory than that, and how many rows it looks at, so that it takes no more time.
+        private static let (maximumBytes, maximumRows) = (4 << 20, 16_384)
+
+        /// A page that is being filled.
+        private struct Filling {
+            let limit: Int
+            private(set) var entries: [StoragePage.Entry] = []
+            private var bytes = 0
+            private var rows = 0
+
+            init(_ limit: Int) { self.limit = max(limit, 1) }
+
+            mutating func look() { rows += 1 }
+
+            mutating func add(_ entry: StoragePage.Entry) {
+                entries.append(entry)
+                bytes += entry.record?.payload.byteCount ?? 0
+            }
+
+            var isFull: Bool { entries.count >= limit || bytes >= maximumBytes || rows >= maximumRows }
+            var isTimeToAsk: Bool { rows % 64 == 0 }
+        }
+
+        /// A page of a query.
+        /// - Parameter isWanted: Asked now and then; false ends the page.
+        func page(
+            _ request: Request, after cursor: StorageCursor?, isWanted: () -> Bool
+        ) throws(Interruption) -> StoragePage {
+            let start: PageCursor?
+            do throws(BackendError) { start = try cursor.map { (cursor) throws(BackendError) in try PageCursor(cursor) } } catch {
+                throw .failed(error)
+            }
+            let isIndexed = request.session.header.isIndexed && request.query.namespace != .values
+            switch start {
+            case .scan(let slot): return try scan(request, after: slot, isWanted)
+            case .label(let position):
+                guard isIndexed else { throw .failed(StorageCursor.stranger) }
+                return try walk(request, after: position, isWanted)
+            case nil: return isIndexed ? try walk(request, after: nil, isWanted) : try scan(request, after: nil, isWanted)
+            }
+        }
+
+        // MARK: All rows
+
+        /// A page of all rows, in the order of their slots: without labels every row is opened.
+        ///
+        /// Slots have the order of their homes, so only rows that stand together without a gap have to be put in order.
+        private func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
+            var filling = Filling(request.limit)
+            var together: [(slot: [UInt8], entry: StoragePage.Entry?)] = []
+            var places = DatabaseScanner.Places()
+            var last = slot
+            /// Takes what stood together, as far as there is room. Returns whether the page goes on.
+            func take() -> Bool {
+                defer { together.removeAll(keepingCapacity: true) }
+                for (slot, entry) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
+                    if let last, !last.lexicographicallyPrecedes(slot) { continue }
+                    if filling.isFull { return false }
+                    if let entry { filling.add(entry) }
+                    last = slot
+                }
+                return !filling.isFull
+            }
+            sqlite3_bind_int64(rows, 1, try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) } ?? .min)
+            defer { sqlite3_reset(rows) }
+            var before: Int64?
+            while try step(rows) {
+                let id = sqlite3_column_int64(rows, 3)
+                if let before, before + 1 != id, !take() {
+                    return StoragePage(filling.entries, next: last.map { PageCursor.scan(slot: $0).cursor })
+                }
+                before = id
+                filling.look()
+                if filling.isTimeToAsk, !isWanted() { throw .ended }
+                let row = RawRow(rows, firstColumn: 0)
+                do throws(BackendError) {
+                    guard places.isReachable(id, row.slot) else { throw DatabaseScanner.stray }
+                    let content = try DatabaseScanner.content(row.open(request.session.keyset))
+                    guard let slot = row.slot else { continue }
+                    together.append((Array(slot), content.flatMap { Self.entry($0, request.query) }))
+                } catch {
+                    throw .failed(error)
+                }
+            }
+            let isEnd = take()
+            return StoragePage(filling.entries, next: isEnd ? nil : last.map { PageCursor.scan(slot: $0).cursor })
+        }
+
+        private static func entry(_ found: (content: RowContent, revision: StorageRevision), _ query: StorageQuery) -> StoragePage.Entry? {
+            guard found.content.address.namespace == query.namespace, case .value(let record) = found.content.probe(found.revision),
+                query.matches(record.metadata)
+            else { return nil }
+            return StoragePage.Entry(found.content.address, .record(record))
+        }
+
+        /// The first of the rows that stand together with a place, without a gap.
+        private func beginning(of id: Int64) throws(Interruption) -> Int64 {
+            var id = id
+            do throws(SQLiteFault) {
+                while id > .min, try finder.row(at: id - 1, { _ in () }) != nil { id -= 1 }
+            } catch {
+                throw .failed(error.backendError())
+            }
+            return id
+        }
+
+        // MARK: Labels
+
+        /// A label whose slots are gone through, in the order of the slots.
+        private struct Source {
+            let key: DataKey
+            let day: Int64
+            let label: [UInt8]
+        }
+
+        private func walk(
+            _ request: Request, after position: PageCursor.Position?, _ isWanted: () -> Bool
+        ) throws(Interruption) -> StoragePage {
+            var filling = Filling(request.limit)
+            let (query, session) = (request.query, request.session)
+            let tag = PageCursor.tag(session.header)
+            var sources = try sources(query, session.keyset)[...]
+            var after: [UInt8] = []
+            if let position {
+                guard position.tag == tag else { throw .failed(Self.otherKeys) }
+                // The days before are done; on the cursor's own, its slot is the last that was seen.
+                let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
+                let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
+                sources = sources[(next ?? sources.startIndex)...]
+                guard let first = sources.first, first.key.id == position.key, first.day == position.day, first.label == position.label
+                else { throw .failed(StorageCursor.stranger) }
+                after = position.slot
+            }
+            let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
+            for source in sources {
+                bind(statement, 1, source.label)
+                bind(statement, 2, after)
+                after = []
+                defer { sqlite3_reset(statement) }
+                while try step(statement) {
+                    filling.look()
+                    if filling.isTimeToAsk, !isWanted() { throw .ended }
+                    let slot = RawDatabase.bytes(statement, 0)
+                    if let entry = try entry(at: slot, source, query, session.keyset) { filling.add(entry) }
+                    if filling.isFull {
+                        let place = PageCursor.Position(tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot)
+                        return StoragePage(filling.entries, next: PageCursor.label(place).cursor)
+                    }
+                }
+            }
+            return StoragePage(filling.entries, next: nil)
+        }
+
+        /// What answers a query, and more: the values under the label that leaves the fewest of them, as far as that is known beforehand. Keys that only open come
+        /// first: a value that is sealed anew meanwhile goes to the active key, and is met there.
+        private func sources(_ query: StorageQuery, _ keyset: Keyset) throws(Interruption) -> [Source] {
+            var sources: [Source] = []
+            for key in keyset.decryptOnly + [keyset.active] {
+                if let label = Self.label(query) {
+                    sources.append(Source(key: key, day: 0, label: key.label(of: label.fields)))
+                } else {
+                    sources += try days(query, key).map { day in
+                        Source(key: key, day: day, label: key.label(of: Label.day(day, query.namespace).fields))
+                    }
+                }
+            }
+            return sources
+        }
+
+        /// The one label that answers a query; nil where the days do.
+        private static func label(_ query: StorageQuery) -> Label? {
+            var type: Label?
+            var isOfDays = false
+            for condition in query.conditions {
+                switch condition {
+                case .attribute(let name, let value): return .attribute(name, value, query.namespace)
+                case .typeTag(let tag): type = type ?? .type(tag, query.namespace)
+                case .modified: isOfDays = true
+                }
+            }
+            return type ?? (isOfDays ? nil : .all(query.namespace))
+        }
+
+        /// The days that can hold something, the earliest first.
+        private func days(_ query: StorageQuery, _ key: DataKey) throws(Interruption) -> [Int64] {
+            var first = Int64.min
+            for case .modified(let since) in query.conditions {
+                guard let day = Label.day(of: since) else { return [] }
+                first = max(first, day)
+            }
+            let label = key.label(of: Label.days(query.namespace).fields)
+            let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
+            bind(statement, 1, label)
+            bind(statement, 2, [])
+            defer { sqlite3_reset(statement) }
+            var days: [Int64] = []
+            while try step(statement) {
+                guard let day = key.day(hiddenIn: RawDatabase.bytes(statement, 0), under: label) else {
+                    throw .failed(Self.damage("one of its days is none"))
+                }
+                if day >= first { days.append(day) }
+            }
+            return days.sorted()
+        }
+
+        /// What stands in a slot that a label names; nil where it does not fulfil the other conditions.
+        private func entry(
+            at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset
+        ) throws(Interruption) -> StoragePage.Entry? {
+            guard slot.count == DataKey.slotLength else { throw .failed(Self.damage("one of its entries is no slot")) }
+            let result: RowFinder.Result
+            do throws(SQLiteFault) { result = try finder.find(slot, source.key, keyset, isStill: true) } catch {
+                throw .failed(error.readError())
+            }
+            switch result {
+            case .unknownKey(let id): throw .failed(DatabaseSession.missingKey(id))
+            case .absent, .needsTransaction: throw .failed(Self.damage("one of its entries names a slot without a row"))
+            case .found(let row):
+                switch row.probe {
+                case .value(let record):
+                    // Nobody takes the store's word for what a row is found by.
+                    guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query) else {
+                        throw .failed(Self.damage("one of its entries names a row of another kind"))
+                    }
+                    return query.matches(record.metadata) ? StoragePage.Entry(address, .record(record)) : nil
+                case .corrupt(let corruption): throw .failed(DatabaseScanner.unopened(corruption))
+                case .unavailable(let error): throw .failed(error)
+                case .tombstone, .absent, .locked: throw .failed(Self.damage("one of its entries names a row without a value"))
+                }
+            }
+        }
+
+        private func isUnder(_ source: Source, _ metadata: StorageMetadata, _ query: StorageQuery) -> Bool {
+            for case .attribute(let name, let value) in query.conditions {
+                return StorageQuery.Condition.attribute(name, value).matches(metadata)
+            }
+            for case .typeTag(let tag) in query.conditions { return StorageQuery.Condition.typeTag(tag).matches(metadata) }
+            guard query.conditions.isEmpty else { return metadata.modifiedAt.flatMap(Label.day) == source.day }
+            return true
+        }
+
+        /// How many slots stand under the one label that answers a query; nil where no label does by itself.
+        func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
+            guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1, let label = Self.label(query) else {
+                return nil
+            }
+            let statement = try kept(&counting, "SELECT count(*) FROM labels WHERE label = ?1")
+            defer { sqlite3_reset(statement) }
+            var count = 0
+            for key in session.keyset.decryptOnly + [session.keyset.active] {
+                bind(statement, 1, key.label(of: label.fields))
+                if try step(statement) { count += Int(sqlite3_column_int64(statement, 0)) }
+                sqlite3_reset(statement)
+            }
+            return count
+        }
+
+        // MARK: Statements
+
+        private func kept(_ statement: inout OpaquePointer?, _ sql: String) throws(Interruption) -> OpaquePointer {
+            if let statement { return statement }
+            do throws(SQLiteFault) {
+                let made = try database.keptStatement(sql)
+                statement = made
+                return made
+            } catch {
+                throw .failed(error.backendError())
+            }
+        }
+
+        private func bind(_ statement: OpaquePointer, _ place: Int32, _ bytes: [UInt8]) {
+            let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+            if bytes.isEmpty {
+                sqlite3_bind_zeroblob(statement, place, 0)
+            } else {
+                bytes.withUnsafeBytes { _ = sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), transient) }
+            }
+        }
+
+        /// Whether there is another row.
+        private func step(_ statement: OpaquePointer) throws(Interruption) -> Bool {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: return true
+            case SQLITE_DONE: return false
+            default:
+                let fault = SQLiteFault(sqlite3_extended_errcode(database.handle))
+                sqlite3_reset(statement)
+                database.forgetPages()
+                throw .failed(fault.readError())
+            }
+        }
+
+        // MARK: Errors
+
+        private static func damage(_ how: String) -> BackendError {
+            BackendError(
+                .corrupted,
+                "The database's table of labels was damaged or changed by somebody else (\(how)), so that nobody can say what belongs on the page. Values that are asked for by name can still be read; restore the file from a backup."
+            )
+        }
+
+        private static let otherKeys = BackendError(
+            .unsupported, "The database's keys are others than when the pages were begun. Begin with the first page.")
+    }
+#endif

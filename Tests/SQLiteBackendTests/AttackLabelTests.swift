@@ -1,0 +1,194 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import GRDB
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    /// Attacks on the table of labels: a page may be refused or, where an entry was taken away, be short of a value. It never holds what does not belong there.
+    extension Attacks {
+        @Suite struct Labels {
+            private let place: Place
+            private let expected: [StorageAddress: StorageMetadata]
+
+            init() async throws {
+                place = try Place()
+                let store = place.store()
+                var expected: [StorageAddress: StorageMetadata] = [:]
+                for number in 0..<6 {
+                    let metadata = StorageMetadata(
+                        typeTag: number < 3 ? "note" : "task", modifiedAt: Double(number % 3) * 86_400, attributes: ["n": "\(number % 2)"])
+                    let address = StorageAddress("\(number)", in: shelf)
+                    expected[address] = metadata
+                    #expect(try await store.apply(.put(.bytes([1]), metadata, at: address)).isApplied)
+                }
+                let elsewhere = StorageAddress("elsewhere", in: StorageNamespace("other"))
+                #expect(try await store.apply(.put(.bytes([1]), StorageMetadata(typeTag: "note"), at: elsewhere)).isApplied)
+                #expect(try await store.apply(.put(.bytes([1]), StorageMetadata(typeTag: "note"), at: StorageAddress("plain"))).isApplied)
+                #expect(try await store.apply(.tombstone(at: StorageAddress("removed", in: shelf))).isApplied)
+                await store.close()
+                self.expected = expected
+            }
+
+            private static let questions: [[StorageQuery.Condition]] = [
+                [], [.typeTag("note")], [.attribute("n", "1")], [.modified(since: 86_400)], [.typeTag("task"), .modified(since: 86_400)],
+            ]
+
+            /// What became of the queries.
+            private struct Tally: Equatable {
+                var right = 0
+                var refused = 0
+                var short = 0
+            }
+
+            /// Asks everything, of a store that knows nothing yet.
+            private func ask(_ comment: String) async throws -> Tally {
+                let store = place.store()
+                var tally = Tally()
+                for conditions in Self.questions {
+                    let query = StorageQuery(shelf, conditions)
+                    let right = Set(expected.filter { query.matches($0.value) }.map(\.key))
+                    do {
+                        let entries = try await store.everything(query, limit: 2)
+                        let found = Set(entries.map(\.address))
+                        #expect(found.count == entries.count && found.isSubset(of: right), "\(comment): \(conditions)")
+                        for entry in entries { #expect(entry.record?.metadata == expected[entry.address], "\(comment)") }
+                        if found == right { tally.right += 1 } else { tally.short += 1 }
+                    } catch let error as BackendError {
+                        #expect(error.code == .corrupted, "\(comment): \(error)")
+                        tally.refused += 1
+                    }
+                }
+                for address in expected.keys { #expect(try await store.read(address).record != nil, "\(comment)") }
+                await store.close()
+                return tally
+            }
+
+            private struct Entry: Hashable {
+                let label: Data
+                let slot: Data
+            }
+
+            private func write<R>(_ body: (Database) throws -> R) throws -> R {
+                try SealedDatabase(path: place.path, keyFile: place.keyPath).write(body)
+            }
+
+            private func entries() throws -> [Entry] {
+                try write { try Row.fetchAll($0, sql: "SELECT label, slot FROM labels").map { Entry(label: $0[0], slot: $0[1]) } }
+            }
+
+            private func restore(_ entries: [Entry]) throws {
+                try write { database in
+                    try database.execute(sql: "PRAGMA synchronous = OFF")
+                    try database.inTransaction {
+                        try database.execute(sql: "DELETE FROM labels")
+                        for entry in entries {
+                            try database.execute(sql: "INSERT INTO labels VALUES (?, ?)", arguments: [entry.label, entry.slot])
+                        }
+                        return .commit
+                    }
+                }
+            }
+
+            @Test func `an entry that is taken away hides its value from pages, and does nothing else`() async throws {
+                let whole = try entries()
+                #expect(try await ask("untouched") == Tally(right: 5))
+                var short = 0
+                for (number, entry) in whole.enumerated() {
+                    try restore(whole.enumerated().filter { $0.offset != number }.map(\.element))
+                    let tally = try await ask("without \(number)")
+                    #expect(tally.refused == 0 && tally.short <= 2, "\(entry)")
+                    short += tally.short
+                }
+                // Each value stands under four labels; three of them, or the day it was changed on, are asked for.
+                #expect(short >= 15)
+            }
+
+            @Test func `an entry that is put under another label, or names another slot, makes a page corrupted or changes nothing`()
+                async throws
+            {
+                let whole = try entries()
+                let slots = Set(whole.map(\.slot))
+                let labels = Set(whole.map(\.label))
+                var refused = 0
+                for (number, label) in labels.enumerated() {
+                    for slot in Array(slots)[...] + [Data(repeating: 7, count: 16)] where !whole.contains(Entry(label: label, slot: slot)) {
+                        guard (number &* 31 &+ Int(slot.last ?? 0)) % 4 == 0 || slot.first == 7 else { continue }
+                        try restore(whole + [Entry(label: label, slot: slot)])
+                        let tally = try await ask("a foreign entry")
+                        #expect(tally.short == 0)
+                        refused += tally.refused
+                    }
+                }
+                #expect(refused > 8)
+            }
+
+            @Test func `labels that change places, or are none, are noticed`() async throws {
+                let whole = try entries()
+                let labels = Array(Set(whole.map(\.label)))
+                var refused = 0
+                for (one, other) in zip(labels, labels.dropFirst()) {
+                    try restore(
+                        whole.map { Entry(label: $0.label == one ? other : $0.label == other ? one : $0.label, slot: $0.slot) })
+                    refused += try await ask("labels that changed places").refused
+                }
+                #expect(refused >= 5)
+                for sql in [
+                    "UPDATE labels SET slot = CAST(slot AS TEXT)", "UPDATE labels SET slot = substr(slot, 1, 15)",
+                    "UPDATE labels SET slot = slot || x'00'",
+                ] {
+                    try restore(whole)
+                    try write { try $0.execute(sql: sql) }
+                    let tally = try await ask(sql)
+                    #expect(tally.right == 0)
+                }
+            }
+
+            @Test func `without the table, or with it and without the feature, the database is refused`() async throws {
+                for sql in [
+                    "DROP TABLE labels", "UPDATE header SET value = x'' WHERE name = 'features'",
+                    "DROP TABLE labels; CREATE TABLE labels (label BLOB, slot BLOB)",
+                    "CREATE INDEX by_slot ON labels (slot)",
+                    "CREATE TRIGGER hide AFTER INSERT ON labels BEGIN DELETE FROM labels; END",
+                ] {
+                    let other = try await Labels()
+                    let open = other.place.store()
+                    #expect(try await open.everything(StorageQuery(shelf)).count == 6)
+                    try other.write { try $0.execute(sql: sql) }
+                    for store in [open, other.place.store()] {
+                        let error = await failure { () throws(BackendError) in
+                            try await store.page(StorageQuery(shelf), after: nil, limit: 9)
+                        }
+                        #expect([.corrupted, BackendError.Code("incompatibleSchema")].contains(error?.code), "\(sql)")
+                        let result = try await store.apply(.put(.bytes([1]), at: StorageAddress("0", in: shelf)))
+                        #expect(!result.isApplied, "\(sql)")
+                        await store.close()
+                    }
+                }
+            }
+
+            @Test func `a row that is gone or damaged makes its pages corrupted until it is removed or replaced by name`() async throws {
+                let store = place.store()
+                let address = StorageAddress("2", in: shelf)
+                let database = try SealedDatabase(path: place.path, keyFile: place.keyPath)
+                try database.tamper(address) { $0[40] ^= 1 }
+                let query = StorageQuery(shelf, [.typeTag("note")])
+                let damaged = await failure { () throws(BackendError) in try await store.page(query, after: nil, limit: 9) }
+                #expect(damaged?.code == .corrupted)
+                #expect(try await store.names(StorageQuery(shelf, [.typeTag("task")])) == ["3", "4", "5"])
+                // What it was found by is forgotten with it, though nobody can read it any more.
+                let revision = try #require(try await store.read(address).revision)
+                let put = StorageMutation.put(.bytes([2]), StorageMetadata(typeTag: "task"), at: address, if: .revision(revision))
+                #expect(try await store.apply(put).isApplied)
+                #expect(try await store.names(query) == ["0", "1"])
+                #expect(try await store.names(StorageQuery(shelf, [.typeTag("task")])) == ["2", "3", "4", "5"])
+                let slot = Data(try database.slot(StorageAddress("1", in: shelf)))
+                try write { try $0.execute(sql: "DELETE FROM records WHERE slot = ?", arguments: [slot]) }
+                let gone = await failure { () throws(BackendError) in try await store.page(query, after: nil, limit: 9) }
+                #expect(gone?.code == .corrupted)
+                await store.close()
+            }
+        }
+    }
+#endif
