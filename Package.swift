@@ -1,4 +1,5 @@
 // swift-tools-version: 6.2
+import CompilerPluginSupport
 import PackageDescription
 
 /// The settings of every target: language mode 6 and the upcoming features the house is written in.
@@ -20,6 +21,12 @@ let sqlite: [Target.Dependency] = [
     .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
 ]
 
+/// Swift's own syntax, for macros; fetched and compiled only where the trait asks for it.
+func syntax(_ products: String...) -> [Target.Dependency] {
+    products.map { .product(name: $0, package: "swift-syntax", condition: .when(traits: ["Macros"])) }
+}
+let macros: Target.Dependency = .target(name: "LocalDataMacros", condition: .when(traits: ["Macros"]))
+
 /// What the fuzz targets reach into.
 let fuzzed: [Target.Dependency] =
     ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto] + sqlite
@@ -35,6 +42,7 @@ let package = Package(
                 "Sealing",
             ]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
+        .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
         .executable(name: "localdata", targets: ["LocalDataCLI"]),
     ],
@@ -42,12 +50,14 @@ let package = Package(
         .default(enabledTraits: ["SQLite", "Keyring"]),
         .trait(name: "SQLite", description: "The domain .encryptedSQLite."),
         .trait(name: "Keyring", description: "The domain .keychain, over the Secret Service. Needs libsecret on Linux."),
+        .trait(name: "Macros", description: "@StorageModel, in the module LocalDataModels. Fetches and compiles swift-syntax."),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
     targets: [
         // MARK: The contract, and what a backend needs from the machine
@@ -91,6 +101,12 @@ let package = Package(
         .target(
             name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"],
             swiftSettings: house),
+        .macro(
+            name: "LocalDataMacros",
+            dependencies: syntax(
+                "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftParser", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"),
+            swiftSettings: house),
+        .target(name: "LocalDataModels", dependencies: ["LocalData", macros], swiftSettings: house),
         .executableTarget(name: "LocalDataCLI", dependencies: ["LocalData", arguments], swiftSettings: house),
 
         // MARK: Small whole programs
@@ -144,7 +160,12 @@ let package = Package(
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport",
                 "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", logging,
-            ], swiftSettings: house),
+            ], exclude: ["Fixtures"], swiftSettings: house),
+        .testTarget(
+            name: "LocalDataModelsTests",
+            dependencies: ["LocalData", "LocalDataModels", "TestSupport", macros]
+                + syntax("SwiftSyntax", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftSyntaxMacrosGenericTestSupport"),
+            swiftSettings: house),
         .target(
             name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
             path: "Tests/Simulation",

@@ -92,17 +92,17 @@ extension RecordCoder {
     // MARK: What a declared shape fills in
 
     static func mayHaveOriginalNames<Value>(_ type: Value.Type) -> Bool {
-        (type as? any StorageModel.Type)?.attributes.contains { $0.originalName != nil } ?? false
+        DeclaredShapes.attributes(of: type)?.contains { $0.originalName != nil } ?? false
     }
 
     /// A value of a declared shape, with what its document lacks: properties under their original names, and defaults. Nil where nothing was missing.
     /// - Throws: `DecodingError` when that does not make it readable.
     func completed<Value>(_ form: EvolvingValue.Form, _ key: StorageKey<Value>) throws -> Decoded<Value>? {
-        guard let model = Value.self as? any StorageModel.Type else { return nil }
+        guard let attributes = DeclaredShapes.attributes(of: Value.self) else { return nil }
         var value = EvolvingValue(form)
         var (isChanged, isRenamed) = (false, false)
         try value.changeDocument { document in
-            for attribute in model.attributes {
+            for attribute in attributes {
                 guard var properties = document.root.object, properties[attribute.name] == nil else { continue }
                 if let old = attribute.originalName.flatMap({ properties.removeValue(forKey: $0) }) {
                     properties[attribute.name] = old

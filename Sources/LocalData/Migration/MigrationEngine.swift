@@ -83,6 +83,8 @@ final class MigrationEngine: Sendable {
         case .value(let record):
             // An expired value is no value any more, and no older copy comes in its place.
             if record.metadata.isExpired(at: runtime.clock.wallSeconds) { return Found(pair: (nil, nil)) }
+            // The steps of a chain run where their result is written.
+            if !afterMigration, records.isOutdated(record.metadata, key) { return nil }
             do {
                 let decoded = try await records.decodeTelling(record, key, route)
                 return decoded.isOutdated && !afterMigration ? nil : Found(pair: (record, decoded.value))

@@ -1,0 +1,126 @@
+import LocalData
+
+/// What differs between what was recorded of a catalog and what it declares.
+struct SchemaDifferences {
+    /// What older values, or values of other versions, do not survive.
+    var problems: [String] = []
+    /// What does no harm and is to be recorded.
+    var news: [String] = []
+
+    /// Compares a catalog with what was recorded.
+    init(_ shapes: [EntityShape], catalog: String, recorded: CatalogSnapshot) {
+        let now = CatalogSnapshot.named(shapes)
+        for (name, shape) in now {
+            guard let before = recorded.entities[name] else {
+                news.append("\(catalog)/\(name) is new")
+                continue
+            }
+            compare(shape, "\(catalog)/\(name)", with: before)
+        }
+        let known = Set(now.map(\.0))
+        for name in recorded.entities.keys.sorted() where !known.contains(name) {
+            news.append("\(catalog)/\(name) is gone: what is stored under it stays there unread, unless another key takes it over")
+        }
+    }
+
+    private mutating func compare(_ shape: EntityShape, _ name: String, with before: CatalogSnapshot.Entity) {
+        if shape.domain != before.domain {
+            let what = "\(name) was in \(before.domain) and is in \(shape.domain)"
+            if shape.mayMove { news.append(what) } else { problems.append("\(what); say where it comes from with moved(from:)") }
+        }
+        if shape.serializer != before.serializer {
+            let readable = Set([shape.serializer, before.serializer]).isSubset(of: ["json", "plist"])
+            let what = "\(name) was written by the serializer \(before.serializer) and is by \(shape.serializer)"
+            if readable || shape.mayMove { news.append(what) } else { problems.append("\(what), which cannot read the other's") }
+        }
+        if (shape.recordTag == nil) != (before.recordTag == nil) {
+            problems.append(
+                "\(name) \(shape.recordTag == nil ? "is a key and was a collection" : "is a collection and was a key"); give it another name"
+            )
+        } else if let tag = shape.recordTag, let former = before.recordTag, tag != former {
+            news.append(
+                "\(name) had records named \(former) and has \(tag): keep the name with typeTag, or bring them over with migrateAll(from:to:)"
+            )
+        }
+        for version in before.versions.keys.sorted() where !shape.canRead(version: version) {
+            problems.append(
+                version > shape.version
+                    ? "\(name) had version \(version) and has \(shape.version): versions are only raised"
+                    : "\(name) has version \(shape.version), and no steps lead there from version \(version), which was recorded; add them with evolving(_:)"
+            )
+        }
+        let properties = CatalogSnapshot.Property.all(of: shape.type)
+        if let recorded = before.versions[shape.version] {
+            compare(properties, name, with: recorded, shape)
+        } else if shape.version > before.version {
+            news.append("\(name) has version \(shape.version) now")
+        }
+    }
+
+    private mutating func compare(
+        _ properties: [String: CatalogSnapshot.Property], _ name: String, with recorded: [String: CatalogSnapshot.Property],
+        _ shape: EntityShape
+    ) {
+        func place(_ way: String) -> String { way == CatalogSnapshot.Property.whole ? name : "\(name).\(way)" }
+        var broken: [String] = []
+        var renamed: Set<String> = []
+        for (way, property) in properties.sorted(by: { $0.key < $1.key }) {
+            if let before = recorded[way] {
+                if before.type != property.type {
+                    broken.append("\(place(way)) was \(before.type) and is \(property.type)")
+                } else if before.isOptional, !property.mayBeMissing {
+                    broken.append("\(place(way)) could be missing and no longer can")
+                } else if before != property {
+                    news.append("\(place(way)) was “\(before)” and is “\(property)”")
+                }
+                continue
+            }
+            // Only a value's own properties are filled in and found under their former names, and an optional one can be missing anywhere.
+            let isOwn = !way.contains { ".[{".contains($0) }
+            if isOwn, let former = property.formerName, properties[former] == nil, let before = recorded[former] {
+                renamed.insert(former)
+                if before.type == property.type {
+                    news.append("\(place(way)) was \(place(former))")
+                } else {
+                    broken.append("\(place(former)) was \(before.type), and as \(place(way)) it is \(property.type)")
+                }
+            } else if property.isOptional || isOwn && property.hasDefault || isPartOfNews(way, properties, recorded) {
+                news.append("\(place(way)) is new")
+            } else {
+                broken.append("\(place(way)) is new, and older values do not have it")
+            }
+        }
+        for way in recorded.keys.sorted() where properties[way] == nil && !isBelow(way, renamed) {
+            broken.append("\(place(way)) is gone")
+        }
+        if shape.convertsInPlace {
+            news += broken
+        } else {
+            problems += broken.map { "\($0); raise the version and add a step" }
+        }
+    }
+
+    /// Whether a property belongs to one that is new itself: where that is missing, nobody asks for its parts.
+    private func isPartOfNews(
+        _ way: String, _ properties: [String: CatalogSnapshot.Property], _ recorded: [String: CatalogSnapshot.Property]
+    ) -> Bool {
+        properties.keys.contains { recorded[$0] == nil && $0 != way && isBelow(way, [$0]) }
+    }
+
+    private func isBelow(_ way: String, _ others: Set<String>) -> Bool {
+        others.contains { other in
+            way == other || way.hasPrefix(other) && ".[{".contains(way.dropFirst(other.count).first ?? " ")
+        }
+    }
+}
+
+extension CatalogSnapshot {
+    /// The catalog as it is declared now, with the versions that were recorded before.
+    func keepingHistory(of recorded: CatalogSnapshot) -> CatalogSnapshot {
+        var next = self
+        for (name, entity) in recorded.entities {
+            next.entities[name]?.versions.merge(entity.versions) { now, _ in now }
+        }
+        return next
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+
+/// The folder that recorded releases are kept in, a folder each.
+struct FixtureFolder {
+    let place: URL
+
+    /// Names a folder relative to a test's file.
+    init(_ path: String, relativeTo file: String) {
+        place = URL(filePath: path, relativeTo: URL(filePath: file).deletingLastPathComponent()).absoluteURL
+    }
+
+    /// The folder of one release.
+    func release(_ name: String) -> URL { place.appending(path: name) }
+
+    /// The recorded releases, sorted by name.
+    func releases() throws -> [String] {
+        guard FileManager.default.fileExists(atPath: place.path) else { return [] }
+        return try FileManager.default.contentsOfDirectory(atPath: place.path).filter {
+            FileManager.default.fileExists(atPath: release($0).appending(path: "release.json").path)
+        }.sorted()
+    }
+
+    /// Runs with a folder that nobody else sees and that is gone afterwards.
+    static func withTemporary<R>(_ body: (URL) async throws -> R) async throws -> R {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "golden-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        do {
+            let answer = try await body(folder)
+            try FileManager.default.removeItem(at: folder)
+            return answer
+        } catch {
+            try? FileManager.default.removeItem(at: folder)
+            throw error
+        }
+    }
+
+    /// Copies a folder with the permissions that private files have: version control keeps none, and a key that others can read is refused.
+    static func copyPrivately(_ source: URL, to target: URL) throws {
+        try FileManager.default.copyItem(at: source, to: target)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: target.path)
+        for name in try FileManager.default.subpathsOfDirectory(atPath: target.path) {
+            let path = target.appending(path: name).path
+            var isFolder: ObjCBool = false
+            _ = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+            try FileManager.default.setAttributes([.posixPermissions: isFolder.boolValue ? 0o700 : 0o600], ofItemAtPath: path)
+        }
+    }
+
+    /// Writes a value as JSON that is always the same text for the same value.
+    static func write<Value: Encodable>(_ value: Value, to file: URL) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        try (try encoder.encode(value) + Data("\n".utf8)).write(to: file)
+    }
+
+    /// Reads what was written.
+    static func read<Value: Decodable>(_ type: Value.Type, from file: URL) throws -> Value {
+        try JSONDecoder().decode(type, from: try Data(contentsOf: file))
+    }
+}

@@ -1,0 +1,292 @@
+#if Macros
+    import LocalDataMacros
+    import SwiftSyntax
+    import SwiftSyntaxMacroExpansion
+    import SwiftSyntaxMacros
+    import SwiftSyntaxMacrosGenericTestSupport
+    import TestSupport
+    import Testing
+
+    /// What the macros write, letter by letter, and what they refuse.
+    @Suite(.inTurn) struct ExpansionTests {
+        /// Expects what becomes of a source, or what is said about it.
+        private func expect(
+            _ source: String, becomes expanded: String, _ diagnostics: [DiagnosticSpec] = [],
+            _ location: Testing.SourceLocation = #_sourceLocation
+        ) {
+            assertMacroExpansion(
+                source, expandedSource: expanded, diagnostics: diagnostics,
+                macroSpecs: [
+                    "StorageModel": MacroSpec(
+                        type: StorageModelMacro.self, conformances: [TypeSyntax(IdentifierTypeSyntax(name: .identifier("StorageModel")))]),
+                    "Attribute": MacroSpec(type: PropertyMarkMacro.self), "Transient": MacroSpec(type: PropertyMarkMacro.self),
+                ],
+                failureHandler: { Issue.record(Comment(rawValue: $0.message), sourceLocation: location) })
+        }
+
+        /// Expects a refusal that says what to do.
+        private func expectRefusal(
+            _ source: String, becomes expanded: String, saying message: String, line: Int, column: Int,
+            _ location: Testing.SourceLocation = #_sourceLocation
+        ) {
+            expect(source, becomes: expanded, [DiagnosticSpec(message: message, line: line, column: column)], location)
+        }
+
+        @Test func `every kind of property`() {
+            expect(
+                """
+                @StorageModel struct Note {
+                    var title: String
+                    var stars: Int = 0
+                    let id: UUID
+                    var due: Date?
+                    var tags: [String] = []
+                    var color: Color?
+                    var ratio: Double = -1.5
+                    var counts: [String: Int] = [:]
+                    static let shared = 1
+                    var shout: String { title.uppercased() }
+                }
+                """,
+                becomes: """
+                    struct Note {
+                        var title: String
+                        var stars: Int = 0
+                        let id: UUID
+                        var due: Date?
+                        var tags: [String] = []
+                        var color: Color?
+                        var ratio: Double = -1.5
+                        var counts: [String: Int] = [:]
+                        static let shared = 1
+                        var shout: String { title.uppercased() }
+                    }
+
+                    extension Note: LocalData.StorageModel {
+                        static var attributes: [LocalData.AttributeDescription] {
+                            [
+                                .init("title", .string),
+                                .init("stars", .integer, default: 0),
+                                .init("id", .uuid),
+                                .init("due", .date, isOptional: true),
+                                .init("tags", .array(.string), default: []),
+                                .init("color", of: Color?.self),
+                                .init("ratio", .double, default: -1.5),
+                                .init("counts", .dictionary(.integer), default: [:]),
+                            ]
+                        }
+                    }
+                    """)
+        }
+
+        @Test func `names, and properties that are not stored`() {
+            expect(
+                """
+                @StorageModel public struct Note {
+                    @Attribute(originalName: "heading") var title: String
+                    @Attribute(name: "star_count", originalName: "rating") var stars: Int = 0
+                    var `default`: Bool
+                    @Transient var isSelected = false
+                    @Transient var cache: Cache?
+                    var watched: Int = 1 { didSet { print(watched) } }
+                }
+                """,
+                becomes: """
+                    public struct Note {
+                        var title: String
+                        var stars: Int = 0
+                        var `default`: Bool
+                        var isSelected = false
+                        var cache: Cache?
+                        var watched: Int = 1 { didSet { print(watched) } }
+
+                        private enum CodingKeys: String, CodingKey {
+                            case title
+                            case stars = "star_count"
+                            case `default`
+                            case watched
+                        }
+                    }
+
+                    extension Note: LocalData.StorageModel {
+                        public static var attributes: [LocalData.AttributeDescription] {
+                            [
+                                .init("title", .string, originalName: "heading"),
+                                .init("star_count", .integer, default: 0, originalName: "rating"),
+                                .init("default", .boolean),
+                                .init("watched", .integer, default: 1),
+                            ]
+                        }
+                    }
+                    """)
+        }
+
+        @Test func `CodingKeys that are there count, and are not written again`() {
+            expect(
+                """
+                @StorageModel struct Note {
+                    var title: String
+                    var a, b: Int
+                    var hidden: Int = 0
+                    enum CodingKeys: String, CodingKey {
+                        case title = "t", a, b
+                    }
+                }
+                """,
+                becomes: """
+                    struct Note {
+                        var title: String
+                        var a, b: Int
+                        var hidden: Int = 0
+                        enum CodingKeys: String, CodingKey {
+                            case title = "t", a, b
+                        }
+                    }
+
+                    extension Note: LocalData.StorageModel {
+                        static var attributes: [LocalData.AttributeDescription] {
+                            [
+                                .init("t", .string),
+                                .init("a", .integer),
+                                .init("b", .integer),
+                            ]
+                        }
+                    }
+                    """)
+        }
+
+        @Test func `a class, types by their longer names, and defaults that are no literals`() {
+            expect(
+                """
+                @StorageModel final class Note: Codable {
+                    let id: Foundation.UUID
+                    let tags: Set<String>
+                    let parts: Array<Part>
+                    let best: Optional<Part>
+                    let price: Swift.Optional<Decimal>
+                    let counts: Dictionary<String, [Double]>
+                    static let none = 0
+                }
+                """,
+                becomes: """
+                    final class Note: Codable {
+                        let id: Foundation.UUID
+                        let tags: Set<String>
+                        let parts: Array<Part>
+                        let best: Optional<Part>
+                        let price: Swift.Optional<Decimal>
+                        let counts: Dictionary<String, [Double]>
+                        static let none = 0
+                    }
+
+                    extension Note: LocalData.StorageModel {
+                        static var attributes: [LocalData.AttributeDescription] {
+                            [
+                                .init("id", .uuid),
+                                .init("tags", .array(.string)),
+                                .init("parts", of: Array<Part>.self),
+                                .init("best", of: Optional<Part>.self),
+                                .init("price", .decimal, isOptional: true),
+                                .init("counts", .dictionary(.array(.double))),
+                            ]
+                        }
+                    }
+                    """)
+            expect(
+                """
+                @StorageModel struct Log {
+                    var at: Date = .now
+                    var color: Color = .red
+                    var name: String = "\\(x)"
+                    var none: Int? = nil
+                }
+                """,
+                becomes: """
+                    struct Log {
+                        var at: Date = .now
+                        var color: Color = .red
+                        var name: String = "\\(x)"
+                        var none: Int? = nil
+                    }
+
+                    extension Log: LocalData.StorageModel {
+                        static var attributes: [LocalData.AttributeDescription] {
+                            [
+                                .init("at", .date),
+                                .init("color", of: Color.self),
+                                .init("name", .string),
+                                .init("none", .integer, isOptional: true),
+                            ]
+                        }
+                    }
+                    """)
+            expect(
+                "@StorageModel struct Empty {}",
+                becomes: """
+                    struct Empty {}
+
+                    extension Empty: LocalData.StorageModel {
+                        static var attributes: [LocalData.AttributeDescription] {
+                            []
+                        }
+                    }
+                    """)
+        }
+
+        @Test func `what cannot be stored is refused, with what to do`() {
+            for (kind, body) in [("enum", "case red"), ("actor", "var title: String")] {
+                expectRefusal(
+                    "@StorageModel \(kind) Note {\n\(body)\n}", becomes: "\(kind) Note {\n\(body)\n}",
+                    saying: "@StorageModel describes what a struct or a class stores", line: 1, column: 1)
+            }
+            expectRefusal(
+                "@StorageModel class Note {\nvar title: String\n}", becomes: "class Note {\nvar title: String\n}",
+                saying:
+                    "A class cannot become Codable in an extension, which is all that @StorageModel may add: write 'class Note: Codable'",
+                line: 1, column: 1)
+            let refused: [(property: String, message: String, column: Int)] = [
+                (
+                    "var stars = 0",
+                    "@StorageModel sees the declaration, not what the compiler infers: write the type of 'stars'", 4
+                ),
+                (
+                    "let version: Int = 1",
+                    "The constant 'version' has its value already, so what is stored would never be read: make it a 'var', or mark it @Transient",
+                    4
+                ),
+                ("var (a, b): (Int, Int)", "@StorageModel stores single properties: declare each by its name", 4),
+            ]
+            for (property, message, column) in refused {
+                expectRefusal(
+                    "@StorageModel struct Note {\n\(property)\n}", becomes: "struct Note {\n\(property)\n}", saying: message, line: 2,
+                    column: column + 1)
+            }
+            expectRefusal(
+                "@StorageModel struct Note {\n@Transient var cache: Cache\n}", becomes: "struct Note {\nvar cache: Cache\n}",
+                saying: "'cache' is not stored, so it needs a default, or an optional type", line: 2, column: 16)
+            expectRefusal(
+                "@StorageModel struct Note {\n@Attribute(originalName: old) var title: String\n}",
+                becomes: "struct Note {\nvar title: String\n}",
+                saying: "Names of stored properties are string literals without interpolation", line: 2, column: 12)
+            expectRefusal(
+                "@StorageModel struct Note {\n@Attribute(name: \"t\") var title: String { \"\" }\n}",
+                becomes: "struct Note {\nvar title: String { \"\" }\n}", saying: "'title' is not stored: it is static, lazy or computed",
+                line: 2,
+                column: 1)
+            expectRefusal(
+                "@StorageModel struct Note {\n@Attribute(name: \"t\") var title: String\nenum CodingKeys: CodingKey {\ncase title\n}\n}",
+                becomes: "struct Note {\nvar title: String\nenum CodingKeys: CodingKey {\ncase title\n}\n}",
+                saying:
+                    "@StorageModel would write CodingKeys for @Transient and @Attribute(name:), and there are some: say it in one place",
+                line: 2,
+                column: 12)
+            expectRefusal(
+                "@StorageModel struct Note {\n#if DEBUG\nvar title: String\n#endif\n}",
+                becomes: "struct Note {\n#if DEBUG\nvar title: String\n#endif\n}",
+                saying: "@StorageModel does not see which part of an #if is compiled: declare stored properties outside of it", line: 2,
+                column: 1)
+            expectRefusal(
+                "@Transient func draw() {}", becomes: "func draw() {}", saying: "@Transient marks a stored property", line: 1, column: 1)
+        }
+    }
+#endif
