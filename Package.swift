@@ -34,6 +34,7 @@ let package = Package(
                 "LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
                 "Sealing",
             ]),
+        .library(name: "LocalDataVocabulary", targets: ["LocalDataVocabulary"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
         .executable(name: "localdata", targets: ["LocalDataCLI"]),
@@ -88,6 +89,7 @@ let package = Package(
                 logging,
             ],
             swiftSettings: house),
+        .target(name: "LocalDataVocabulary", dependencies: ["LocalData"], swiftSettings: house),
         .target(
             name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"],
             swiftSettings: house),
@@ -143,7 +145,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport",
-                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", logging,
+                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary", logging,
             ], swiftSettings: house),
         .target(
             name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
@@ -161,6 +163,7 @@ let package = Package(
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",
             swiftSettings: [.swiftLanguageMode(.v5)]),
+        .target(name: "GuideSamplesVocabulary", dependencies: ["LocalDataVocabulary"], path: "Tests/GuideSamplesVocabulary"),
         .target(
             name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
             swiftSettings: [.defaultIsolation(MainActor.self)]),
