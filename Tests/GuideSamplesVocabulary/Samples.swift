@@ -1,43 +1,43 @@
-import LocalDataVocabulary
+package import LocalDataVocabulary
 
 /// The samples of a document about plans for another store, as nearly to the letter as they can be: what loads a container there registers a catalog here.
-public enum VocabularySamples {
+package enum VocabularySamples {
     /// What older programs stored.
-    public struct Old: Codable, Sendable, Identifiable {
-        public var id: String
-        public var newProperty: String
-        public var anotherProperty: String
+    package struct Old: Codable, Sendable, Identifiable {
+        package var id: String
+        package var newProperty: String
+        package var anotherProperty: String
 
-        public init(id: String, newProperty: String, anotherProperty: String) {
+        package init(id: String, newProperty: String, anotherProperty: String) {
             (self.id, self.newProperty, self.anotherProperty) = (id, newProperty, anotherProperty)
         }
     }
 
     /// What is stored now.
-    public struct New: Codable, Sendable, Identifiable, Equatable {
-        public var id: String
-        public var newProperty: String
+    package struct New: Codable, Sendable, Identifiable, Equatable {
+        package var id: String
+        package var newProperty: String
 
-        public init(id: String, newProperty: String) { (self.id, self.newProperty) = (id, newProperty) }
+        package init(id: String, newProperty: String) { (self.id, self.newProperty) = (id, newProperty) }
     }
 
     /// The samples' entity; what it has beside `newProperty` is not stored in a property of its own but in its id.
-    public static func old(_ domain: StorageDomain) -> StorageCollection<Old> {
+    package static func old(_ domain: StorageDomain) -> StorageCollection<Old> {
         StorageCollection("NewEntity", domain: domain, owner: "Samples", description: "What the samples store", typeTag: "NewEntity")
     }
 
-    public static func new(_ domain: StorageDomain, version: Int) -> StorageCollection<New> {
+    package static func new(_ domain: StorageDomain, version: Int) -> StorageCollection<New> {
         StorageCollection<New>("NewEntity", domain: domain, owner: "Samples", description: "What the samples store", typeTag: "NewEntity")
             .version(version)
     }
 
     /// The catalog of one version of the samples' program.
-    public struct Catalog: StorageKeyCatalog {
-        public let id = "samples"
-        public let allKeys: [AnyStorageKey]
-        public let schema: CatalogSchema?
+    package struct Catalog: StorageKeyCatalog {
+        package let id = "samples"
+        package let allKeys: [AnyStorageKey]
+        package let schema: CatalogSchema?
 
-        public init(_ version: String, _ key: AnyStorageKey, _ names: [String], configurations: [String: [String]] = [:]) {
+        package init(_ version: String, _ key: AnyStorageKey, _ names: [String], configurations: [String: [String]] = [:]) {
             allKeys = [key]
             schema = CatalogSchema(
                 version, entities: [EntityDescription("NewEntity", names.map { AttributeDescription($0, .string) })],
@@ -45,14 +45,14 @@ public enum VocabularySamples {
         }
     }
 
-    public static func lightweight(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func lightweight(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .lightweight
         )
     }
 
-    public static func adHoc(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func adHoc(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .adHoc(
@@ -67,7 +67,7 @@ public enum VocabularySamples {
         )
     }
 
-    public static func incremental(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func incremental(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .incremental(
@@ -88,7 +88,7 @@ public enum VocabularySamples {
         )
     }
 
-    public static func composite(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func composite(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .composite(
@@ -117,12 +117,12 @@ public enum VocabularySamples {
     }
 
     /// The bare names of what the samples leave out, and a policy of one's own under its short name.
-    public struct Refusing: MigrationPolicyProtocol {
-        public struct Refused: Error {}
-        public init() {}
-        public func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool { store.version == schema.version }
-        public func configureStoreDescription(_ description: inout StorageMigrationDescription) {}
-        public func resolveIncompatible(dataModel: CatalogSchema, in store: StoredSchema) async throws -> MigrationPolicy {
+    package struct Refusing: MigrationPolicyProtocol {
+        package struct Refused: Error {}
+        package init() {}
+        package func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool { store.version == schema.version }
+        package func configureStoreDescription(_ description: inout StorageMigrationDescription) {}
+        package func resolveIncompatible(dataModel: CatalogSchema, in store: StoredSchema) async throws -> MigrationPolicy {
             throw Refused()
         }
     }
