@@ -186,9 +186,9 @@ import Testing
     private static func fill(
         _ router: StorageRouter, _ collection: StorageCollection<StoredDocument>, _ rows: [[String: Cell]]
     ) async throws {
-        var batch = StorageBatch()
-        for (index, row) in rows.enumerated() { batch.set(document(row), for: collection.key("\(index)")) }
-        try await router.commit(batch)
+        try await router.batch { batch in
+            for (index, row) in rows.enumerated() { batch.set(document(row), for: collection.key("\(index)")) }
+        }
     }
 
     private static func check(_ router: StorageRouter, _ domain: StorageDomain, _ rows: [[String: Cell]], _ version: Int) async throws {
