@@ -23,7 +23,9 @@ var configuration = StorageConfiguration(root: folder, applicationID: "com.examp
 configuration.userDefaultsName = "app"
 let list = folder.appending(path: "preferences/app.plist")
 try FileManager.default.createDirectory(at: list.deletingLastPathComponent(), withIntermediateDirectories: true)
-let written: [String: Any] = ["width": 640, "recent": ["a", "b"], "flag": "1", "bytes": Data([1, 2]), "profile": Data(#"{"name":"Kari"}"#.utf8)]
+let written: [String: Any] = [
+    "width": 640, "recent": ["a", "b"], "flag": "1", "bytes": Data([1, 2]), "profile": Data(#"{"name":"Kari"}"#.utf8),
+]
 try PropertyListSerialization.data(fromPropertyList: written, format: .xml, options: 0).write(to: list)
 let router = StorageRouter(configuration: configuration)
 check(try await router.get(.width) == 640)
