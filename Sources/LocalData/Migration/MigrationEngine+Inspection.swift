@@ -12,7 +12,7 @@ extension MigrationEngine {
         var error: StorageError?
     }
 
-    /// Looks at a key's place and at every older one; writes nothing, runs nothing of the program's own, and opens no prompt.
+    /// Looks at a key's place and at every older one; writes nothing, asks no migration of the program's own, and opens no prompt. Steps of a chain of versions are run on a copy.
     func inspect<Value>(_ key: StorageKey<Value>, _ route: Route) async -> Inspection {
         do { return try await inspectThrowing(key, route) } catch let error as StorageError {
             return Inspection(state: Self.isPassing(error) ? .blocked : .failed, error: error)

@@ -66,7 +66,7 @@ extension StorageRouter {
         return await sweep(engine.registry.entries(of: catalog.id), progress: progress)
     }
 
-    /// What a sweep would do, without writing anything.
+    /// What a sweep would do, without writing anything. No migration is run; of a key with a chain of versions the steps are, on a copy.
     public func planSweep() async -> MigrationReport {
         var rows: [MigrationReport.Row] = []
         for entry in engine.registry.entries() { rows.append(await engine.plannedRow(entry)) }

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// What a property of a stored type can be, as a schema describes it.
 public indirect enum AttributeType: Hashable, Sendable, Codable {

@@ -1,0 +1,38 @@
+// What the guides show with macros; `Scripts/check-snippets` compares.
+// snippet.hide
+#if Macros
+    import Foundation
+    import TestSupport
+    import Testing
+    // snippet.show
+    import LocalDataModels
+    // snippet.hide
+
+    enum GuideModels {
+        // snippet.show
+
+        @StorageModel struct Card: Identifiable {
+            var id: String
+            var name: String
+            var stars: Int = 0  // an older value without it has 0
+            @Attribute(originalName: "colour") var color: String?  // older values have it as colour
+            @Transient var isSelected = false  // never stored
+        }
+        // snippet.hide
+    }
+
+    @Suite(.inTurn) struct GuideModelTests {
+        @Test func `an older card has the default, and its colour under the new name`() async throws {
+            let router = StorageRouter(configuration: .inMemory())
+            let cards = StorageKeyGroup(owner: "Tests", domain: .userDefaults)
+            let old: StorageKey<StoredDocument> = cards.key("card", "A card")
+            try await router.set(StoredDocument(["id": "1", "name": "Kari", "colour": "red"]), for: old)
+            var card = try await router.get(cards.key("card", "A card") as StorageKey<GuideModels.Card>)
+            #expect(card.stars == 0)
+            #expect(card.color == "red")
+            card.isSelected = true
+            try await router.set(card, for: cards.key("card", "A card"))
+            #expect(try await router.get(old).names == ["color", "id", "name", "stars"])
+        }
+    }
+#endif
