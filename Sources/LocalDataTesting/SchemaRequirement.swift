@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import LocalData
 
 /// Requires that a catalog stores what its recorded snapshot says: one line in a test keeps a release from changing what is stored by accident.
