@@ -55,6 +55,7 @@ import Testing
                 case .failed: [.failed, .blocked]
                 // Something cannot be looked at; whether that matters, the order of the places decides.
                 case .blocked: world.reach == .open ? Set(MigrationReport.State.allCases) : [.blocked]
+                case .expired: [.expired]
                 case .moved, .converted, .collected, .resolved: []
                 }
             try hold(foreseen.contains(state), "planned: \(plan.state), done: \(state) \(code ?? "")")
