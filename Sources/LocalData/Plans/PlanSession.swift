@@ -145,7 +145,8 @@ struct PlanSession: Sendable {
         return plan.steps.filter { step in
             index(step.from) == start && positions.values.allSatisfy { $0 == start || $0 >= index(step.to) }
         }
-        .max { index($0.to) < index($1.to) }
+        // Of two that lead equally far, the plan that was written for it beside the chain.
+        .max { (index($0.to), $0.kind == .adHoc ? 1 : 0) < (index($1.to), $1.kind == .adHoc ? 1 : 0) }
     }
 
     private static func allowsFallback(_ error: StorageError) -> Bool {
