@@ -17,7 +17,8 @@ struct Collections {
         let folder = root.appendingPathComponent("\(count)").path
         let source = KeyFileSource(path: folder + "/key", deadline: .seconds(60), runtime: .live)
         let store = SQLiteStore(
-            path: folder + "/store.sqlite", lockPath: folder + "/lock", keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
+            path: folder + "/store.sqlite", lockPath: folder + "/lock",
+            keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
             source: source, deadline: .seconds(600), runtime: .live)
         func mutation(_ number: Int, _ fill: UInt8) -> StorageMutation {
             let metadata = StorageMetadata(
