@@ -41,6 +41,7 @@ let package = Package(
                 "LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
                 "Sealing",
             ]),
+        .library(name: "LocalDataVocabulary", targets: ["LocalDataVocabulary"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
@@ -98,6 +99,7 @@ let package = Package(
                 logging,
             ],
             swiftSettings: house),
+        .target(name: "LocalDataVocabulary", dependencies: ["LocalData"], swiftSettings: house),
         .target(
             name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"],
             swiftSettings: house),
@@ -159,7 +161,8 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport",
-                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", logging,
+                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary", "LocalDataVocabulary",
+                logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .testTarget(
             name: "LocalDataModelsTests",
@@ -182,6 +185,7 @@ let package = Package(
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",
             swiftSettings: [.swiftLanguageMode(.v5)]),
+        .target(name: "GuideSamplesVocabulary", dependencies: ["LocalDataVocabulary"], path: "Tests/GuideSamplesVocabulary"),
         .target(
             name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
             swiftSettings: [.defaultIsolation(MainActor.self)]),

@@ -8,6 +8,9 @@ public protocol StorageKeyCatalog: Sendable {
 
     /// The least protection that each key must have; a catalog with a weaker key is refused. Defaults to plain.
     var minimumProtection: ProtectionLevel { get }
+
+    /// The shape of what the keys store, for ``StorageRouter/registerCatalog(_:migrationPolicy:configuration:)``. Defaults to none.
+    var schema: CatalogSchema? { get }
 }
 
 extension StorageKeyCatalog {

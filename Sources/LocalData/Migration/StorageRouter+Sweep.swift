@@ -91,7 +91,7 @@ extension StorageRouter {
             metadata: ["state": visit.state.rawValue])
     }
 
-    private func sweep(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
+    func sweep(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
         let start = engine.runtime.clock.now
         await engine.ledger.look()
         let report = await engine.sweep(entries, progress: progress)

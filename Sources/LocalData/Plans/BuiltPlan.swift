@@ -1,0 +1,294 @@
+/// One piece of work of a step: done whole before the next begins.
+enum PlanUnit: Sendable {
+    /// Brings an entity's records to the end of a chain.
+    case update(String, EvolutionChain)
+    /// Writes an entity's records to another, at a version; `chain` reads them, nil reads them whatever their version is.
+    case copy(String, to: String, version: Int, EvolutionChain?)
+    /// The same, and removes them where they were.
+    case rename(String, to: String, version: Int, EvolutionChain?)
+    /// Removes an entity's records.
+    case remove(String, keepsBackup: Bool)
+
+    /// The entities that it reads or changes.
+    var involved: [String] {
+        switch self {
+        case .update(let name, _), .remove(let name, _): [name]
+        case .copy(let name, let other, _, _), .rename(let name, let other, _, _): [name, other]
+        }
+    }
+}
+
+/// A step that was checked, with the work that it is.
+struct BuiltStep: Sendable {
+    let from: String
+    let to: String
+    let kind: PlanReport.Step.Kind
+    let units: [PlanUnit]
+    var willMigrate: SchemaPlan.Hook?
+    var didMigrate: SchemaPlan.Hook?
+}
+
+/// A policy's plans, checked and put together: what every policy becomes, whatever it was written with.
+struct BuiltPlan: Sendable {
+    /// The versions, each before those that steps lead to from it.
+    let versions: [String]
+    var steps: [BuiltStep] = []
+
+    var current: String { versions.last ?? "" }
+}
+
+/// Checks a policy's plans against the declared schema and the registered entities, and puts the steps together. Nothing is read or written.
+struct PlanBuilder {
+    let adHoc: [SchemaPlan.AdHocMigration]
+    let chain: SchemaPlan.MigrationChain?
+    let schema: CatalogSchema?
+    let entities: RegisteredEntities
+    let keepsRemoved: Bool
+
+    /// The versions that the plans know, the current one last.
+    func versions() throws(PlanProblem) -> [String] {
+        let links = chain?.migrations.map(\.version) ?? []
+        var seen: Set<String> = []
+        for version in links where !seen.insert(version).inserted {
+            throw PlanProblem(place: "ModelMigration \(version)", what: "two steps lead to \(version): a circle")
+        }
+        if chain != nil, links.isEmpty { throw PlanProblem(place: "MigrationChain", what: "it has no step") }
+        guard let current = links.last ?? schema?.version else {
+            throw PlanProblem(place: "adHoc", what: "nothing says which version the plans lead to: declare the catalog's schema")
+        }
+        if let schema, schema.version != current {
+            throw PlanProblem(
+                place: "MigrationChain",
+                what: links.contains(schema.version)
+                    ? "it goes on to \(current), and the catalog's schema is \(schema.version)"
+                    : "it ends in \(current), and no step leads from there to \(schema.version), the catalog's schema: a gap")
+        }
+        let strangers = adHoc.filter { chain == nil || ends(of: $0, links).from == $0.name && !links.contains($0.name) }.map(\.name)
+        for name in strangers where name == current {
+            throw PlanProblem(place: "AdHocMigration \(name)", what: "it begins at the version that it leads to: a circle")
+        }
+        for (index, name) in strangers.enumerated() where strangers[..<index].contains(name) {
+            throw PlanProblem(place: "AdHocMigration \(name)", what: "two plans begin at \(name). Give one of them up")
+        }
+        return strangers + (links.isEmpty ? [current] : links)
+    }
+
+    /// Where a plan begins and ends; nil for the current version.
+    private func ends(of plan: SchemaPlan.AdHocMigration, _ links: [String]) -> (from: String, to: String?) {
+        if plan.target != nil || links.contains(plan.name) { return (plan.name, plan.target) }
+        for from in links where plan.name.hasPrefix("\(from)To") {
+            let rest = String(plan.name.dropFirst(from.count + 2))
+            if links.contains(rest) { return (from, rest) }
+        }
+        return (plan.name, nil)
+    }
+
+    /// Every change of every step, with the step's name.
+    var changes: [SchemaPlan.EntityChange] { (chain?.migrations.flatMap(\.changes) ?? []) + adHoc.flatMap(\.changes) }
+
+    func build() throws(PlanProblem) -> BuiltPlan {
+        let versions = try versions()
+        var plan = BuiltPlan(versions: versions)
+        var models: [String: PlanModel] = [:]
+        var model = PlanModel()
+        for (index, migration) in (chain?.migrations ?? []).enumerated() {
+            let place = "ModelMigration \(migration.version)"
+            if migration.stage == .lightweight, migration.willMigrate != nil || migration.didMigrate != nil {
+                throw PlanProblem(place: place, what: "a lightweight stage has no hooks: make it a custom one")
+            }
+            let units = try apply(migration.changes, to: &model, place, migration.stage, targets: nil)
+            if index > 0, let before = chain?.migrations[index - 1].version {
+                plan.steps.append(
+                    BuiltStep(
+                        from: before, to: migration.version, kind: .incremental, units: units, willMigrate: migration.willMigrate,
+                        didMigrate: migration.didMigrate))
+            }
+            models[migration.version] = model
+        }
+        if chain != nil { try check(end: model, "MigrationChain") }
+        for migration in adHoc { plan.steps.append(try build(migration, versions, models)) }
+        return plan
+    }
+
+    private func build(
+        _ migration: SchemaPlan.AdHocMigration, _ versions: [String], _ models: [String: PlanModel]
+    ) throws(PlanProblem) -> BuiltStep {
+        let place = "AdHocMigration \(migration.name)"
+        let ends = ends(of: migration, chain?.migrations.map(\.version) ?? [])
+        let to = ends.to ?? versions.last ?? ""
+        guard let first = versions.firstIndex(of: ends.from), let last = versions.firstIndex(of: to) else {
+            throw PlanProblem(place: place, what: "it leads to \(to), which is no version of the chain: a gap")
+        }
+        if first >= last {
+            throw PlanProblem(place: place, what: "it leads from \(ends.from) to \(to): a circle. Steps lead to later versions")
+        }
+        for other in adHoc where other.name != migration.name && self.ends(of: other, versions).from == ends.from {
+            if (self.ends(of: other, versions).to ?? versions.last) == to {
+                throw PlanProblem(place: place, what: "\(other.name) leads from \(ends.from) to \(to) too: two plans. Give one of them up")
+            }
+        }
+        if adHoc.filter({ $0.name == migration.name && $0.target == migration.target }).count > 1 {
+            throw PlanProblem(place: place, what: "two plans begin at \(migration.name). Give one of them up")
+        }
+        var model = models[ends.from] ?? PlanModel(isOpen: true)
+        var targets: [String: Int] = [:]
+        if let target = models[to] { targets = target.entities.mapValues(\.version) } else { targets = entities.versions }
+        var units = try apply(migration.changes, to: &model, place, .custom, targets: targets)
+        if let target = models[to] {
+            let differences = model.differences(in: target)
+            if !differences.isEmpty {
+                throw PlanProblem(
+                    place: place, what: "it ends otherwise than the chain does in \(to): there, \(differences.joined(separator: ", "))")
+            }
+            for (name, entity) in model.entities.sorted(by: { $0.key < $1.key }) {
+                guard let version = targets[name], version != entity.version else { continue }
+                guard version > entity.version else { throw versionProblem(place, name, entity.version, version) }
+                units.append(.update(name, entity.chain.reaching(version, from: entity.version...entity.version, [])))
+            }
+        } else {
+            try check(end: model, place)
+        }
+        return BuiltStep(from: ends.from, to: to, kind: .adHoc, units: units)
+    }
+
+    private func versionProblem(_ place: String, _ entity: String, _ plan: Int, _ declared: Int) -> PlanProblem {
+        PlanProblem(
+            place: place,
+            what:
+                "it brings \(entity) to version \(plan), and \(entity) is declared with version \(declared). Declare it with .version(\(plan))"
+        )
+    }
+
+    /// Checks what a plan ends in against what the program declares.
+    private func check(end model: PlanModel, _ place: String) throws(PlanProblem) {
+        if let schema {
+            let differences = model.differences(in: schema)
+            if !differences.isEmpty {
+                throw PlanProblem(
+                    place: place,
+                    what: "it ends otherwise than the catalog declares \(schema.version): there, \(differences.joined(separator: ", "))")
+            }
+        }
+        for (name, entity) in model.entities.sorted(by: { $0.key < $1.key }) {
+            guard let declared = entities.versions[name] else {
+                throw PlanProblem(place: place, what: "it ends with \(name), and the catalog has no key or collection of that name")
+            }
+            if entity.version > 0, entity.version != declared { throw versionProblem(place, name, entity.version, declared) }
+        }
+    }
+
+    // MARK: Changes
+
+    /// - Parameter targets: The versions that entities have at the end; nil for a step of a chain, where they rise by one.
+    private func apply(
+        _ changes: [SchemaPlan.EntityChange], to model: inout PlanModel, _ step: String, _ stage: SchemaPlan.Stage, targets: [String: Int]?
+    ) throws(PlanProblem) -> [PlanUnit] {
+        var units: [PlanUnit] = []
+        for (index, change) in changes.enumerated() {
+            let place = "\(step), \(change.spelling)"
+            for name in change.involved {
+                if let problem = entities.problem(of: name) { throw PlanProblem(place: place, what: problem) }
+            }
+            /// The version of what is written for an entity now: that of the end, if nothing follows.
+            func version(_ name: String, after current: Int) -> Int {
+                let isLast = !changes[(index + 1)...].contains { later in
+                    if case .update = later.verb { return later.entity == name }
+                    return false
+                }
+                return isLast ? max(current + 1, targets?[name] ?? current + 1) : current + 1
+            }
+            if stage == .lightweight {
+                switch change.verb {
+                case .copy, .remove: throw PlanProblem(place: place, what: "it cannot be inferred: make the stage a custom one")
+                default: break
+                }
+            }
+            switch change.verb {
+            case .add(let attributes):
+                try model.requireAbsence(of: change.entity, at: place)
+                var entity = EntityModel(version: version(change.entity, after: 0))
+                entity.chain.version = entity.version
+                entity.chain = EvolutionChain(base: 1).reaching(entity.version, from: 1...max(1, entity.version - 1), [])
+                try entity.apply(attributes, place, areRecordsThere: false, stage)
+                model.entities[change.entity] = entity
+                model.removed.remove(change.entity)
+            case .update(let attributes):
+                var entity = try model.existing(change.entity, at: place)
+                try entity.apply(attributes, place, areRecordsThere: true, stage)
+                if entity.version == 0 {
+                    let end = targets?[change.entity] ?? 1
+                    if end < 2 {
+                        throw PlanProblem(
+                            place: place,
+                            what:
+                                "its records get a new version, and \(change.entity) is declared with version 1. Declare it with .version(2)"
+                        )
+                    }
+                    entity.chain = EvolutionChain(base: 1).reaching(end, from: 1...(end - 1), attributes)
+                    entity.version = end
+                } else {
+                    let next = version(change.entity, after: entity.version)
+                    entity.chain = entity.chain.reaching(next, from: entity.version...entity.version, attributes, isLink: targets == nil)
+                    entity.version = next
+                }
+                model.entities[change.entity] = entity
+                units.append(.update(change.entity, entity.chain))
+            case .copy(let name), .rename(let name):
+                let entity = try model.existing(change.entity, at: place)
+                try model.requireAbsence(of: name, at: place)
+                if let problem = entities.kindsDiffer(change.entity, name) { throw PlanProblem(place: place, what: problem) }
+                var new = entity
+                new.version = version(name, after: 0)
+                new.chain = EvolutionChain(base: 1).reaching(new.version, from: 1...max(1, new.version - 1), [])
+                model.entities[name] = new
+                model.removed.remove(name)
+                let reading = entity.version == 0 ? nil : entity.chain
+                if case .rename = change.verb {
+                    model.entities[change.entity] = nil
+                    model.removed.insert(change.entity)
+                    units.append(.rename(change.entity, to: name, version: new.version, reading))
+                } else {
+                    units.append(.copy(change.entity, to: name, version: new.version, reading))
+                }
+            case .remove(let keepsBackup):
+                _ = try model.existing(change.entity, at: place)
+                model.entities[change.entity] = nil
+                model.removed.insert(change.entity)
+                units.append(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved))
+            }
+        }
+        return units
+    }
+}
+
+extension EntityModel {
+    fileprivate mutating func apply(
+        _ changes: [SchemaPlan.AttributeChange], _ place: String, areRecordsThere: Bool, _ stage: SchemaPlan.Stage
+    ) throws(PlanProblem) {
+        for change in changes {
+            do throws(PlanProblem) {
+                if !areRecordsThere, case .add = change.verb {
+                } else if !areRecordsThere {
+                    throw PlanProblem(place: change.spelling, what: "a new entity only has attributes that are added")
+                }
+                try apply(change, areRecordsThere: areRecordsThere, stage: stage)
+            } catch { throw PlanProblem(place: "\(place), \(error.place)", what: error.what) }
+        }
+    }
+}
+
+extension EvolutionChain {
+    /// This chain with one more step, or as it is where it has the version already.
+    func reaching(
+        _ version: Int, from: ClosedRange<Int>, _ changes: [SchemaPlan.AttributeChange], isLink: Bool = true
+    ) -> EvolutionChain {
+        guard version > from.upperBound else { return self }
+        var next = self
+        next.steps.append(
+            EvolutionStep(from: from, to: version, role: isLink ? .link : .shortcut) { value, context in
+                try value.changeDocument { try changes.apply(to: &$0, context) }
+            })
+        next.version = version
+        return next
+    }
+}

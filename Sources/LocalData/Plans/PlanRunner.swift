@@ -1,0 +1,209 @@
+import BackendContract
+import BackendRuntime
+
+/// Carries out steps that were checked: unit by unit, and each of these page by page.
+struct PlanRunner: Sendable {
+    let session: PlanSession
+    let scene: PlanSession.Scene
+
+    var engine: MigrationEngine { session.engine }
+
+    /// Runs what is left of a step.
+    /// - Parameter positions: Where each entity is among the versions; what is at the step's end already is not touched.
+    /// - Returns: How many records were changed; nil when there was nothing of the step left for these entities.
+    func run(_ step: BuiltStep, _ positions: [String: Int]) async throws -> Int? {
+        let end = scene.versions.firstIndex(of: step.to) ?? 0
+        let units = step.units.filter { unit in unit.involved.contains { positions[$0].map { $0 < end } ?? false } }
+        if units.isEmpty, !step.units.isEmpty, session.configuration != nil || positions.values.allSatisfy({ $0 >= end }) { return nil }
+        let name = "\(step.from)>\(step.to)#\(step.units.count)@\(session.configuration ?? "")"
+        let done = try await session.progress(name, scene)
+        var work: [@Sendable () async throws -> Int] = []
+        if let hook = step.willMigrate { work.append(hooked("willMigrate of \(step.to)", hook)) }
+        for unit in units { work.append { try await run(unit) } }
+        if let hook = step.didMigrate { work.append(hooked("didMigrate of \(step.to)", hook)) }
+        if done == 0 { try await check(units) }
+        var records = 0
+        for (index, part) in work.enumerated() where index >= done {
+            try Task.checkCancellation()
+            records += try await part()
+            if index < work.count - 1 { try await session.note(name, done: index + 1, scene) }
+        }
+        if records > 0 { engine.ledger.worked("\(session.catalog):plan:\(step.from)>\(step.to)") }
+        return records
+    }
+
+    private func hooked(_ what: String, _ hook: @escaping SchemaPlan.Hook) -> @Sendable () async throws -> Int {
+        { [session] in
+            try await session.calling(what) { try await hook(session.router) }
+            return 0
+        }
+    }
+
+    /// Tries what a step does to its records, as far as no part of it depends on an earlier one: a record that cannot be changed fails the step before anything is written.
+    private func check(_ units: [PlanUnit]) async throws {
+        var touched: Set<String> = []
+        for unit in units {
+            if case .update(let name, let chain) = unit, !touched.contains(name) {
+                let place = try place(name)
+                let chain = checking(chain, place)
+                for version in chain.older {
+                    try await forEachPage(place, version: version) { page in
+                        for entry in page { _ = try await conversion(of: entry, place, chain) }
+                    }
+                }
+            }
+            touched.formUnion(unit.involved)
+        }
+    }
+
+    private func run(_ unit: PlanUnit) async throws -> Int {
+        switch unit {
+        case .update(let name, let chain):
+            let place = try place(name)
+            return try await update(place, checking(chain, place))
+        case .copy(let name, let other, let version, let chain):
+            return try await transfer(try place(name), to: try place(other), version, chain, isMove: false)
+        case .rename(let name, let other, let version, let chain):
+            return try await transfer(try place(name), to: try place(other), version, chain, isMove: true)
+        case .remove(let name, let keepsBackup): return try await remove(try place(name), keepsBackup: keepsBackup)
+        }
+    }
+
+    func place(_ name: String) throws -> EntityPlace {
+        if let place = scene.entities.place(of: name) { return place }
+        throw StorageError(StorageError.invalidEvolution, key: session.catalog, "Nothing says where \(name) is. Nothing was changed.")
+    }
+
+    // MARK: What can be inferred
+
+    /// Brings the records of earlier versions to the declared shape: with defaults for what is missing, and original names.
+    func infer() async throws -> Int {
+        var records = 0
+        for name in scene.concerned {
+            guard let entity = scene.entities.all[name], !entity.hasChain, !scene.entities.ambiguous.contains(name), entity.version > 1
+            else { continue }
+            let place = try place(name)
+            let shape = session.schema?.entity(name)?.attributes ?? []
+            var chain = EvolutionChain(base: 1)
+            chain.steps.append(
+                EvolutionStep(from: 1...(entity.version - 1), to: entity.version, role: .link) { value, context in
+                    try value.changeDocument { try Self.infer(shape, &$0, context) }
+                })
+            chain.version = entity.version
+            let checked = checking(chain, place)
+            for version in checked.older {
+                try await forEachPage(place, version: version) { page in
+                    for entry in page { _ = try await conversion(of: entry, place, checked) }
+                }
+            }
+            records += try await update(place, checked)
+        }
+        return records
+    }
+
+    private static func infer(_ shape: [AttributeDescription], _ document: inout StoredDocument, _ context: EvolutionContext) throws {
+        if shape.isEmpty { return }
+        guard var properties = document.root.object else {
+            throw StorageError(
+                StorageError.migrationFailed, key: context.record,
+                "The record \(context.record) of \(context.entity) has no attributes. It is left as it is.")
+        }
+        for attribute in shape where properties[attribute.name] == nil || properties[attribute.name] == .null {
+            if let old = attribute.originalName.flatMap({ properties.removeValue(forKey: $0) }) { properties[attribute.name] = old }
+            if let value = properties[attribute.name], value != .null { continue }
+            if let value = attribute.defaultValue {
+                properties[attribute.name] = value
+            } else if !attribute.isOptional {
+                throw StorageError(
+                    StorageError.migrationFailed, key: context.record,
+                    "The attribute \(attribute.name) of the record \(context.record) of \(context.entity) is missing, and nothing says what it is. The record is left as it is."
+                )
+            }
+        }
+        document.root = .object(properties)
+    }
+
+    // MARK: Records
+
+    /// A chain whose end has to be of the program's own type, where that is what the program declares.
+    private func checking(_ chain: EvolutionChain, _ place: EntityPlace) -> EvolutionChain {
+        guard let registered = place.registered, registered.version == chain.version else { return chain }
+        var checked = chain
+        checked.steps = chain.steps.map { step in
+            guard step.to == chain.version else { return step }
+            return EvolutionStep(from: step.from, to: step.to, role: step.role) { [records = engine.records] value, context in
+                try step.apply(&value, context)
+                try registered.require(try value.document(), records, context.entity, context.record)
+            }
+        }
+        return checked
+    }
+
+    /// Whether an entity's place holds anything.
+    func hasRecords(_ place: EntityPlace) async throws -> Bool {
+        switch place.kind {
+        case .key: return try await engine.standing(try route(place, place.entity)).isOccupied
+        case .collection:
+            let (_, backend) = try engine.routes.backend(for: place.domain, key: place.entity)
+            var cursor: StorageCursor?
+            repeat {
+                let page = try await translatingErrors(key: place.entity) { [cursor] () throws(BackendError) in
+                    try await backend.page(StorageQuery(place.namespace), after: cursor, limit: 1)
+                }
+                if !page.entries.isEmpty { return true }
+                cursor = page.next
+            } while cursor != nil
+            return false
+        }
+    }
+
+    /// The records of an entity, page by page; of one version, if it is given.
+    func forEachPage(_ place: EntityPlace, version: Int? = nil, _ body: ([StoragePage.Entry]) async throws -> Void) async throws {
+        switch place.kind {
+        case .collection:
+            let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
+            let pages = RecordPages(
+                routes: engine.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
+                size: MigrationEngine.pageSize)
+            for try await page in pages {
+                try Task.checkCancellation()
+                try await body(page)
+            }
+        case .key:
+            let route = try route(place, place.entity)
+            switch try await engine.standing(route) {
+            case .value(let record):
+                if let version, version != record.metadata.schemaVersion ?? 1 { return }
+                try await body([StoragePage.Entry(route.address, .record(record))])
+            case .corrupt(let corruption): throw route.corrupted(corruption)
+            default: return
+            }
+        }
+    }
+
+    func route(_ place: EntityPlace, _ id: String) throws -> Route {
+        try engine.routes.route(for: place.key(id, StorageMetadata(schemaVersion: 1)))
+    }
+}
+
+extension StorageProbe {
+    /// Whether there is something else than nothing, or the mark of a removal.
+    fileprivate var isOccupied: Bool {
+        switch self {
+        case .value, .corrupt: true
+        default: false
+        }
+    }
+}
+
+extension RegisteredEntities.Entity {
+    /// Fails for a document that is none of the program's type.
+    func require(_ document: StoredDocument, _ records: RecordCoder, _ entity: String, _ record: String) throws {
+        do { try check(records, document) } catch {
+            throw StorageError(
+                StorageError.migrationFailed, key: record,
+                "The record \(record) of \(entity) would not be a \(typeTag) as the program declares it: \(CodingFailure(error)). It is left as it is.",
+                underlying: CodingFailure(error))
+        }
+    }
+}

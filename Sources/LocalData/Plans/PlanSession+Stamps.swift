@@ -1,0 +1,195 @@
+import BackendContract
+import BackendRuntime
+
+/// What the stores say of their schema.
+struct StoredStamps: Sendable {
+    var stamps: [SchemaStamp?]
+    /// The store of each concerned entity.
+    let stores: [String: Int]
+    /// Of the entities without a stamp, whether there is data; those that are not in it were not looked at.
+    var hasData: [String: Bool] = [:]
+
+    func version(of entity: String) -> String? { stores[entity].flatMap { stamps[$0]?.version(of: entity) } }
+
+    /// Whether everything is stamped with the current version.
+    func isCurrent(_ scene: PlanSession.Scene) -> Bool {
+        guard let current = scene.versions.last else { return false }
+        return zip(stamps, scene.stamps).allSatisfy { stamp, store in
+            guard let stamp else { return false }
+            return store.entities.isEmpty ? stamp.version == current : store.entities.allSatisfy { stamp.version(of: $0) == current }
+        }
+    }
+
+    /// Where each concerned entity is among the versions: without a stamp at the first where there is data, and at the last where there is none.
+    func positions(_ scene: PlanSession.Scene, _ catalog: String) throws -> [String: Int] {
+        var positions: [String: Int] = [:]
+        for entity in scene.concerned {
+            guard let version = version(of: entity) else {
+                positions[entity] = hasData[entity] == true ? 0 : scene.versions.count - 1
+                continue
+            }
+            guard let index = scene.versions.firstIndex(of: version) else {
+                throw StorageError(
+                    StorageError.incompatibleSchema, key: catalog,
+                    "What is stored of \(catalog) has the version \(version), and no plan of this program begins there: it is unknown, or a later one. It was left as it is."
+                )
+            }
+            positions[entity] = index
+        }
+        return positions
+    }
+
+    /// The versions that something is stored in; those without a stamp as nil.
+    func versions(_ scene: PlanSession.Scene) -> Set<String?> {
+        Set(scene.concerned.filter { version(of: $0) != nil || hasData[$0] == true }.map { version(of: $0) })
+    }
+
+    /// The one version that everything is stored in.
+    func common(_ scene: PlanSession.Scene) -> String? {
+        let versions = versions(scene)
+        guard versions.count == 1, let only = versions.first else { return nil }
+        return only ?? (scene.versions.count > 1 ? scene.versions.first : nil)
+    }
+
+    func told(_ scene: PlanSession.Scene) -> StoredSchema {
+        var known: [String: String] = [:]
+        for entity in scene.concerned { known[entity] = version(of: entity) }
+        return StoredSchema(versions: known, entitiesWithData: Set(hasData.filter(\.value).keys))
+    }
+}
+
+extension PlanSession {
+    /// What is concerned, and where.
+    func scene(_ changes: [SchemaPlan.EntityChange], versions: [String]) throws -> Scene {
+        let entities = RegisteredEntities(entries, changes)
+        var concerned = Set(entities.all.keys).union(changes.flatMap(\.involved))
+        if let configuration {
+            guard let named = schema?.configurations[configuration] else {
+                throw StorageError(
+                    StorageError.invalidEvolution, key: catalog,
+                    "\(catalog)'s schema has no configuration \(configuration). Nothing was read or changed.")
+            }
+            concerned = Set(named)
+            // What its entities were made of, and is there no more, is theirs.
+            for _ in changes {
+                for change in changes {
+                    if case (let from, let to)? = change.pair, concerned.contains(to), entities.all[from] == nil { concerned.insert(from) }
+                }
+            }
+        }
+        let names = concerned.sorted()
+        var stores: [(BackendIdentity, StampedStore)] = []
+        for name in names {
+            guard let place = entities.place(of: name) else { continue }
+            let key = SchemaStamp.key(catalog, place.domain)
+            let route = try engine.routes.route(for: key)
+            if let index = stores.firstIndex(where: { $0.0 == route.slot.store }) {
+                let known = stores[index].1
+                stores[index].1 = StampedStore(key: known.key, route: known.route, entities: known.entities + [name])
+            } else {
+                stores.append((route.slot.store, StampedStore(key: key, route: route, entities: [name])))
+            }
+        }
+        return Scene(entities: entities, concerned: names, versions: versions, stamps: stores.map(\.1))
+    }
+
+    /// Refuses a plan that a configuration would carry out in part.
+    func checkConfiguration(_ changes: [SchemaPlan.EntityChange], _ scene: Scene) throws {
+        guard let configuration else { return }
+        for change in changes {
+            guard case (let from, let to)? = change.pair, scene.concerned.contains(from) != scene.concerned.contains(to) else { continue }
+            throw StorageError(
+                StorageError.invalidEvolution, key: catalog,
+                "The plan of \(catalog) cannot be used. \(change.spelling): it reaches out of the configuration \(configuration). Nothing was read or changed."
+            )
+        }
+    }
+
+    /// Refuses a declared schema that names what the catalog does not have.
+    func entities(of schema: CatalogSchema, _ entities: RegisteredEntities) throws(PlanProblem) {
+        for entity in schema.entities where entities.all[entity.name] == nil {
+            throw PlanProblem(place: "The schema \(schema.version)", what: "the catalog has no key or collection \(entity.name)")
+        }
+        for (name, group) in schema.configurations.sorted(by: { $0.key < $1.key }) {
+            for entity in group where entities.place(of: entity) == nil || entities.all[entity] == nil && !isMentioned(entity, schema) {
+                throw PlanProblem(place: "The configuration \(name)", what: "the catalog has no key or collection \(entity)")
+            }
+        }
+    }
+
+    private func isMentioned(_ entity: String, _ schema: CatalogSchema) -> Bool { schema.entity(entity) != nil }
+
+    /// Runs work while no other call of this process does any on the catalog's schema.
+    func alone<R: Sendable>(_ scene: Scene, _ body: () async throws -> R) async throws -> R {
+        try await engine.lanes.withLanes(scene.stamps.map(\.route.slot), keyName: catalog, body)
+    }
+
+    /// What the stores say.
+    func read(_ scene: Scene) async throws -> StoredStamps {
+        var stamps: [SchemaStamp?] = []
+        var stores: [String: Int] = [:]
+        for (index, store) in scene.stamps.enumerated() {
+            switch try await engine.standing(store.route) {
+            case .value(let record): stamps.append(try await engine.records.decode(record, store.key, store.route))
+            case .corrupt(let corruption): throw store.route.corrupted(corruption)
+            default: stamps.append(nil)
+            }
+            for entity in store.entities { stores[entity] = index }
+        }
+        return StoredStamps(stamps: stamps, stores: stores)
+    }
+
+    /// Whether there is data of what has no stamp.
+    func look(at stored: inout StoredStamps, _ scene: Scene, all: Bool = false) async throws {
+        for entity in scene.concerned where all || stored.version(of: entity) == nil {
+            guard let place = scene.entities.place(of: entity) else { continue }
+            stored.hasData[entity] = try await PlanRunner(session: self, scene: scene).hasRecords(place)
+        }
+    }
+
+    /// Notes that everything concerned has a version. What another process has noted meanwhile, and is later, stays.
+    func stamp(_ version: String, _ scene: Scene) async throws {
+        let versions = scene.versions
+        @Sendable func isLater(_ other: String?) -> Bool {
+            guard let index = other.flatMap({ versions.firstIndex(of: $0) }), let own = versions.firstIndex(of: version) else {
+                return false
+            }
+            return index > own
+        }
+        for store in scene.stamps {
+            let entities = configuration == nil ? nil : store.entities
+            try await engine.update(store.key) { [isLater] stamp in
+                var next = stamp ?? SchemaStamp()
+                if let entities {
+                    var named = next.entities ?? [:]
+                    for entity in entities where !isLater(next.version(of: entity)) { named[entity] = version }
+                    next.entities = named
+                } else {
+                    if !isLater(next.version) { next.version = version }
+                    let later = (next.entities ?? [:]).filter { isLater($0.value) }
+                    next.entities = later.isEmpty ? nil : later
+                }
+                next.progress = nil
+                stamp = next
+            }
+        }
+    }
+
+    /// How far an unfinished run of a step is.
+    func progress(_ step: String, _ scene: Scene) async throws -> Int {
+        let stored = try await read(scene)
+        let done = stored.stamps.map { $0?.progress?.step == step ? $0?.progress?.done ?? 0 : 0 }
+        return done.min() ?? 0
+    }
+
+    /// Notes how far a step is.
+    func note(_ step: String, done: Int, _ scene: Scene) async throws {
+        for store in scene.stamps {
+            try await engine.update(store.key) { stamp in
+                var next = stamp ?? SchemaStamp()
+                next.progress = SchemaStamp.Progress(step: step, done: done)
+                stamp = next
+            }
+        }
+    }
+}

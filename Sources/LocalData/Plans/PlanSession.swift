@@ -1,0 +1,178 @@
+import BackendContract
+import BackendRuntime
+import Logging
+
+/// One run of a policy over a catalog: reads what is stored, checks the plan, and runs the steps that lead from the one to the other.
+struct PlanSession: Sendable {
+    let engine: MigrationEngine
+    let router: StorageRouter
+    let catalog: String
+    let schema: CatalogSchema?
+    let entries: [AnyStorageKey]
+    /// The group of entities that is migrated; nil for all.
+    let configuration: String?
+
+    /// What is known when a run begins.
+    struct Scene: Sendable {
+        let entities: RegisteredEntities
+        /// The entities that are concerned.
+        let concerned: [String]
+        let versions: [String]
+        /// The stores' stamps, each with the entities that are in the store.
+        let stamps: [StampedStore]
+    }
+
+    struct StampedStore: Sendable {
+        let key: StorageKey<SchemaStamp>
+        let route: Route
+        let entities: [String]
+    }
+
+    func run(_ policy: StorageMigrationPolicy) async throws -> PlanReport {
+        switch policy.form {
+        case .custom(let own): return try await run(own)
+        case .lightweight:
+            let scene = try scene([], versions: schema.map { [$0.version] } ?? [])
+            return try await alone(scene) { try await infer(scene, nil) }
+        case .plans(let adHoc, let chain):
+            let changes = (chain?.migrations.flatMap(\.changes) ?? []) + adHoc.flatMap(\.changes)
+            let builder = PlanBuilder(
+                adHoc: adHoc, chain: chain, schema: schema, entities: RegisteredEntities(entries, changes),
+                keepsRemoved: policy.options.keepsRemovedEntities)
+            let scene = try scene(changes, versions: try checked { () throws(PlanProblem) in try builder.versions() })
+            return try await alone(scene) { try await run(builder, policy.options, scene) }
+        }
+    }
+
+    // MARK: Policies
+
+    private func run(_ builder: PlanBuilder, _ options: StorageMigrationPolicy.Options, _ scene: Scene) async throws -> PlanReport {
+        var stored = try await read(scene)
+        if stored.isCurrent(scene), !options.forceValidateModel { return PlanReport(from: scene.versions.last, to: scene.versions.last) }
+        let plan = try checked { () throws(PlanProblem) in
+            if let schema { try entities(of: schema, builder.entities) }
+            return try builder.build()
+        }
+        try checkConfiguration(builder.changes, scene)
+        if stored.isCurrent(scene) { return PlanReport(from: plan.current, to: plan.current) }
+        try await look(at: &stored, scene)
+        var report = PlanReport(from: stored.common(scene))
+        do {
+            while true {
+                let positions = try stored.positions(scene, catalog)
+                let start = positions.values.min() ?? scene.versions.count - 1
+                if start == scene.versions.count - 1 { break }
+                guard let step = step(plan, from: start, positions, scene) else {
+                    throw incompatible("No plan leads from \(scene.versions[start]) to \(plan.current), for all of \(catalog)'s entities.")
+                }
+                let records = try await PlanRunner(session: self, scene: scene).run(step, positions)
+                if let records {
+                    report.steps.append(PlanReport.Step(from: step.from, to: step.to, kind: step.kind, records: records))
+                }
+                try await stamp(step.to, scene)
+                stored = try await read(scene)
+                try await look(at: &stored, scene)
+            }
+        } catch let error as StorageError where options.lightWeightBackup && Self.allowsFallback(error) {
+            router.configuration.logger.notice(
+                "A migration plan could not be carried out; what can be inferred is done instead.",
+                metadata: ["catalog": "\(catalog)", "code": "\(error.code)"])
+            do { report.steps += try await infer(scene, error).steps } catch let second as StorageError {
+                throw StorageError(
+                    second.code, key: second.keyName, "\(error.message) What can be inferred failed too: \(second.message)",
+                    outcome: second.outcome, underlying: second.underlying)
+            }
+            report.fallback = error.description
+            report.to = plan.current
+            return report
+        }
+        // What nobody stamped and what has no data is current.
+        if !stored.isCurrent(scene) { try await stamp(plan.current, scene) }
+        report.to = plan.current
+        return report
+    }
+
+    private func run(_ own: any StorageMigrationPolicyProtocol) async throws -> PlanReport {
+        guard let schema else {
+            throw StorageError(
+                StorageError.invalidEvolution, key: catalog,
+                "A policy of one's own needs the catalog's declared schema. Nothing was changed.")
+        }
+        let scene = try scene([], versions: [schema.version])
+        var stored = try await read(scene)
+        try await look(at: &stored, scene, all: true)
+        let told = stored.told(scene)
+        let fits = try await calling("validateModel") { try await own.validateModel(schema, in: told) }
+        var description = StorageMigrationDescription()
+        own.configureStoreDescription(&description)
+        if fits {
+            if !stored.isCurrent(scene) { try await alone(scene) { try await stamp(schema.version, scene) } }
+            return PlanReport(from: told.version, to: schema.version)
+        }
+        var policy = try await calling("resolveIncompatible") { try await own.resolveIncompatible(dataModel: schema, in: told) }
+        if case .custom = policy.form {
+            throw StorageError(
+                StorageError.invalidEvolution, key: catalog,
+                "A policy of one's own has to choose one of the others: it chose one of one's own again. Nothing was changed.")
+        }
+        policy.options.lightWeightBackup = policy.options.lightWeightBackup || description.lightWeightBackup
+        policy.options.keepsRemovedEntities = description.keepsRemovedEntities
+        return try await run(policy)
+    }
+
+    /// Does what can be inferred from the declared schema, and stamps it.
+    private func infer(_ scene: Scene, _ failure: StorageError?) async throws -> PlanReport {
+        if let schema { try checked { () throws(PlanProblem) in try entities(of: schema, scene.entities) } }
+        var stored = try await read(scene)
+        let current = schema?.version
+        if current != nil, stored.isCurrent(scene), failure == nil { return PlanReport(from: current, to: current) }
+        try await look(at: &stored, scene)
+        var report = PlanReport(from: stored.common(scene), to: current)
+        let records = try await PlanRunner(session: self, scene: scene).infer()
+        let begins = stored.versions(scene)
+        let isOther = begins.contains { $0 != current }
+        if records > 0 || (isOther && current != nil) || failure != nil {
+            report.steps.append(
+                PlanReport.Step(from: report.from, to: current ?? report.from ?? "", kind: .lightweight, records: records))
+        }
+        if let current { try await stamp(current, scene) }
+        return report
+    }
+
+    /// The step to take from a version: the longest for which every entity is where it begins, or past its end.
+    private func step(_ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene) -> BuiltStep? {
+        func index(_ version: String) -> Int { scene.versions.firstIndex(of: version) ?? 0 }
+        return plan.steps.filter { step in
+            index(step.from) == start && positions.values.allSatisfy { $0 == start || $0 >= index(step.to) }
+        }
+        .max { index($0.to) < index($1.to) }
+    }
+
+    private static func allowsFallback(_ error: StorageError) -> Bool {
+        !MigrationEngine.isPassing(error) && error.code != StorageError.invalidEvolution
+    }
+
+    // MARK: Errors
+
+    func checked<R>(_ body: () throws(PlanProblem) -> R) throws -> R {
+        do throws(PlanProblem) { return try body() } catch {
+            throw StorageError(
+                StorageError.invalidEvolution, key: catalog,
+                "The plan of \(catalog) cannot be used. \(error.place): \(error.what). Nothing was read or changed.")
+        }
+    }
+
+    func incompatible(_ message: String) -> StorageError {
+        StorageError(StorageError.incompatibleSchema, key: catalog, "\(message) What is stored was left as it is.")
+    }
+
+    /// Runs code of the program's own.
+    func calling<R>(_ what: String, _ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw StorageError(
+                StorageError.migrationFailed, key: catalog, "\(what) of \(catalog)'s migration policy failed.", underlying: error)
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import BackendContract
+
+/// What one store says of the schema of a catalog's data in it: a small record of the catalog's own, beside the data.
+struct SchemaStamp: Codable, Sendable, Equatable {
+    /// How far an unfinished step is.
+    struct Progress: Codable, Sendable, Equatable {
+        var step: String
+        var done: Int
+    }
+
+    /// The version of every entity that is not named below.
+    var version: String?
+    /// The versions of entities that were brought further than the others, by a configuration.
+    var entities: [String: String]?
+    var progress: Progress?
+
+    func version(of entity: String) -> String? { entities?[entity] ?? version }
+
+    /// The key of a catalog's stamp in a store.
+    static func key(_ catalog: String, _ domain: StorageDomain) -> StorageKey<SchemaStamp> {
+        var key = StorageKey<SchemaStamp>(
+            name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
+        key.namespace = StorageNamespace("schema")
+        return key
+    }
+}

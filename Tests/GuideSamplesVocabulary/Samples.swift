@@ -1,0 +1,129 @@
+package import LocalDataVocabulary
+
+/// The samples of a document about plans for another store, as nearly to the letter as they can be: what loads a container there registers a catalog here.
+package enum VocabularySamples {
+    /// What older programs stored.
+    package struct Old: Codable, Sendable, Identifiable {
+        package var id: String
+        package var newProperty: String
+        package var anotherProperty: String
+
+        package init(id: String, newProperty: String, anotherProperty: String) {
+            (self.id, self.newProperty, self.anotherProperty) = (id, newProperty, anotherProperty)
+        }
+    }
+
+    /// What is stored now.
+    package struct New: Codable, Sendable, Identifiable, Equatable {
+        package var id: String
+        package var newProperty: String
+
+        package init(id: String, newProperty: String) { (self.id, self.newProperty) = (id, newProperty) }
+    }
+
+    /// The samples' entity; what it has beside `newProperty` is not stored in a property of its own but in its id.
+    package static func old(_ domain: StorageDomain) -> StorageCollection<Old> {
+        StorageCollection("NewEntity", domain: domain, owner: "Samples", description: "What the samples store", typeTag: "NewEntity")
+    }
+
+    package static func new(_ domain: StorageDomain, version: Int) -> StorageCollection<New> {
+        StorageCollection<New>("NewEntity", domain: domain, owner: "Samples", description: "What the samples store", typeTag: "NewEntity")
+            .version(version)
+    }
+
+    /// The catalog of one version of the samples' program.
+    package struct Catalog: StorageKeyCatalog {
+        package let id = "samples"
+        package let allKeys: [AnyStorageKey]
+        package let schema: CatalogSchema?
+
+        package init(_ version: String, _ key: AnyStorageKey, _ names: [String], configurations: [String: [String]] = [:]) {
+            allKeys = [key]
+            schema = CatalogSchema(
+                version, entities: [EntityDescription("NewEntity", names.map { AttributeDescription($0, .string) })],
+                configurations: configurations)
+        }
+    }
+
+    package static func lightweight(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+        try await router.registerCatalog(
+            catalog,
+            migrationPolicy: .lightweight
+        )
+    }
+
+    package static func adHoc(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+        try await router.registerCatalog(
+            catalog,
+            migrationPolicy: .adHoc(
+                migrations: [
+                    AdHocMigration("OLD_SCHEMA") {
+                        AddEntity("NewEntity") {
+                            AddAttribute("newProperty", attributeType: .stringAttributeType)
+                        }
+                    }
+                ]
+            )
+        )
+    }
+
+    package static func incremental(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+        try await router.registerCatalog(
+            catalog,
+            migrationPolicy: .incremental(
+                MigrationChain {
+                    ModelMigration("V1") {
+                        AddEntity("NewEntity") {
+                            AddAttribute("newProperty", attributeType: .stringAttributeType)
+                            AddAttribute("anotherProperty", attributeType: .stringAttributeType)
+                        }
+                    }
+                    ModelMigration("V2") {
+                        UpdateEntity("NewEntity") {
+                            RemoveAttribute("anotherProperty")
+                        }
+                    }
+                }
+            )
+        )
+    }
+
+    package static func composite(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+        try await router.registerCatalog(
+            catalog,
+            migrationPolicy: .composite(
+                adHoc: [
+                    AdHocMigration("V1ToV2") {
+                        UpdateEntity("NewEntity") {
+                            RemoveAttribute("anotherProperty")
+                        }
+                    }
+                ],
+                chain: MigrationChain {
+                    ModelMigration("V1") {
+                        AddEntity("NewEntity") {
+                            AddAttribute("newProperty", attributeType: .stringAttributeType)
+                            AddAttribute("anotherProperty", attributeType: .stringAttributeType)
+                        }
+                    }
+                    ModelMigration("V2") {
+                        UpdateEntity("NewEntity") {
+                            RemoveAttribute("anotherProperty")
+                        }
+                    }
+                }
+            )
+        )
+    }
+
+    /// The bare names of what the samples leave out, and a policy of one's own under its short name.
+    package struct Refusing: MigrationPolicyProtocol {
+        package struct Refused: Error {}
+        package init() {}
+        package func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool { store.version == schema.version }
+        package func configureStoreDescription(_ description: inout StorageMigrationDescription) {}
+        package func resolveIncompatible(dataModel: CatalogSchema, in store: StoredSchema) async throws -> MigrationPolicy {
+            throw Refused()
+        }
+    }
+}
