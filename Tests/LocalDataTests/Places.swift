@@ -1,5 +1,4 @@
 import LocalData
-import LocalDataTesting
 import Testing
 
 /// The kinds of place that a value can be in, for tests that hold in all of them: real files in a folder of the test's own, with the sealing key in a file beside
@@ -61,15 +60,11 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
     }
 
     /// Runs a test of a program that is started more than once: each call of `launch` is a new router over what the earlier ones left. All are shut down at the end.
-    func withLaunches(
-        clock: TestClock = TestClock(), _ body: (_ launch: () -> StorageRouter, StorageDomain) async throws -> Void
-    ) async throws {
+    func withLaunches(_ body: (_ launch: () -> StorageRouter, StorageDomain) async throws -> Void) async throws {
         let stage = try Stage()
-        var configuration = self == .memory ? StorageConfiguration.inMemory() : stage.configuration
-        configuration.keySource = .keyFile("sealing.key")
-        configuration.use(clock)
+        let configuration = self == .memory ? StorageConfiguration.inMemory() : stage.configuration
         var routers: [StorageRouter] = []
-        let launch = { [configuration] in
+        let launch = {
             let router = StorageRouter(configuration: configuration)
             routers.append(router)
             return router

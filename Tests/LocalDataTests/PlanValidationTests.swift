@@ -117,7 +117,7 @@ import Testing
         Faulty(
             name: "a lightweight stage with a hook",
             policy: .incremental(
-                MigrationChain([v1, ModelMigration("V2", stage: .lightweight, didMigrate: { _ in })])),
+                MigrationChain([v1, ModelMigration("V2", stage: .lightweight, didMigrate: { _ in }) {}])),
             words: ["ModelMigration V2", "hooks"]),
         Faulty(
             name: "a lightweight stage that computes",

@@ -35,12 +35,9 @@ import Testing
     @Test(arguments: Place.allCases) func `the sample of an ad-hoc migration`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let text = StorageKey<String>(name: "text", domain: domain, owner: "Samples", description: "Something else")
-            struct OldCatalog: StorageKeyCatalog {
-                let id = "samples"
-                let allKeys: [AnyStorageKey]
-                var schema: CatalogSchema? { CatalogSchema("OLD_SCHEMA") }
-            }
-            try await launch().registerCatalog(OldCatalog(allKeys: [.key(text)]), migrationPolicy: .lightweight)
+            var old = PlanCatalog([.key(text)], CatalogSchema("OLD_SCHEMA"))
+            old.id = "samples"
+            try await launch().registerCatalog(old, migrationPolicy: .lightweight)
             let new = Samples.Catalog("NEW_SCHEMA", .collection(Samples.new(domain, version: 1)), ["newProperty"])
             let report = try await Samples.adHoc(launch(), new)
             #expect(report.plan?.steps.map(\.kind) == [.adHoc])

@@ -18,10 +18,18 @@ struct PlanRunner: Sendable {
         let name = "\(step.from)>\(step.to)#\(step.units.count)@\(session.configuration ?? "")"
         let done = try await session.progress(name, scene)
         var work: [@Sendable () async throws -> Int] = []
-        if let hook = step.willMigrate { work.append(hooked("willMigrate of \(step.to)", hook)) }
+        if let hook = step.willMigrate {
+            let call = hooked("willMigrate of \(step.to)", hook)
+            // The hook may mend what the step could not change. It is noted once the step is known to succeed: another version of it may be needed.
+            work.append {
+                let count = try await call()
+                try await check(units)
+                return count
+            }
+        }
         for unit in units { work.append { try await run(unit) } }
         if let hook = step.didMigrate { work.append(hooked("didMigrate of \(step.to)", hook)) }
-        if done == 0 { try await check(units) }
+        if done == 0, step.willMigrate == nil { try await check(units) }
         var records = 0
         for (index, part) in work.enumerated() where index >= done {
             try Task.checkCancellation()

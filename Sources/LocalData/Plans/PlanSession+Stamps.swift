@@ -20,12 +20,12 @@ struct StoredStamps: Sendable {
         }
     }
 
-    /// Where each concerned entity is among the versions: without a stamp at the first where there is data, and at the last where there is none.
+    /// Where each concerned entity is among the versions: without a stamp at the first where there is data; without both with the rest, and at the last where there is no other.
     func positions(_ scene: PlanSession.Scene, _ catalog: String) throws -> [String: Int] {
         var positions: [String: Int] = [:]
         for entity in scene.concerned {
             guard let version = version(of: entity) else {
-                positions[entity] = hasData[entity] == true ? 0 : scene.versions.count - 1
+                if hasData[entity] == true { positions[entity] = 0 }
                 continue
             }
             guard let index = scene.versions.firstIndex(of: version) else {
@@ -36,6 +36,9 @@ struct StoredStamps: Sendable {
             }
             positions[entity] = index
         }
+        // What is not there yet goes with the rest: a step may be about to fill it.
+        let rest = positions.values.min() ?? scene.versions.count - 1
+        for entity in scene.concerned where positions[entity] == nil { positions[entity] = rest }
         return positions
     }
 

@@ -27,7 +27,7 @@ extension SchemaPlan {
         ///   - changes: What changes, in this order.
         public init(
             _ version: String, stage: Stage = .custom, willMigrate: Hook? = nil, didMigrate: Hook? = nil,
-            @EntityChanges _ changes: () -> [EntityChange] = { [] }
+            @EntityChanges _ changes: () -> [EntityChange]
         ) {
             self.version = version
             self.stage = stage
