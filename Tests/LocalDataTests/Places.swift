@@ -1,4 +1,5 @@
 import LocalData
+import LocalDataTesting
 import Testing
 
 /// The kinds of place that a value can be in, for tests that hold in all of them: real files in a folder of the test's own, with the sealing key in a file beside
@@ -60,11 +61,15 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
     }
 
     /// Runs a test of a program that is started more than once: each call of `launch` is a new router over what the earlier ones left. All are shut down at the end.
-    func withLaunches(_ body: (_ launch: () -> StorageRouter, StorageDomain) async throws -> Void) async throws {
+    func withLaunches(
+        clock: TestClock = TestClock(), _ body: (_ launch: () -> StorageRouter, StorageDomain) async throws -> Void
+    ) async throws {
         let stage = try Stage()
-        let configuration = self == .memory ? StorageConfiguration.inMemory() : stage.configuration
+        var configuration = self == .memory ? StorageConfiguration.inMemory() : stage.configuration
+        configuration.keySource = .keyFile("sealing.key")
+        configuration.use(clock)
         var routers: [StorageRouter] = []
-        let launch = {
+        let launch = { [configuration] in
             let router = StorageRouter(configuration: configuration)
             routers.append(router)
             return router
