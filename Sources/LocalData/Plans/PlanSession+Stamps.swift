@@ -70,7 +70,7 @@ extension PlanSession {
             guard let named = schema?.configurations[configuration] else {
                 throw StorageError(
                     StorageError.invalidEvolution, key: catalog,
-                    "\(catalog)'s schema has no configuration \(configuration). Nothing was read or changed.")
+                    "\(catalog)'s schema has no configuration \(configuration). No record was read or changed.")
             }
             concerned = Set(named)
             // What its entities were made of, and is there no more, is theirs.
@@ -103,7 +103,7 @@ extension PlanSession {
             guard case (let from, let to)? = change.pair, scene.concerned.contains(from) != scene.concerned.contains(to) else { continue }
             throw StorageError(
                 StorageError.invalidEvolution, key: catalog,
-                "The plan of \(catalog) cannot be used. \(change.spelling): it reaches out of the configuration \(configuration). Nothing was read or changed."
+                "The plan of \(catalog) cannot be used. \(change.spelling): it reaches out of the configuration \(configuration). No record was read or changed."
             )
         }
     }

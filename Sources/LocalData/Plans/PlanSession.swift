@@ -158,7 +158,7 @@ struct PlanSession: Sendable {
         do throws(PlanProblem) { return try body() } catch {
             throw StorageError(
                 StorageError.invalidEvolution, key: catalog,
-                "The plan of \(catalog) cannot be used. \(error.place): \(error.what). Nothing was read or changed.")
+                "The plan of \(catalog) cannot be used. \(error.place): \(error.what). No record was read or changed.")
         }
     }
 
