@@ -56,8 +56,8 @@ public enum GoldenStore {
                 throw error
             }
             try await router.shutdown()
-            // Locks are of the machine, and empty.
-            try? FileManager.default.removeItem(at: root.appending(path: "locks"))
+            // Locks are of the machine, and empty; the ledger, on which no value depends, names its folders.
+            for name in ["locks", "state/ledger.plist"] { try? FileManager.default.removeItem(at: root.appending(path: name)) }
             let facts = Release(applicationID: configuration.applicationID, userDefaultsName: configuration.userDefaultsName)
             try FixtureFolder.write(facts, to: temporary.appending(path: "release.json"))
             // Reading may bring a value over, so it is done with a copy.

@@ -66,6 +66,7 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
 extension BackendLaw {
     /// Every law.
     public static let all: [BackendLaw] =
-        values + nativeValues + batches + preconditions + revisions + tombstones + metadata + names + enumeration + pages + instances + foreignData
+        values + nativeValues + batches + preconditions + revisions + tombstones + metadata + names + enumeration + pages + instances
+        + foreignData
         + durability + concurrency
 }

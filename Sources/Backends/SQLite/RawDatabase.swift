@@ -128,7 +128,8 @@
             if schema.contains(DatabaseFormat.schema[0]) {
                 try rows(DatabaseFormat.featuresQuery) { (row) throws(BackendError) in features = Self.bytes(row, 0) }
             }
-            try DatabaseFormat.check(schema: schema, features: try features.map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) })
+            try DatabaseFormat.check(
+                schema: schema, features: try features.map { (bytes) throws(BackendError) in try DatabaseHeader.features(bytes) })
         }
 
         /// Runs a number of looks on one state of the database.
