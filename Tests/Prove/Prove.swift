@@ -9,7 +9,7 @@ extension Mutant: ExpressibleByArgument {}
 struct Prove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulation of moving values by the thousand, and shows what it came to.",
-        subcommands: [Campaigns.self, Mutants.self, Replay.self])
+        subcommands: [Campaigns.self, Mutants.self, Replay.self, Records.self, ReplayRecords.self])
 }
 
 /// Runs seeds, and shows what they covered.

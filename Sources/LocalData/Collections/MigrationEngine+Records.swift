@@ -3,16 +3,13 @@ import BackendRuntime
 
 /// Work on many records of a collection at once.
 extension MigrationEngine {
-    /// How many records are read, and written in one commit, at a time.
-    static let pageSize = 256
-
     // MARK: Pages
 
     /// The records that a collection's own place holds, page by page: those of its type that fulfil a filter, whether they have expired or not.
     func pages<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) -> RecordPages {
         RecordPages(
             routes: routes, domain: collection.domain, collection: collection.name, query: query(collection, filter, typeTag),
-            size: Self.pageSize)
+            size: pageSize)
     }
 
     private func query<Record>(
@@ -142,8 +139,8 @@ extension MigrationEngine {
         let origin = try await records.origin(of: record.metadata, route)
         let (payload, metadata) = try await records.encode(decoded.value, key, route, origin: origin, .kept(record.metadata))
         let version = record.metadata.schemaVersion ?? key.evolution?.base ?? key.schemaVersion
-        var mutations = [StorageMutation.put(payload, metadata, at: route.address, if: .revision(record.revision))]
-        if key.evolution?.keepsBackup == true, let backup = backup(of: record, at: route, version: version) { mutations.append(backup) }
+        var mutations = [StorageMutation.put(payload, metadata, at: route.address, if: unchanged(record))]
+        if key.evolution?.keepsBackup == true, safeguards.contains(.backups), let backup = backup(of: record, at: route, version: version) { mutations.append(backup) }
         return RecordChange(route: route, version: version, mutations: mutations)
     }
 

@@ -8,9 +8,9 @@ extension MigrationEngine {
         let origin = try await records.origin(of: record.metadata, route)
         let (payload, metadata) = try await records.encode(value, key, route, origin: origin, .kept(record.metadata))
         let backup =
-            key.evolution?.keepsBackup == true
+            key.evolution?.keepsBackup == true && safeguards.contains(.backups)
             ? backup(of: record, at: route, version: record.metadata.schemaVersion ?? key.evolution?.base) : nil
-        let main = StorageMutation(route.address, .put(payload, metadata), if: .revision(record.revision))
+        let main = StorageMutation(route.address, .put(payload, metadata), if: unchanged(record))
         switch try await apply(main, after: backup, route) {
         case .applied(let revision?, _):
             let written = StorageRecord(payload: payload, metadata: metadata, revision: revision)
@@ -26,6 +26,11 @@ extension MigrationEngine {
             return false
         case let result: throw route.error(for: result)
         }
+    }
+
+    /// That a slot still holds the record that its new shape was made of.
+    func unchanged(_ record: StorageRecord) -> StorageMutation.Precondition {
+        safeguards.contains(.convertedUnchanged) ? .revision(record.revision) : .none
     }
 
     /// The name in the ledger of what a chain does to records of one version.

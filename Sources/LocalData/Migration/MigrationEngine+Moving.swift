@@ -213,7 +213,7 @@ extension MigrationEngine {
             origin.merge(try await records.origin(of: old.source.record.metadata, old.source.route))
         }
         if !safeguards.contains(.destinationFirst) { _ = await collect(elsewhere, for: route, achieved: .durable) }
-        let facts = RecordFacts.carried(from: readings.map(\.source.record.metadata))
+        let facts = carriedFacts(from: readings.map(\.source.record.metadata))
         guard let written = try await write(value, key, route, origin, facts, if: precondition) else { return .lookAgain }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : .moved,
@@ -234,6 +234,13 @@ extension MigrationEngine {
             }
         }
         return origin
+    }
+
+    /// What the record of a moved value takes over from those that it was made of.
+    func carriedFacts(from sources: [StorageMetadata]) -> RecordFacts {
+        var facts = RecordFacts.carried(from: sources)
+        if !safeguards.contains(.carriedExpiry) { facts.past?.expiresAt = nil }
+        return facts
     }
 
     /// What ``write(_:_:_:_:if:)`` achieved.

@@ -17,9 +17,12 @@ final class MigrationEngine: Sendable {
     let hub: ChangeHub
     let runtime: Runtime
     let safeguards: Safeguards
+    /// How many records are read, and written in one commit, at a time.
+    let pageSize: Int
 
     init(
-        routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime, safeguards: Safeguards
+        routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime,
+        safeguards: Safeguards, pageSize: Int
     ) {
         self.routes = routes
         self.records = records
@@ -27,6 +30,7 @@ final class MigrationEngine: Sendable {
         self.quarantine = quarantine
         self.runtime = runtime
         self.safeguards = safeguards
+        self.pageSize = pageSize
         lanes = KeyLanes(areKept: safeguards.contains(.lanes))
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks)
@@ -82,7 +86,9 @@ final class MigrationEngine: Sendable {
         switch try await route.read() {
         case .value(let record):
             // An expired value is no value any more, and no older copy comes in its place.
-            if record.metadata.isExpired(at: runtime.clock.wallSeconds) { return Found(pair: (nil, nil)) }
+            if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
+                return safeguards.contains(.expiryDecides) || afterMigration ? Found(pair: (nil, nil)) : nil
+            }
             do {
                 let decoded = try await records.decodeTelling(record, key, route)
                 return decoded.isOutdated && !afterMigration ? nil : Found(pair: (record, decoded.value))
@@ -128,6 +134,10 @@ final class MigrationEngine: Sendable {
         }
     }
 
+    private static func expired<Value>(_ key: StorageKey<Value>) -> StorageError {
+        StorageError(StorageError.notFound, key: key.name, "The value has expired.")
+    }
+
     static func meansUndecodable(_ error: StorageError) -> Bool {
         [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(error.code)
     }
@@ -158,6 +168,10 @@ final class MigrationEngine: Sendable {
                 if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
             case .value(let record):
                 if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
+                    if !safeguards.contains(.expiryDecides) {
+                        if let visit = try await fill(key, route, context, .undecodable(record, Self.expired(key))) { return visit }
+                        continue
+                    }
                     if context.reason == .read { return Visit(state: .expired) }
                     if try await purge(record, key, route) { return Visit(state: .expired) }
                     continue
