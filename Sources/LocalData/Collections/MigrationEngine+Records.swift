@@ -149,8 +149,8 @@ extension MigrationEngine {
         guard let backend = changes.first?.route.backend else { return true }
         guard backend.capabilities.atomicBatch else { return false }
         let routes = changes.map(\.route)
-        let backups = changes.flatMap { $0.mutations.dropFirst() }
-        return try await write(changes.map { $0.mutations[0] }, at: routes, in: backend, with: Array(backups)) != nil
+        let backups = changes.flatMap { change in change.mutations.dropFirst().map { (mutation: $0, route: change.route) } }
+        return try await write(changes.map { $0.mutations[0] }, at: routes, in: backend, with: backups) != nil
     }
 
     // MARK: Together
@@ -171,14 +171,16 @@ extension MigrationEngine {
     }
 
     /// Writes records in one commit, durably, and reads them back as a new process would. Nil when a precondition did not hold: nothing was changed then.
-    /// - Parameter others: What is written with them and not read back.
+    /// - Parameter others: What is written with them and not read back, each with the place that it belongs to.
     func write(
-        _ mutations: [StorageMutation], at routes: [Route], in backend: any StorageBackend, with others: [StorageMutation] = []
+        _ mutations: [StorageMutation], at routes: [Route], in backend: any StorageBackend,
+        with others: [(mutation: StorageMutation, route: Route)] = []
     ) async throws -> StorageDurability? {
+        let places = routes + others.map(\.route)
         let results: [MutationResult]
         do {
-            results = try await translatingErrors(key: routes.first?.keyName ?? "") { () throws(BackendError) in
-                try await backend.apply(mutations + others)
+            results = try await translatingErrors(key: places.first?.keyName ?? "") { () throws(BackendError) in
+                try await backend.apply(mutations + others.map(\.mutation))
             }
         } catch {
             if Route.leavesDoubt(error) { for route in routes { hub.publishDoubt(at: route.slot) } }
@@ -196,7 +198,7 @@ extension MigrationEngine {
                 if case .failed(let error) = result, error.outcome != .notApplied {
                     for route in routes { hub.publishDoubt(at: route.slot) }
                 }
-                throw routes[min(index, routes.count - 1)].error(for: result)
+                throw places[index].error(for: result)
             }
         }
         guard revisions.count == results.count else { return nil }

@@ -49,13 +49,23 @@ struct RecordMover<Source: Codable & Sendable, Record: Codable & Sendable>: Send
             copy: SourceRecord(key: .key(sourceKey), route: sourceRoute, record: record), value: value)
     }
 
+    /// Removes an expired record where it stands.
+    private func purge(_ record: StorageRecord, _ id: String) async throws -> Bool {
+        let key = source.key(id)
+        return try await engine.purge(record, key, try engine.routes.route(for: key))
+    }
+
     private func move(_ page: [StoragePage.Entry], _ context: MigrationContext) async throws -> RecordWork {
         var work = RecordWork()
         var candidates: [Candidate] = []
         for entry in page {
-            do { if let candidate = try await candidate(entry) { candidates.append(candidate) } } catch {
-                try work.fail(entry.address.name, error)
-            }
+            do {
+                if let candidate = try await candidate(entry) {
+                    candidates.append(candidate)
+                } else if context.reason != .read, let record = entry.record, try await purge(record, entry.address.name) {
+                    work.expired += 1
+                }
+            } catch { try work.fail(entry.address.name, error) }
         }
         guard let first = candidates.first else { return work }
         let step = MigrationStep<Record>(

@@ -96,9 +96,18 @@ extension MigrationEngine {
 
     // MARK: Expiry
 
-    /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. False when it was changed meanwhile.
+    /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value named: what older
+    /// places hold beside these, nobody has removed. False when it was changed meanwhile.
     func purge<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
-        let probe = StorageProbe.value(record)
-        return key.leavesTombstone ? try await bury(key, route, on: probe) != nil : try await erase(route, on: probe) != nil
+        guard key.leavesTombstone else { return try await erase(route, on: .value(record)) != nil }
+        let origin = try await carriedOrigin(key, route, .value(record), ([], []))
+        let operation = StorageMutation.Operation.tombstone(try await records.tombstone(origin, route))
+        switch try await applyTelling(operation, route, if: .revision(record.revision)) {
+        case .applied:
+            hub.publish(nil, at: route.slot)
+            return true
+        case .conflict: return false
+        case let result: throw route.error(for: result)
+        }
     }
 }

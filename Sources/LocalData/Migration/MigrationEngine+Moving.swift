@@ -124,7 +124,10 @@ extension MigrationEngine {
         if sourceRoute.slot == route.slot { return try await readInPlace(key, sourceRoute, occupant) }
         let skips = options.whenSourceUnavailable == .skip
         switch try await readSettled(key, sourceRoute, skips, context) {
-        case .value(let record) where record.metadata.isExpired(at: runtime.clock.wallSeconds): return .removed
+        case .value(let record) where record.metadata.isExpired(at: runtime.clock.wallSeconds):
+            // A sweep removes it where it stands.
+            if context.reason != .read { _ = try await purge(record, key, sourceRoute) }
+            return .removed
         case .value(let record):
             let value: Key.Value
             do { value = try await records.decode(record, key, sourceRoute) } catch let error as StorageError

@@ -158,6 +158,7 @@ final class MigrationEngine: Sendable {
     /// Brings a key's value to its place, and in a sweep or when forced also clears what older places still hold. Called while the key's lane is held.
     func settle<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext) async throws -> Visit {
         var isConverted = false
+        var hasExpired = false
         for _ in 0..<Self.attempts {
             try Task.checkCancellation()
             switch try await route.read() {
@@ -165,7 +166,10 @@ final class MigrationEngine: Sendable {
             case .unavailable(let error): throw StorageError.from(error, key: key.name)
             case .tombstone(let tombstone):
                 if context.reason == .read { return Visit(state: .removed) }
-                if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
+                if var visit = try await reconcile(key, route, context, .removed(tombstone)) {
+                    if hasExpired, visit.state == .removed { visit.state = .expired }
+                    return visit
+                }
             case .value(let record):
                 if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
                     if !safeguards.contains(.expiryDecides) {
@@ -173,7 +177,10 @@ final class MigrationEngine: Sendable {
                         continue
                     }
                     if context.reason == .read { return Visit(state: .expired) }
-                    if try await purge(record, key, route) { return Visit(state: .expired) }
+                    if try await purge(record, key, route) {
+                        if !key.hasMigration { return Visit(state: .expired) }
+                        hasExpired = true
+                    }
                     continue
                 }
                 let decoded: Decoded<Value>

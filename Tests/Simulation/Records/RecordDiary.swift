@@ -25,6 +25,9 @@ final class RecordDiary: Sendable {
             }
         }
 
+        /// What it is where nobody was told what it saw.
+        var unseen: Deed { if case .swap(_, let text, let lifetime) = self { .write(text, lifetime: lifetime) } else { self } }
+
         var isChange: Bool {
             switch self {
             case .write, .swap, .older: true
@@ -157,7 +160,8 @@ final class RecordDiary: Sendable {
                 return end(numbers, .happened([.refused]), kind, answer)
             }
             switch error.outcome {
-            case .applied where !isLook: end(numbers, .happened(deeds.map(\.deed)), kind, answer)
+            // What it saw was not told.
+            case .applied where !isLook: end(numbers, .happened(deeds.map(\.deed.unseen)), kind, answer)
             case .unknown where !isLook: end(numbers, .unknown, kind, answer)
             default: end(numbers, .didNotHappen, kind, answer)
             }
