@@ -83,7 +83,9 @@ struct MigrationWorker {
                 return "done"
             case "sweep": return try await sweep()
             case "launch": return await launch()
-            default: return "unknown command"
+            default:
+                let answer = try await RecordWork(router: router).answer(command, words.first.flatMap(Int.init) ?? 0)
+                return answer ?? "unknown command"
             }
         } catch {
             return "error \(error)"

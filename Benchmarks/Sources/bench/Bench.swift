@@ -16,7 +16,12 @@ struct Bench {
         }
         if parts.contains("collections") {
             let counts = parts.compactMap { Int($0) }.sorted()
-            try await Collections(root: root.appendingPathComponent("collections"), counts: counts.isEmpty ? [1_000, 100_000] : counts).run()
+            try await Collections(root: root.appendingPathComponent("collections"), counts: counts.isEmpty ? [1_000, 100_000] : counts)
+                .run()
+        }
+        if parts.contains("records") {
+            let counts = parts.compactMap { Int($0) }.sorted()
+            try await Records(root: root.appendingPathComponent("records"), counts: counts.isEmpty ? [1_000, 100_000] : counts).run()
         }
         guard parts.isEmpty || parts.contains("property-list") else { return }
         try await Sweeping(root: root.appendingPathComponent("sweep")).run()

@@ -17,7 +17,8 @@ struct Collections {
         let folder = root.appendingPathComponent("\(count)").path
         let source = KeyFileSource(path: folder + "/key", deadline: .seconds(60), runtime: .live)
         let store = SQLiteStore(
-            path: folder + "/store.sqlite", lockPath: folder + "/lock", keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
+            path: folder + "/store.sqlite", lockPath: folder + "/lock",
+            keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
             source: source, deadline: .seconds(600), runtime: .live)
         func mutation(_ number: Int, _ fill: UInt8) -> StorageMutation {
             let metadata = StorageMetadata(
@@ -33,7 +34,7 @@ struct Collections {
             }
         }
         row("\(count): insert", "\(Int(Double(count) / writing)) records/s")
-        let before = peak()
+        let before = peakMemory()
         for (name, conditions) in [
             ("everything", []), ("of an attribute (1 of 97)", [.attribute("list", "5")]),
             ("of the last tenth of the time", [.modified(since: 1_700_000_000 + Double(count) / 1_000 * 3_600 * 0.9)]),
@@ -53,7 +54,7 @@ struct Collections {
         let counting = try await seconds { counted = try await store.count(StorageQuery(Self.shelf)) }
         precondition(counted == count)
         row("\(count): count", "\((counting * 1e3).formatted(.number.precision(.fractionLength(2)))) ms")
-        row("\(count): peak memory", "\(peak() >> 10) MiB", "\((peak() - before) >> 10) MiB of it for the pages")
+        row("\(count): peak memory", "\(peakMemory() >> 10) MiB", "\((peakMemory() - before) >> 10) MiB of it for the pages")
         let places = (0..<2_000).map { ($0 * 7_919) % count }
         func each(_ body: (Int) async throws -> Void) async rethrows -> Double {
             try await median(of: 5) { try await seconds { for place in places { try await body(place) } } } / Double(places.count)
@@ -71,12 +72,5 @@ struct Collections {
         let size = try FileManager.default.attributesOfItem(atPath: folder + "/store.sqlite")[.size] as? Int ?? 0
         row("\(count): database", "\(size / count) bytes/record")
         print()
-    }
-
-    /// The process's largest resident set so far, in KiB.
-    private func peak() -> Int {
-        let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-        return Int(line.split(separator: " ").dropFirst().first ?? "") ?? 0
     }
 }

@@ -89,6 +89,8 @@ final class MigrationEngine: Sendable {
             if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
                 return safeguards.contains(.expiryDecides) || afterMigration ? Found(pair: (nil, nil)) : nil
             }
+            // The steps of a chain run where their result is written.
+            if !afterMigration, records.isOutdated(record.metadata, key) { return nil }
             do {
                 let decoded = try await records.decodeTelling(record, key, route)
                 return decoded.isOutdated && !afterMigration ? nil : Found(pair: (record, decoded.value))

@@ -147,14 +147,14 @@ struct EvolutionChain: Sendable {
         for step in steps where step.role == .shortcut && step.from.upperBound >= step.to {
             return "the shortcut from version \(step.from.upperBound) leads to \(step.to): a circle"
         }
+        if known.contains(where: { $0 < base }) { return "a step begins before version \(base), which the chain begins with" }
+        if known.contains(where: { $0 > version }) { return "a step goes beyond version \(version), which the chain ends in" }
         for version in known where version != self.version {
             guard let way = way(from: version), way.last?.to == self.version else {
                 let gap = way(from: version)?.last?.to ?? version
                 return "no step leaves version \(gap), and the chain ends in \(self.version): a gap"
             }
         }
-        if known.contains(where: { $0 < base }) { return "a step begins before version \(base), which the chain begins with" }
-        if known.contains(where: { $0 > version }) { return "a step goes beyond version \(version), which the chain ends in" }
         return nil
     }
 
