@@ -58,6 +58,15 @@ struct Mutants: ParsableCommand {
                 print("\(mutant): NOT caught in \(result.runs) seeds")
             }
         }
+        for mutant in RecordMutant.allCases {
+            let result = RecordSeries(0..<seeds, kind: soonest ? mutant.telling : nil, mutant: mutant).run()
+            if let first = result.violations.first {
+                print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
+            } else {
+                missed = true
+                print("\(mutant): NOT caught in \(result.runs) seeds")
+            }
+        }
         if missed { throw ExitCode(1) }
     }
 }

@@ -45,4 +45,6 @@ package enum RecordPlace: String, Codable, CaseIterable, Sendable {
     case database
     /// Each value a file, and no commit for several.
     case ring
+    /// A list, with sealed values.
+    case sealed
 }

@@ -59,7 +59,7 @@ struct RecordModel: SequentialModel {
     /// What a power cut may bring back.
     var undo: Set<Stand> = []
     var cutsLeft = 0
-    /// The version of the newest program so far.
+    /// The version of the newest program that runs.
     var ceiling = 1
     /// Whether somebody has asked for all records to be brought over.
     var mayMove = false
@@ -118,7 +118,7 @@ struct RecordModel: SequentialModel {
         if rules.hasOlder, !now.isSettled, movesByItself, ceiling > 1 {
             if older.value != nil { next += settled(older, takesOlder: true) }
             for old in inFlight where old.value != nil { next += settled(old, takesOlder: false) }
-            if rules.isList { next += settled(Old(), takesOlder: false) }
+            if rules.isList, older.value == nil || inFlight.contains(Old()) { next += settled(Old(), takesOlder: false) }
         }
         if now.value != nil, now.isSettled, now.version < ceiling, !rules.isTagged || mayMove {
             for version in (now.version + 1)...ceiling {
@@ -243,6 +243,7 @@ struct RecordModel: SequentialModel {
             var state = self
             state.inFlight = []
             state.mayMove = false
+            state.ceiling = 1
             return [state]
         case .powerCut:
             var kept = self

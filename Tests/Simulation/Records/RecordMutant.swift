@@ -4,10 +4,8 @@ package import LocalData
 package enum RecordMutant: String, CaseIterable, Sendable, Codable {
     case convertedOverAnything, deleteBeforeDurable, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, noValidation
     case laterVersionNotChecked
-    /// A store that looks at no condition.
-    case noPrecondition
-    /// A store that deletes where it should leave the mark of a removal.
-    case noTombstone
+    /// Stores that break their promises.
+    case noPrecondition, noTombstone, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
     /// What a router keeps to.
     package var safeguards: Safeguards {
@@ -20,7 +18,7 @@ package enum RecordMutant: String, CaseIterable, Sendable, Codable {
         case .expiredFallsBack: Safeguards.all.subtracting(.expiryDecides)
         case .noValidation: Safeguards.all.subtracting(.validation)
         case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
-        case .noPrecondition, .noTombstone: .all
+        case .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }
     }
 
@@ -39,6 +37,10 @@ package enum RecordMutant: String, CaseIterable, Sendable, Codable {
         switch self {
         case .noPrecondition: .forgetsConditions
         case .noTombstone: .forgetsTombstones
+        case .lockedAsAbsent: .callsLockedAbsent
+        case .unavailableAsAbsent: .callsUnavailableAbsent
+        case .lockDropped: .dropsLock
+        case .lyingStore: .lies
         default: []
         }
     }

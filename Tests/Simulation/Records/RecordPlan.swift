@@ -59,7 +59,7 @@ package struct RecordPlan: Codable, Hashable, Sendable {
         let drawn = pick(RecordKind.allCases)
         let kind = kind ?? drawn
         self.kind = kind
-        place = pick([.database, .database, .list, .ring])
+        place = pick([.database, .database, .list, .ring, .sealed])
         count = kind.isCollection ? 3 + draw(3) : 1 + draw(2)
         let oldest = kind.hasOlder || kind == .retagged ? 1 : kind.latest
         beginnings = (0..<count).map { _ in draw(5) == 0 ? 0 : 1 + draw(draw(2) == 0 ? 1 : oldest) }

@@ -60,7 +60,7 @@ struct RecordShape: Sendable {
 
     var domain: StorageDomain {
         switch plan.place {
-        case .list: .userDefaults(suite: "c")
+        case .list, .sealed: .userDefaults(suite: "c")
         case .database: .encryptedSQLite(database: "b")
         case .ring: .keychain(service: "k")
         }
@@ -74,7 +74,11 @@ struct RecordShape: Sendable {
     /// Where they were in the beginning.
     var olderPlace: String { kind.hasOlder ? medium(Self.oldList) : place }
 
-    var media: [String] { (kind.hasOlder ? [olderPlace] : []) + [place, "own quarantine"] }
+    private var security: SecurityPolicy { plan.place == .sealed ? .encrypted(.keyring(service: "own keys")) : .automatic }
+
+    var media: [String] {
+        (kind.hasOlder ? [olderPlace] : []) + [place, "own quarantine"] + (plan.place == .sealed ? ["keychain own keys"] : [])
+    }
 
     static func id(_ record: Int) -> String { "r\(record)" }
     static let unreadableID = "r8"
@@ -95,13 +99,17 @@ struct RecordShape: Sendable {
 
     // MARK: Declarations
 
+    private func security(in domain: StorageDomain) -> SecurityPolicy { domain == self.domain ? security : .automatic }
+
     private func key<Value: Codable & Sendable>(_ name: String, _ domain: StorageDomain) -> StorageKey<Value> {
-        let key = StorageKey<Value>(name: name, domain: domain, owner: "Simulation", description: "A value")
+        let key = StorageKey<Value>(name: name, domain: domain, security: security(in: domain), owner: "Simulation", description: "A value")
         return plan.lifetime.map { key.expiring(after: .seconds($0)) } ?? key
     }
 
     private func collection<Value: Codable & Sendable & Shaped>(_ name: String, _ domain: StorageDomain) -> StorageCollection<Value> {
-        let collection = StorageCollection<Value>(name, domain: domain, owner: "Simulation", description: "Records") { $0.id }
+        let collection = StorageCollection<Value>(
+            name, domain: domain, security: security(in: domain), owner: "Simulation", description: "Records"
+        ) { $0.id }
         return plan.lifetime.map { collection.expiring(after: .seconds($0)) } ?? collection
     }
 
@@ -170,7 +178,9 @@ struct RecordShape: Sendable {
 
     private func versionsOfRecords(_ version: Int) -> RecordProgram {
         func tagged<Value: Codable & Sendable & Shaped>() -> StorageCollection<Value> {
-            StorageCollection<Value>("notes", domain: domain, owner: "Simulation", description: "Records", typeTag: "Note") { $0.id }
+            StorageCollection<Value>(
+                "notes", domain: domain, security: security, owner: "Simulation", description: "Records", typeTag: "Note"
+            ) { $0.id }
         }
         switch version {
         case 1: return records(tagged() as StorageCollection<First>)
@@ -234,9 +244,9 @@ struct RecordShape: Sendable {
 
     /// Puts a record beside the others that cannot be brought over.
     func spoil(_ router: StorageRouter) async throws {
-        let name = kind == .carried ? "old" : "notes"
+        let (name, domain) = kind == .carried ? ("old", Self.oldList) : ("notes", self.domain)
         let collection = StorageCollection<Unreadable>(
-            name, domain: kind == .carried ? Self.oldList : domain, owner: "Simulation", description: "Records", typeTag: "First"
+            name, domain: domain, security: security(in: domain), owner: "Simulation", description: "Records", typeTag: "First"
         ) { _ in Self.unreadableID }
         try await router.set(Unreadable(broken: 1), in: collection)
     }

@@ -28,7 +28,7 @@ struct RecordVerdict: Sendable {
         let values = try await finalValues(last)
         if let leak = scene.leak { throw act.violation(.secrecy, leak) }
         try judgeOrder()
-        try await judgeUnseen(last)
+        try await judgeUnseen(last, values)
         try await judgeBackups(last, values)
     }
 
@@ -83,7 +83,7 @@ struct RecordVerdict: Sendable {
             let begin = scene.diary.begin([(record, .read(nil))], by: last.version, "value \(record) in the end")
             do {
                 let value = try await last.program.records[record].value(last.router)
-                scene.diary.end(begin, .happened([.read(value)]), "value", value ?? "nothing")
+                scene.diary.end(begin, .happened([.read(value)]), "value", "answered: \(value ?? "nothing")")
                 values.append(value)
             } catch let error as StorageError {
                 scene.diary.check(message: "\(error)")
@@ -142,8 +142,15 @@ struct RecordVerdict: Sendable {
         return all
     }
 
-    private func judgeUnseen(_ last: RecordScene.Running) async throws {
-        var kept: Set<Int> = []
+    private func judgeUnseen(_ last: RecordScene.Running, _ values: [String?]) async throws {
+        var kept = Set(values.compactMap(\.self).map(Shape.number(in:)))
+        if plan.isSpoilt {
+            // What still has the older type is there for who reads that.
+            let older = await scene.launch("last, of version 1", version: 1)
+            for record in older.program.records {
+                if let text = try? await record.value(older.router) { kept.insert(Shape.number(in: text)) }
+            }
+        }
         do {
             for entry in try await last.router.audit().quarantine {
                 kept.formUnion(Scene.numbers(in: Array(try await last.router.quarantinedData(entry))))
@@ -176,27 +183,18 @@ struct RecordVerdict: Sendable {
             var writers: [String: Int] = [:]
             if let text = begins[record].now.value { writers[text] = plan.beginnings[record] }
             for entry in scene.diary.entries where entry.record == record { if let text = entry.deed.text { writers[text] = entry.program } }
-            let address = shape.address(record)
-            let contents = scene.disk.contents(of: shape.place)
+            let calls = last.program.records[record]
             for version in 1..<plan.kind.latest {
-                let slot = StorageAddress(address.name, in: StorageNamespace("backup:\(version):\(address.namespace.name)"))
-                var backup: String?
-                if case .value(let payload, _, _) = contents[slot] {
-                    backup = Scene.numbers(in: payload.canonicalBytes).first.map(Shape.text(of:))
-                    guard let backup, let writer = writers[backup], writer <= version else {
-                        throw act.violation(.unseen, "the backup \(backup ?? "-") of record \(record) was never stored in version \(version)")
-                    }
+                // Putting it back is how to look at it: what stands in its place becomes a backup of its own version.
+                let restored = try await calls.restore(last.router, version)
+                let backup = restored == nil ? nil : try await calls.value(last.router)
+                if restored != nil, backup.flatMap({ writers[$0] }).map({ $0 <= version }) != true {
+                    throw act.violation(.unseen, "the backup \(backup ?? "-") of record \(record) was never stored in version \(version)")
                 }
-                if let value = values[record], writers[value] == version {
-                    // Without a commit for both, another process may have put its own, earlier one there since.
-                    guard backup != nil, backup == value || plan.place == .ring else {
-                        throw act.violation(.unseen, "\(value) was stored in version \(version), and its backup is \(backup ?? "missing")")
-                    }
-                }
-                guard let backup else { continue }
-                let calls = last.program.records[record]
-                guard try await calls.restore(last.router, version) == version, try await calls.value(last.router) == backup else {
-                    throw act.violation(.unseen, "the backup of version \(version) of record \(record) did not come back")
+                guard let value = values[record], writers[value] == version else { continue }
+                // Without a commit for both, another process may have put its own, earlier one there since.
+                guard backup != nil, backup == value || plan.place == .ring else {
+                    throw act.violation(.unseen, "\(value) was stored in version \(version), and its backup is \(backup ?? "missing")")
                 }
             }
         }
