@@ -72,6 +72,25 @@ import Testing
         for entry in kept { #expect(String(decoding: try await router.quarantinedData(entry), as: UTF8.self) == "second") }
     }
 
+    @Test func `a record that was brought over, set and removed does not come back from a copy that remained`() async throws {
+        let oldNotes = StorageCollection<Note>("old", domain: Self.older, owner: "Tests", description: "Notes")
+        try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "one")], in: oldNotes)
+        let (router, notes) = (machine.launch(), notes())
+        #expect(try await router.count(in: oldNotes) == 2)  // opens the store, so that there is something to break
+        for backend in machine.backends(of: Self.older) { backend.inject(.unavailable, of: .apply, repeats: true) }
+        try await router.migrateAll(from: oldNotes, to: notes)
+        for backend in machine.backends(of: Self.older) { backend.removeFaults() }
+        #expect(try await router.count(in: oldNotes) == 2)
+        try await router.set(Note(id: "a", text: "two"), in: notes)
+        try await router.remove("a", in: notes)
+        try await router.update("b", in: notes) { $0?.text = "two" }
+        try await router.batch { batch in batch.remove("b", in: notes) }
+        try await router.migrateAll(from: oldNotes, to: notes)
+        #expect(try await router.value("a", in: notes) == nil)
+        #expect(try await router.value("b", in: notes) == nil)
+        #expect(try await router.count(in: oldNotes) == 0)
+    }
+
     @Test func `a list whose records are all there already, and whose mark cannot be written, is an error`() async throws {
         let list = StorageKey<[Note]>(name: "list", domain: Self.older, owner: "Tests", description: "Notes")
         try await machine.launch().set([Note(id: "a", text: "one")], for: list)

@@ -151,7 +151,9 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
         }
         written.count = mutations.count
         if mark.capabilities.atomicBatch, engine.safeguards.contains(.markWithRecords) {
-            guard let durability = try await engine.write(mutations, at: routes, in: mark.backend, with: [(marking, mark)]) else { return nil }
+            guard let durability = try await engine.write(mutations, at: routes, in: mark.backend, with: [(marking, mark)]) else {
+                return nil
+            }
             written.durability = durability
             return written
         }

@@ -140,7 +140,9 @@ extension MigrationEngine {
         let (payload, metadata) = try await records.encode(decoded.value, key, route, origin: origin, .kept(record.metadata))
         let version = record.metadata.schemaVersion ?? key.evolution?.base ?? key.schemaVersion
         var mutations = [StorageMutation.put(payload, metadata, at: route.address, if: unchanged(record))]
-        if key.evolution?.keepsBackup == true, safeguards.contains(.backups), let backup = backup(of: record, at: route, version: version) { mutations.append(backup) }
+        if key.evolution?.keepsBackup == true, safeguards.contains(.backups), let backup = backup(of: record, at: route, version: version) {
+            mutations.append(backup)
+        }
         return RecordChange(route: route, version: version, mutations: mutations)
     }
 

@@ -105,7 +105,8 @@ struct RecordMover<Source: Codable & Sendable, Record: Codable & Sendable>: Send
         for candidate in free {
             let origin = try await engine.origin(of: [candidate.copy], migration: id, candidate.route)
             let (payload, metadata) = try await engine.records.encode(
-                candidate.value, candidate.key, candidate.route, origin: origin, engine.carriedFacts(from: [candidate.copy.record.metadata]))
+                candidate.value, candidate.key, candidate.route, origin: origin, engine.carriedFacts(from: [candidate.copy.record.metadata])
+            )
             mutations.append(.put(payload, metadata, at: candidate.route.address, if: .absent))
         }
         if !engine.safeguards.contains(.destinationFirst) {

@@ -64,7 +64,9 @@ extension StorageRouter {
         let older = collection.reading(source)
         let newer = collection.moved(from: older)
         let mover = RecordMover(engine: engine, source: older, destination: newer, options: MigrationOptions()) { $0 }
-        do { if engine.safeguards.contains(.validation) { try await mover.validate() } } catch let error as StorageError { throw error.refusingAll(error.keyName, collection.name) }
+        if engine.safeguards.contains(.validation) {
+            do { try await mover.validate() } catch let error as StorageError { throw error.refusingAll(error.keyName, collection.name) }
+        }
         let work = try await mover.moveAll(try await engine.context(.forced, to))
         await engine.ledger.flush()
         try work.throwFirst()

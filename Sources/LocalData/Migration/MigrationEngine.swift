@@ -174,7 +174,7 @@ final class MigrationEngine: Sendable {
                 }
             case .value(let record):
                 if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
-                    if !safeguards.contains(.expiryDecides) {
+                    if !safeguards.contains(.expiryDecides), context.reason == .read {
                         if let visit = try await fill(key, route, context, .undecodable(record, Self.expired(key))) { return visit }
                         continue
                     }

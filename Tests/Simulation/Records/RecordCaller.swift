@@ -32,24 +32,34 @@ struct RecordCaller: Sendable {
         case .value:
             await diary.call([(record, .read(nil))], by: version, isLook: true, label("value")) {
                 try await calls.value(router)
-            } _: { [.read($0)] }
+            } _: {
+                [.read($0)]
+            }
         case .exists:
             await diary.call([(record, .exists(false))], by: version, isLook: true, label("exists")) {
                 try await calls.exists(router)
-            } _: { [.exists($0)] }
+            } _: {
+                [.exists($0)]
+            }
         case .set:
             await diary.call([(record, .write(text, lifetime: lifetime))], by: version, label("set \(text)")) {
                 try await calls.set(router, text)
-            } _: { [.write(text, lifetime: lifetime)] }
+            } _: {
+                [.write(text, lifetime: lifetime)]
+            }
         case .update, .erase:
             let new = verb == .update ? text : nil
             await diary.call([(record, .swap(nil, new, lifetime: lifetime))], by: version, label(new.map { "update \($0)" } ?? "erase")) {
                 try await calls.update(router, new)
-            } _: { seen in seen == nil && new == nil ? [.read(nil)] : [.swap(seen, new, lifetime: lifetime)] }
+            } _: { seen in
+                seen == nil && new == nil ? [.read(nil)] : [.swap(seen, new, lifetime: lifetime)]
+            }
         case .remove:
             await diary.call([(record, .write(nil, lifetime: nil))], by: version, label("remove")) {
                 try await calls.remove(router)
-            } _: { [.write(nil, lifetime: nil)] }
+            } _: {
+                [.write(nil, lifetime: nil)]
+            }
         case .setMany:
             let texts = (0..<plan.count).filter { $0 % 2 == position % 2 || $0 == record }.map {
                 (record: $0, text: Shape.text(of: first + position * 10 + 1 + $0))
@@ -58,13 +68,21 @@ struct RecordCaller: Sendable {
             let deeds = texts.map { (record: $0.record, deed: RecordDiary.Deed.write($0.text, lifetime: lifetime)) }
             await diary.call(deeds, by: version, "setMany \(texts.map { "\($0.record): \($0.text)" }) (\(name).\(position))") {
                 try await running.program.setMany?(router, texts)
-            } _: { _ in deeds.map(\.deed) }
+            } _: { _ in
+                deeds.map(\.deed)
+            }
         case .sweep:
-            await diary.call([], by: version, isLook: true, label("sweep")) { await router.sweep(running.catalog).isComplete } _: { _ in nil }
+            await diary.call([], by: version, isLook: true, label("sweep")) {
+                await router.sweep(running.catalog).isComplete
+            } _: { _ in
+                nil
+            }
         case .carry: await carry(position)
         case .all:
             let deeds = (0..<plan.count).map { (record: $0, deed: RecordDiary.Deed.listed(nil)) }
-            await diary.call(deeds, by: version, isLook: true, label("all")) { try await running.program.all?(router) ?? [] } _: { found in
+            await diary.call(deeds, by: version, isLook: true, label("all")) {
+                try await running.program.all?(router) ?? []
+            } _: { found in
                 for (id, count) in Dictionary(grouping: found, by: \.id).mapValues(\.count) where count > 1 {
                     scene.fail("\(id) was met \(count) times")
                 }
@@ -83,7 +101,9 @@ struct RecordCaller: Sendable {
             let count = try await carry(running.router)
             if plan.isSpoilt { scene.fail("everything was brought over, with a record that cannot be") }
             return count
-        } _: { (_: Int) in deeds.map(\.deed) }
+        } _: { (_: Int) in
+            deeds.map(\.deed)
+        }
     }
 
     private func makeOlder(
@@ -93,14 +113,25 @@ struct RecordCaller: Sendable {
         func change(_ text: String?, _ kind: String, _ body: () async throws -> Void) async {
             await diary.call([(record, .older(text, lifetime: lifetime))], by: 1, label(kind)) {
                 try await body()
-            } _: { [.older(text, lifetime: lifetime)] }
+            } _: {
+                [.older(text, lifetime: lifetime)]
+            }
         }
         switch verb {
         case .set, .update, .setMany: await change(text, "set older \(text)") { try await calls.set(router, text) }
         case .remove, .erase: await change(nil, "remove older") { try await calls.remove(router) }
         case .sweep:
-            await diary.call([], by: 1, isLook: true, label("sweep")) { await router.sweep(running.catalog).isComplete } _: { _ in nil }
-        default: await diary.call([], by: 1, isLook: true, label("value older")) { try await calls.value(router) } _: { _ in nil }
+            await diary.call([], by: 1, isLook: true, label("sweep")) {
+                await router.sweep(running.catalog).isComplete
+            } _: { _ in
+                nil
+            }
+        default:
+            await diary.call([], by: 1, isLook: true, label("value older")) {
+                try await calls.value(router)
+            } _: { _ in
+                nil
+            }
         }
     }
 }

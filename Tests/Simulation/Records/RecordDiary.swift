@@ -185,7 +185,9 @@ final class RecordDiary: Sendable {
                 case .swap(let seen, let left, let lifetime) where isAcknowledged:
                     .swap(seen, left, by: entry.program, left == nil ? .endless : entry.life(lifetime), span)
                 case .swap(_, let left, let lifetime):
-                    .write(left, by: entry.program, left == nil || lifetime == nil ? .endless : Life(low: 0, high: .infinity), isAcknowledged: false)
+                    .write(
+                        left, by: entry.program, left == nil || lifetime == nil ? .endless : Life(low: 0, high: .infinity),
+                        isAcknowledged: false)
                 case .older(let text, let lifetime): .older(text, text == nil ? .endless : entry.life(lifetime))
                 case .mayMove: .mayMove
                 case .carried: isAcknowledged ? .carried : nil

@@ -28,7 +28,9 @@ package enum RecordMutant: String, CaseIterable, Sendable, Codable {
         case .deleteBeforeDurable: .gathered
         case .markBeforeRecords: .listed
         case .expiryNotCarried, .expiredFallsBack: .expiring
-        case .noValidation: .retagged
+        case .noValidation, .lockDropped: .retagged
+        case .convertedOverAnything, .laterVersionNotChecked: .versions
+        case .noTombstone, .lockedAsAbsent: .movedVersions
         default: nil
         }
     }

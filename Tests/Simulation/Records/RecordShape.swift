@@ -97,6 +97,16 @@ struct RecordShape: Sendable {
         }
     }
 
+    /// The tag that every record has in the end.
+    var latestTag: String {
+        switch kind {
+        case .retagged, .carried: "Renamed"
+        case .records: "Note"
+        case .versions, .enumerated, .movedVersions: "Third"
+        case .listed, .gathered, .expiring, .expiringRecords: "Second"
+        }
+    }
+
     // MARK: Declarations
 
     private func security(in domain: StorageDomain) -> SecurityPolicy { domain == self.domain ? security : .automatic }

@@ -47,7 +47,9 @@ struct RecordVerdict: Sendable {
     }
 
     private func isOver(_ report: MigrationReport) -> Bool {
-        report.rows.allSatisfy { ($0.state != .blocked && $0.state != .failed && $0.residue.isEmpty) || plan.isSpoilt && $0.state == .failed }
+        report.rows.allSatisfy { row in
+            (row.state != .blocked && row.state != .failed && row.residue.isEmpty) || plan.isSpoilt && row.state == .failed
+        }
     }
 
     private func rows(of report: MigrationReport) -> String {
@@ -65,9 +67,8 @@ struct RecordVerdict: Sendable {
         }
         for record in 0..<plan.count {
             guard case .value(_, let metadata, _) = scene.disk.contents(of: shape.place)[shape.address(record)] else { continue }
-            let tag = [.retagged, .carried].contains(plan.kind) ? "Renamed" : plan.kind == .records ? "Note" : plan.kind.latest == 3 ? "Third" : "Second"
             let version = plan.kind.latest == 3 ? 3 : 1
-            guard metadata.typeTag == tag, metadata.schemaVersion == version,
+            guard metadata.typeTag == shape.latestTag, metadata.schemaVersion == version,
                 !plan.kind.isCollection || metadata.attributes["LocalData.version"] == "\(version)"
             else {
                 throw act.violation(
@@ -128,8 +129,9 @@ struct RecordVerdict: Sendable {
 
     private func written(_ record: Int) -> [Written] {
         var all: [Written] = []
-        if let text = begins[record].now.value { all.append(Written(text: text, begin: 0, isOlder: false, life: begins[record].now.life)) }
-        if let text = begins[record].older.value { all.append(Written(text: text, begin: 0, isOlder: true, life: begins[record].older.life)) }
+        let begin = begins[record]
+        if let text = begin.now.value { all.append(Written(text: text, begin: 0, isOlder: false, life: begin.now.life)) }
+        if let text = begin.older.value { all.append(Written(text: text, begin: 0, isOlder: true, life: begin.older.life)) }
         for entry in scene.diary.entries where entry.record == record && entry.end != nil {
             guard let text = entry.deed.text else { continue }
             var isOlder = false
@@ -182,7 +184,9 @@ struct RecordVerdict: Sendable {
         for record in 0..<plan.count {
             var writers: [String: Int] = [:]
             if let text = begins[record].now.value { writers[text] = plan.beginnings[record] }
-            for entry in scene.diary.entries where entry.record == record { if let text = entry.deed.text { writers[text] = entry.program } }
+            for entry in scene.diary.entries where entry.record == record {
+                if let text = entry.deed.text { writers[text] = entry.program }
+            }
             let calls = last.program.records[record]
             for version in 1..<plan.kind.latest {
                 // Putting it back is how to look at it: what stands in its place becomes a backup of its own version.
