@@ -67,7 +67,7 @@ package struct RecordPlan: Codable, Hashable, Sendable {
         lifetime = kind.expires ? 30 + draw(60) : nil
         haste = pick([0, 0, 0, 60])
         rounds = []
-        for number in 0..<(1 + draw(3)) {
+        for number in 0..<((kind.expires ? 2 : 1) + draw(3)) {
             let programs = (0..<(draw(4) == 0 ? 1 : 2)).map { _ in
                 // Mostly a later program than the round before had, and sometimes an old one over newer data.
                 let version = draw(4) == 0 ? 1 : min(kind.latest, 1 + draw(kind.latest) + (number > 0 ? 1 : 0))
@@ -93,7 +93,10 @@ package struct RecordPlan: Codable, Hashable, Sendable {
                     }
                 return Event(step: step, accident: accident)
             }
-            rounds.append(Round(programs: programs, events: events.sorted { $0.step < $1.step }))
+            var all = events
+            // Lives overlap when the programs come one after the other within a lifetime.
+            if let lifetime, draw(3) > 0 { all.append(Event(step: 0, accident: .sleep(seconds: lifetime * (2 + draw(3)) / 5))) }
+            rounds.append(Round(programs: programs, events: all.sorted { $0.step < $1.step }))
         }
     }
 
