@@ -9,7 +9,7 @@ extension Mutant: ExpressibleByArgument {}
 struct Prove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulation of moving values by the thousand, and shows what it came to.",
-        subcommands: [Campaigns.self, Mutants.self, Replay.self])
+        subcommands: [Campaigns.self, Mutants.self, Replay.self, Records.self, ReplayRecords.self])
 }
 
 /// Runs seeds, and shows what they covered.
@@ -51,6 +51,15 @@ struct Mutants: ParsableCommand {
         var missed = false
         for mutant in Mutant.allCases {
             let result = Series(0..<seeds, kind: soonest ? mutant.telling : nil, mutant: mutant).run()
+            if let first = result.violations.first {
+                print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
+            } else {
+                missed = true
+                print("\(mutant): NOT caught in \(result.runs) seeds")
+            }
+        }
+        for mutant in RecordMutant.allCases {
+            let result = RecordSeries(0..<seeds, kind: soonest ? mutant.telling : nil, mutant: mutant).run()
             if let first = result.violations.first {
                 print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
             } else {

@@ -22,13 +22,13 @@ extension RecordCoder {
         let current = key.schemaVersion
         guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
         if stored == current { return current }
-        if stored > current {
+        if stored > current, safeguards.contains(.laterVersions) {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
                 "What is stored has version \(stored) of \(key.entity), and this program knows version \(current). Update the program; nothing was changed."
             )
         }
-        guard key.evolution?.known.contains(stored) == true else {
+        guard stored > current || key.evolution?.known.contains(stored) == true else {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
                 "What is stored has version \(stored) of \(key.entity), from which no step leads to version \(current). Declare one with evolving(_:); nothing was changed."

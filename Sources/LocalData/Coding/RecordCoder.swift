@@ -10,6 +10,7 @@ struct RecordCoder: Sendable {
     /// The ids of the keys of a source that sealed something elsewhere: one that is missing for that is not made anew here.
     let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     let runtime: Runtime
+    let safeguards: Safeguards
 
     /// The payload and metadata of a value.
     func encode<Value>(

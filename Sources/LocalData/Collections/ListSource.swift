@@ -142,7 +142,7 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
             case .locked, .unavailable: throw route.error(for: .conflict(probe))
             }
             let (payload, metadata) = try await engine.records.encode(
-                value, key, route, origin: nil, .carried(from: [copy.record.metadata.withoutShape]))
+                value, key, route, origin: nil, engine.carriedFacts(from: [copy.record.metadata.withoutShape]))
             mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             routes.append(route)
         }
@@ -150,12 +150,15 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
             try await engine.quarantine.keep(copy.record, of: copy.route, beside: [mark], reason: "conflict with \(collection.name)")
         }
         written.count = mutations.count
-        if mark.capabilities.atomicBatch {
-            guard let durability = try await engine.write(mutations, at: routes, in: mark.backend, with: [marking]) else { return nil }
+        if mark.capabilities.atomicBatch, engine.safeguards.contains(.markWithRecords) {
+            guard let durability = try await engine.write(mutations, at: routes, in: mark.backend, with: [(marking, mark)]) else {
+                return nil
+            }
             written.durability = durability
             return written
         }
-        for (mutation, route) in zip(mutations + [marking], routes + [mark]) {
+        let inOrder = Array(zip(mutations + [marking], routes + [mark]))
+        for (mutation, route) in engine.safeguards.contains(.markWithRecords) ? inOrder : inOrder.reversed() {
             guard let durability = try await engine.write([mutation], at: [route], in: mark.backend) else { return nil }
             written.durability = min(written.durability, durability)
         }

@@ -3,16 +3,13 @@ import BackendRuntime
 
 /// Work on many records of a collection at once.
 extension MigrationEngine {
-    /// How many records are read, and written in one commit, at a time.
-    static let pageSize = 256
-
     // MARK: Pages
 
     /// The records that a collection's own place holds, page by page: those of its type that fulfil a filter, whether they have expired or not.
     func pages<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) -> RecordPages {
         RecordPages(
             routes: routes, domain: collection.domain, collection: collection.name, query: query(collection, filter, typeTag),
-            size: Self.pageSize)
+            size: pageSize)
     }
 
     private func query<Record>(
@@ -142,8 +139,10 @@ extension MigrationEngine {
         let origin = try await records.origin(of: record.metadata, route)
         let (payload, metadata) = try await records.encode(decoded.value, key, route, origin: origin, .kept(record.metadata))
         let version = record.metadata.schemaVersion ?? key.evolution?.base ?? key.schemaVersion
-        var mutations = [StorageMutation.put(payload, metadata, at: route.address, if: .revision(record.revision))]
-        if key.evolution?.keepsBackup == true, let backup = backup(of: record, at: route, version: version) { mutations.append(backup) }
+        var mutations = [StorageMutation.put(payload, metadata, at: route.address, if: unchanged(record))]
+        if key.evolution?.keepsBackup == true, safeguards.contains(.backups), let backup = backup(of: record, at: route, version: version) {
+            mutations.append(backup)
+        }
         return RecordChange(route: route, version: version, mutations: mutations)
     }
 
@@ -152,8 +151,8 @@ extension MigrationEngine {
         guard let backend = changes.first?.route.backend else { return true }
         guard backend.capabilities.atomicBatch else { return false }
         let routes = changes.map(\.route)
-        let backups = changes.flatMap { $0.mutations.dropFirst() }
-        return try await write(changes.map { $0.mutations[0] }, at: routes, in: backend, with: Array(backups)) != nil
+        let backups = changes.flatMap { change in change.mutations.dropFirst().map { (mutation: $0, route: change.route) } }
+        return try await write(changes.map { $0.mutations[0] }, at: routes, in: backend, with: backups) != nil
     }
 
     // MARK: Together
@@ -174,14 +173,16 @@ extension MigrationEngine {
     }
 
     /// Writes records in one commit, durably, and reads them back as a new process would. Nil when a precondition did not hold: nothing was changed then.
-    /// - Parameter others: What is written with them and not read back.
+    /// - Parameter others: What is written with them and not read back, each with the place that it belongs to.
     func write(
-        _ mutations: [StorageMutation], at routes: [Route], in backend: any StorageBackend, with others: [StorageMutation] = []
+        _ mutations: [StorageMutation], at routes: [Route], in backend: any StorageBackend,
+        with others: [(mutation: StorageMutation, route: Route)] = []
     ) async throws -> StorageDurability? {
+        let places = routes + others.map(\.route)
         let results: [MutationResult]
         do {
-            results = try await translatingErrors(key: routes.first?.keyName ?? "") { () throws(BackendError) in
-                try await backend.apply(mutations + others)
+            results = try await translatingErrors(key: places.first?.keyName ?? "") { () throws(BackendError) in
+                try await backend.apply(mutations + others.map(\.mutation))
             }
         } catch {
             if Route.leavesDoubt(error) { for route in routes { hub.publishDoubt(at: route.slot) } }
@@ -199,7 +200,7 @@ extension MigrationEngine {
                 if case .failed(let error) = result, error.outcome != .notApplied {
                     for route in routes { hub.publishDoubt(at: route.slot) }
                 }
-                throw routes[min(index, routes.count - 1)].error(for: result)
+                throw places[index].error(for: result)
             }
         }
         guard revisions.count == results.count else { return nil }

@@ -49,13 +49,23 @@ struct RecordMover<Source: Codable & Sendable, Record: Codable & Sendable>: Send
             copy: SourceRecord(key: .key(sourceKey), route: sourceRoute, record: record), value: value)
     }
 
+    /// Removes an expired record where it stands.
+    private func purge(_ record: StorageRecord, _ id: String) async throws -> Bool {
+        let key = source.key(id)
+        return try await engine.purge(record, key, try engine.routes.route(for: key))
+    }
+
     private func move(_ page: [StoragePage.Entry], _ context: MigrationContext) async throws -> RecordWork {
         var work = RecordWork()
         var candidates: [Candidate] = []
         for entry in page {
-            do { if let candidate = try await candidate(entry) { candidates.append(candidate) } } catch {
-                try work.fail(entry.address.name, error)
-            }
+            do {
+                if let candidate = try await candidate(entry) {
+                    candidates.append(candidate)
+                } else if context.reason != .read, let record = entry.record, try await purge(record, entry.address.name) {
+                    work.expired += 1
+                }
+            } catch { try work.fail(entry.address.name, error) }
         }
         guard let first = candidates.first else { return work }
         let step = MigrationStep<Record>(
@@ -95,8 +105,12 @@ struct RecordMover<Source: Codable & Sendable, Record: Codable & Sendable>: Send
         for candidate in free {
             let origin = try await engine.origin(of: [candidate.copy], migration: id, candidate.route)
             let (payload, metadata) = try await engine.records.encode(
-                candidate.value, candidate.key, candidate.route, origin: origin, .carried(from: [candidate.copy.record.metadata]))
+                candidate.value, candidate.key, candidate.route, origin: origin, engine.carriedFacts(from: [candidate.copy.record.metadata])
+            )
             mutations.append(.put(payload, metadata, at: candidate.route.address, if: .absent))
+        }
+        if !engine.safeguards.contains(.destinationFirst) {
+            _ = try await engine.collectTogether(free.map(\.copy), for: free.map(\.route), achieved: .durable)
         }
         guard let achieved = try await engine.write(mutations, at: free.map(\.route), in: backend) else { return candidates }
         work.moved += free.count

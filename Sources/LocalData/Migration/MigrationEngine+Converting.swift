@@ -8,9 +8,9 @@ extension MigrationEngine {
         let origin = try await records.origin(of: record.metadata, route)
         let (payload, metadata) = try await records.encode(value, key, route, origin: origin, .kept(record.metadata))
         let backup =
-            key.evolution?.keepsBackup == true
+            key.evolution?.keepsBackup == true && safeguards.contains(.backups)
             ? backup(of: record, at: route, version: record.metadata.schemaVersion ?? key.evolution?.base) : nil
-        let main = StorageMutation(route.address, .put(payload, metadata), if: .revision(record.revision))
+        let main = StorageMutation(route.address, .put(payload, metadata), if: unchanged(record))
         switch try await apply(main, after: backup, route) {
         case .applied(let revision?, _):
             let written = StorageRecord(payload: payload, metadata: metadata, revision: revision)
@@ -26,6 +26,11 @@ extension MigrationEngine {
             return false
         case let result: throw route.error(for: result)
         }
+    }
+
+    /// That a slot still holds the record that its new shape was made of.
+    func unchanged(_ record: StorageRecord) -> StorageMutation.Precondition {
+        safeguards.contains(.convertedUnchanged) ? .revision(record.revision) : .none
     }
 
     /// The name in the ledger of what a chain does to records of one version.
@@ -91,9 +96,18 @@ extension MigrationEngine {
 
     // MARK: Expiry
 
-    /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. False when it was changed meanwhile.
+    /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value named: what older
+    /// places hold beside these, nobody has removed. False when it was changed meanwhile.
     func purge<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
-        let probe = StorageProbe.value(record)
-        return key.leavesTombstone ? try await bury(key, route, on: probe) != nil : try await erase(route, on: probe) != nil
+        guard key.leavesTombstone else { return try await erase(route, on: .value(record)) != nil }
+        let origin = try await carriedOrigin(key, route, .value(record), ([], []))
+        let operation = StorageMutation.Operation.tombstone(try await records.tombstone(origin, route))
+        switch try await applyTelling(operation, route, if: .revision(record.revision)) {
+        case .applied:
+            hub.publish(nil, at: route.slot)
+            return true
+        case .conflict: return false
+        case let result: throw route.error(for: result)
+        }
     }
 }

@@ -124,7 +124,10 @@ extension MigrationEngine {
         if sourceRoute.slot == route.slot { return try await readInPlace(key, sourceRoute, occupant) }
         let skips = options.whenSourceUnavailable == .skip
         switch try await readSettled(key, sourceRoute, skips, context) {
-        case .value(let record) where record.metadata.isExpired(at: runtime.clock.wallSeconds): return .removed
+        case .value(let record) where record.metadata.isExpired(at: runtime.clock.wallSeconds):
+            // A sweep removes it where it stands.
+            if context.reason != .read { _ = try await purge(record, key, sourceRoute) }
+            return .removed
         case .value(let record):
             let value: Key.Value
             do { value = try await records.decode(record, key, sourceRoute) } catch let error as StorageError
@@ -213,7 +216,7 @@ extension MigrationEngine {
             origin.merge(try await records.origin(of: old.source.record.metadata, old.source.route))
         }
         if !safeguards.contains(.destinationFirst) { _ = await collect(elsewhere, for: route, achieved: .durable) }
-        let facts = RecordFacts.carried(from: readings.map(\.source.record.metadata))
+        let facts = carriedFacts(from: readings.map(\.source.record.metadata))
         guard let written = try await write(value, key, route, origin, facts, if: precondition) else { return .lookAgain }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : .moved,
@@ -234,6 +237,13 @@ extension MigrationEngine {
             }
         }
         return origin
+    }
+
+    /// What the record of a moved value takes over from those that it was made of.
+    func carriedFacts(from sources: [StorageMetadata]) -> RecordFacts {
+        var facts = RecordFacts.carried(from: sources)
+        if !safeguards.contains(.carriedExpiry) { facts.past?.expiresAt = nil }
+        return facts
     }
 
     /// What ``write(_:_:_:_:if:)`` achieved.

@@ -179,7 +179,7 @@ extension MigrationEngine {
         func replace(with value: Value) async throws -> [String]? {
             var newOrigin = try await self.origin(of: found, migration: step.id, route)
             newOrigin.merge(origin)
-            let facts = RecordFacts.carried(from: found.map(\.record.metadata))
+            let facts = carriedFacts(from: found.map(\.record.metadata))
             guard let written = try await write(value, key, route, newOrigin, facts, if: .revision(standing.revision)) else { return nil }
             return await collect(found, for: route, achieved: written.durability)
         }

@@ -14,8 +14,7 @@ extension MigrationEngine {
             }
             try await retrying(key) {
                 let probe = try await standing(key, route)
-                let origin =
-                    key.hasMigration ? try await carriedOrigin(key, route, probe, try await readableSources(of: key, route)) : nil
+                let origin = try await newOrigin(key, route, probe)
                 let (payload, metadata) = try await records.encode(value, key, route, origin: origin, self.facts(facts, over: probe))
                 return try await commit(.put(payload, metadata), route, on: probe)
             }
@@ -58,9 +57,7 @@ extension MigrationEngine {
                     if key.leavesTombstone { return try await bury(key, route, on: probe) == nil ? nil : answer }
                     return try await erase(route, on: probe) == nil ? nil : answer
                 }
-                let origin =
-                    key.hasMigration
-                    ? try await carriedOrigin(key, route, probe, try await readableSources(of: key, route)) : nil
+                let origin = try await newOrigin(key, route, probe)
                 // What was there keeps the time that it has left.
                 let facts = record.map { RecordFacts.kept($0.metadata) } ?? .new
                 let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts)
@@ -105,6 +102,24 @@ extension MigrationEngine {
         }
         throw StorageError(
             StorageError.conflict, key: key.name, "The value is being changed by others again and again. Try again when they are done.")
+    }
+
+    /// What a new record says of its past. Without a migration of the key's own it is what the old one said: the records of a collection may have been brought over by a call,
+    /// and a copy that remained must not come back in the place of a later value.
+    private func newOrigin<Value>(_ key: StorageKey<Value>, _ route: Route, _ probe: StorageProbe) async throws -> RecordOrigin? {
+        if key.hasMigration { return try await carriedOrigin(key, route, probe, try await readableSources(of: key, route)) }
+        return try await keptOrigin(key, route, probe)
+    }
+
+    /// What a record said of its past, for the one that takes its place; nil where it said nothing.
+    func keptOrigin<Value>(_ key: StorageKey<Value>, _ route: Route, _ probe: StorageProbe) async throws -> RecordOrigin? {
+        let origin: [UInt8]? =
+            switch probe {
+            case .value(let record): record.metadata.origin
+            case .tombstone(let tombstone): tombstone.metadata.origin
+            default: nil
+            }
+        return origin == nil ? nil : try await carriedOrigin(key, route, probe, ([], []))
     }
 
     /// What a new record says of its past: what the old one said, and the copies that are there now.

@@ -17,9 +17,12 @@ final class MigrationEngine: Sendable {
     let hub: ChangeHub
     let runtime: Runtime
     let safeguards: Safeguards
+    /// How many records are read, and written in one commit, at a time.
+    let pageSize: Int
 
     init(
-        routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime, safeguards: Safeguards
+        routes: RouteTable, records: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, runtime: Runtime,
+        safeguards: Safeguards, pageSize: Int
     ) {
         self.routes = routes
         self.records = records
@@ -27,6 +30,7 @@ final class MigrationEngine: Sendable {
         self.quarantine = quarantine
         self.runtime = runtime
         self.safeguards = safeguards
+        self.pageSize = pageSize
         lanes = KeyLanes(areKept: safeguards.contains(.lanes))
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks)
@@ -82,7 +86,9 @@ final class MigrationEngine: Sendable {
         switch try await route.read() {
         case .value(let record):
             // An expired value is no value any more, and no older copy comes in its place.
-            if record.metadata.isExpired(at: runtime.clock.wallSeconds) { return Found(pair: (nil, nil)) }
+            if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
+                return safeguards.contains(.expiryDecides) || afterMigration ? Found(pair: (nil, nil)) : nil
+            }
             // The steps of a chain run where their result is written.
             if !afterMigration, records.isOutdated(record.metadata, key) { return nil }
             do {
@@ -130,6 +136,10 @@ final class MigrationEngine: Sendable {
         }
     }
 
+    private static func expired<Value>(_ key: StorageKey<Value>) -> StorageError {
+        StorageError(StorageError.notFound, key: key.name, "The value has expired.")
+    }
+
     static func meansUndecodable(_ error: StorageError) -> Bool {
         [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(error.code)
     }
@@ -150,6 +160,7 @@ final class MigrationEngine: Sendable {
     /// Brings a key's value to its place, and in a sweep or when forced also clears what older places still hold. Called while the key's lane is held.
     func settle<Value>(_ key: StorageKey<Value>, _ route: Route, _ context: MigrationContext) async throws -> Visit {
         var isConverted = false
+        var hasExpired = false
         for _ in 0..<Self.attempts {
             try Task.checkCancellation()
             switch try await route.read() {
@@ -157,11 +168,21 @@ final class MigrationEngine: Sendable {
             case .unavailable(let error): throw StorageError.from(error, key: key.name)
             case .tombstone(let tombstone):
                 if context.reason == .read { return Visit(state: .removed) }
-                if let visit = try await reconcile(key, route, context, .removed(tombstone)) { return visit }
+                if var visit = try await reconcile(key, route, context, .removed(tombstone)) {
+                    if hasExpired, visit.state == .removed { visit.state = .expired }
+                    return visit
+                }
             case .value(let record):
                 if record.metadata.isExpired(at: runtime.clock.wallSeconds) {
+                    if !safeguards.contains(.expiryDecides), context.reason == .read {
+                        if let visit = try await fill(key, route, context, .undecodable(record, Self.expired(key))) { return visit }
+                        continue
+                    }
                     if context.reason == .read { return Visit(state: .expired) }
-                    if try await purge(record, key, route) { return Visit(state: .expired) }
+                    if try await purge(record, key, route) {
+                        if !key.hasMigration { return Visit(state: .expired) }
+                        hasExpired = true
+                    }
                     continue
                 }
                 let decoded: Decoded<Value>

@@ -18,9 +18,24 @@ package struct Safeguards: OptionSet, Sendable {
     package static let protection = Safeguards(rawValue: 1 << 5)
     /// A new record names the older copies that the one before it named.
     package static let carriedOrigin = Safeguards(rawValue: 1 << 6)
+    /// A new shape is written only over the record that it was made of.
+    package static let convertedUnchanged = Safeguards(rawValue: 1 << 7)
+    /// The mark of a list that was taken apart is written with its records.
+    package static let markWithRecords = Safeguards(rawValue: 1 << 8)
+    /// The bytes of an earlier version are kept before they are replaced.
+    package static let backups = Safeguards(rawValue: 1 << 9)
+    /// A value that moves keeps the time that is left to it.
+    package static let carriedExpiry = Safeguards(rawValue: 1 << 10)
+    /// An expired value is absent, whatever older places hold.
+    package static let expiryDecides = Safeguards(rawValue: 1 << 11)
+    /// Every record is looked at before the first one is brought over.
+    package static let validation = Safeguards(rawValue: 1 << 12)
+    /// What a later version wrote is not for an earlier one.
+    package static let laterVersions = Safeguards(rawValue: 1 << 13)
 
     /// Every one of them.
     package static let all: Safeguards = [
-        .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin,
+        .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
+        .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
     ]
 }

@@ -94,7 +94,8 @@ extension MigrationEngine {
             let sources = try await olderPlaces(opening: change.key.base, route)
             let origin = change.key.base.leavesTombstone ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
-                let (payload, metadata) = try await encode(self, route, origin, probe)
+                let past = change.key.base.hasMigration ? origin : try await keptOrigin(opening: change.key.base, route, probe)
+                let (payload, metadata) = try await encode(self, route, past, probe)
                 mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             } else if let origin {
                 mutations.append(.tombstone(try await records.tombstone(origin, route), at: route.address, if: precondition))
@@ -144,6 +145,10 @@ extension MigrationEngine {
         opening key: Key, _ route: Route, _ probe: StorageProbe, _ sources: OlderPlaces
     ) async throws -> RecordOrigin {
         try await carriedOrigin(key.typed, route, probe, sources)
+    }
+
+    private func keptOrigin<Key: TypedKey>(opening key: Key, _ route: Route, _ probe: StorageProbe) async throws -> RecordOrigin? {
+        try await keptOrigin(key.typed, route, probe)
     }
 
     private func clear<Key: TypedKey>(opening key: Key, _ route: Route, _ sources: OlderPlaces) async throws {

@@ -37,12 +37,14 @@ public actor StorageRouter {
             routes: RouteTable(configuration: configuration, wiring: wiring),
             records: RecordCoder(
                 keys: keys, sources: sources,
-                otherSealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime),
+                otherSealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime,
+                safeguards: configuration.safeguards),
             ledger: ledger,
             quarantine: Quarantine(
                 keys: keys, sources: sources, otherSources: configuration.otherKeySources,
                 sealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime
-            ) { try wiring.makeQuarantineBackend() }, runtime: runtime, safeguards: configuration.safeguards)
+            ) { try wiring.makeQuarantineBackend() }, runtime: runtime, safeguards: configuration.safeguards,
+            pageSize: configuration.pageSize)
         wiring.connect { [weak engine] (source) throws(BackendError) in try await engine?.sealedIDs(of: source) ?? [] }
         self.wiring = wiring
         self.engine = engine

@@ -46,6 +46,8 @@ public struct StorageConfiguration: Sendable {
 
     /// What the protocol insists on: everything, unless the simulation shows what would happen otherwise.
     package var safeguards = Safeguards.all
+    /// How many records of a collection are read, and written in one commit, at a time.
+    package var pageSize = 256
     /// Makes the stores of the ledger and the quarantine in a simulation, which keeps them on a disk of its own.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 

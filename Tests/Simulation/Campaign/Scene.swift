@@ -65,7 +65,7 @@ final class Scene: Sendable {
         let runtime = world.runtime(name)
         configuration.runtime = runtime
         configuration.applicationVersion = program.isOlder || program.isHeldBack ? "1" : "2"
-        configuration.logger = Logger(label: "simulation") { [diary] _ in DiaryLog(diary: diary) }
+        configuration.logger = Logger(label: "simulation") { [diary] _ in MessageLog { diary.check(message: $0) } }
         configuration.safeguards = mutant?.safeguards ?? .all
         let make: @Sendable (String, SimulatedStore.Nature) -> SimulatedStore = { [disk, weather, mutant] medium, nature in
             SimulatedStore(medium, nature, on: disk, of: process, runtime, faults: mutant?.faults ?? [], weather: weather)
@@ -180,8 +180,8 @@ final class Scene: Sendable {
 }
 
 /// Looks for values in what the router logs.
-private struct DiaryLog: LogHandler {
-    let diary: Diary
+struct MessageLog: LogHandler {
+    let check: @Sendable (String) -> Void
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.trace
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -189,5 +189,5 @@ private struct DiaryLog: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    func log(event: LogEvent) { diary.check(message: "\(event.message) \(event.metadata ?? [:])") }
+    func log(event: LogEvent) { check("\(event.message) \(event.metadata ?? [:])") }
 }

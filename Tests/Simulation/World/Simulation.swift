@@ -50,6 +50,8 @@ package final class Simulation: Sendable {
         var timers: [Timer] = []
         var timersEver: UInt64 = 0
         var now = MonotonicInstant(nanoseconds: 1_000_000_000)
+        /// How long the machine has slept, in seconds: the wall clock went on meanwhile.
+        var slept = 0
         var steps = 0
         var boots = 1
         /// Of how many steps one, on average, is a timer that comes although others could go on: how slow the machine is. 0: none.
@@ -122,6 +124,12 @@ package final class Simulation: Sendable {
             _ = schedule(at: now.advanced(by: .seconds(86_400))) { continuation.resume() }
         }
     }
+
+    /// What the wall clock says, in seconds since 1970.
+    package var wallSeconds: Double { state.withLock { 1_800_000_000 + Double($0.now.nanoseconds) / 1e9 + Double($0.slept) } }
+
+    /// Lets the machine sleep: only the wall clock goes on.
+    package func sleep(seconds: Int) { state.withLock { $0.slept += seconds } }
 
     /// How often the machine has been started.
     package var boots: Int { state.withLock(\.boots) }
@@ -290,7 +298,7 @@ private struct SimulatedClock: RuntimeClock {
     let world: Simulation
 
     var now: MonotonicInstant { world.now }
-    var wallSeconds: Double { 1_800_000_000 + Double(world.now.nanoseconds) / 1e9 }
+    var wallSeconds: Double { world.wallSeconds }
 
     func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         world.schedule(at: instant, action)

@@ -1,0 +1,175 @@
+import TestSupport
+
+/// What is to happen in a run with versions, collections or lifetimes: see ``Plan``.
+package struct RecordPlan: Codable, Hashable, Sendable {
+    package enum Verb: String, Codable, CaseIterable, Sendable {
+        case value, set, update, erase, remove, exists, sweep, all, carry, setMany
+    }
+
+    package struct Call: Codable, Hashable, Sendable {
+        var verb: Verb
+        var record: Int
+    }
+
+    package struct Program: Codable, Hashable, Sendable {
+        var version: Int
+        var callers: [[Call]]
+    }
+
+    package struct Event: Codable, Hashable, Sendable {
+        var step: Int
+        var accident: Accident
+    }
+
+    package enum Accident: Codable, Hashable, Sendable {
+        case end(program: Int)
+        case powerCut
+        case cancel(program: Int, caller: Int)
+        case trouble(medium: Int, Weather.Trouble?)
+        case failure(medium: Int, Weather.Failure)
+        case stall(medium: Int, seconds: Int)
+        case pause(program: Int)
+        /// The wall clock goes on: the machine slept.
+        case sleep(seconds: Int)
+    }
+
+    package struct Round: Codable, Hashable, Sendable {
+        var programs: [Program]
+        var events: [Event]
+    }
+
+    package var kind: RecordKind
+    var place: RecordPlace
+    /// How many records there are.
+    var count: Int
+    /// The version of the program that stored each record before the run; 0 for none.
+    var beginnings: [Int]
+    /// Whether a record is among them that cannot be brought over.
+    var isSpoilt: Bool
+    /// In seconds.
+    var lifetime: Int?
+    /// See ``Simulation/setHaste(_:)``.
+    var haste: Int
+    var rounds: [Round]
+
+    package init(seed: UInt64, kind: RecordKind? = nil) {
+        var numbers = SeededGenerator(seed ^ 0x0DDB_A11C_0113_C7ED)
+        func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
+        func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
+        let drawn = pick(RecordKind.allCases)
+        let kind = kind ?? drawn
+        self.kind = kind
+        place = pick([.database, .database, .list, .ring, .sealed])
+        count = kind.isCollection ? 3 + draw(3) : 1 + draw(2)
+        let oldest = kind.hasOlder || kind == .retagged ? 1 : kind.latest
+        beginnings = (0..<count).map { _ in draw(5) == 0 ? 0 : 1 + draw(draw(2) == 0 ? 1 : oldest) }
+        isSpoilt = kind.isExplicit && draw(4) == 0
+        lifetime = kind.expires ? 30 + draw(60) : nil
+        haste = pick([0, 0, 0, 60])
+        rounds = []
+        for number in 0..<((kind.expires ? 2 : 1) + draw(3)) {
+            let programs = (0..<(draw(4) == 0 ? 1 : 2)).map { _ in
+                // Mostly a later program than the round before had, and sometimes an old one over newer data.
+                let version = draw(4) == 0 ? 1 : min(kind.latest, 1 + draw(kind.latest) + (number > 0 ? 1 : 0))
+                return Program(
+                    version: version,
+                    callers: (0..<(1 + draw(2))).map { _ in
+                        (0..<(1 + draw(3))).map { [count] _ in Call(verb: Self.verb(draw(20), kind), record: draw(count)) }
+                    })
+            }
+            let calls = programs.flatMap(\.callers).joined().count
+            let events = (0..<draw(kind.expires ? 6 : 5)).map { _ -> Event in
+                let step = draw(draw(2) == 0 ? 60 : 20 + calls * 40)
+                let accident: Accident =
+                    switch draw(kind.expires ? 22 : 16) {
+                    case 0, 1: .end(program: draw(programs.count))
+                    case 2, 3, 4: .powerCut
+                    case 5: .cancel(program: draw(programs.count), caller: draw(2))
+                    case 6, 7, 8: .trouble(medium: draw(3), pick([.locked, .unavailable, .locked, .unavailable, nil]))
+                    case 9, 10: .failure(medium: draw(3), pick(Weather.Failure.allCases))
+                    case 11: .stall(medium: draw(3), seconds: 5 + draw(10))
+                    case 12, 13, 14, 15: .pause(program: draw(programs.count))
+                    default: .sleep(seconds: 10 + draw(60))
+                    }
+                return Event(step: step, accident: accident)
+            }
+            var all = events
+            // Lives overlap when the programs come one after the other within a lifetime.
+            if let lifetime, draw(3) > 0 { all.append(Event(step: 0, accident: .sleep(seconds: lifetime * (2 + draw(3)) / 5))) }
+            rounds.append(Round(programs: programs, events: all.sorted { $0.step < $1.step }))
+        }
+    }
+
+    private static func verb(_ number: Int, _ kind: RecordKind) -> Verb {
+        switch number {
+        case 0, 1, 2: .value
+        case 3, 4, 5: .set
+        case 6, 7: .update
+        case 8: .erase
+        case 9, 10, 11: .remove
+        case 12: .exists
+        case 13, 14: .sweep
+        case 15, 16: kind.isExplicit ? .carry : .sweep
+        case 17: kind.isExplicit ? .carry : .value
+        case 18: kind.isCollection ? .all : .value
+        default: .setMany
+        }
+    }
+}
+
+extension RecordPlan {
+    /// The plan in words.
+    package var text: String {
+        let head =
+            "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(lifetime.map { ", for \($0) s" } ?? "")\(haste > 0 ? ", haste \(haste)" : "")"
+        let parts = rounds.enumerated().map { number, round in
+            let programs = round.programs.enumerated().map { index, program in
+                let calls = program.callers.map { $0.map { "\($0.verb) \($0.record)" }.joined(separator: ", ") }.joined(separator: " | ")
+                return "  p\(number).\(index) (version \(program.version)): \(calls)"
+            }
+            return (programs + round.events.map { "  after \($0.step) steps: \($0.accident)" }).joined(separator: "\n")
+        }
+        return ([head] + parts).joined(separator: "\n")
+    }
+
+    /// How many calls and accidents it has.
+    package var size: Int { rounds.reduce(0) { $0 + $1.programs.flatMap(\.callers).joined().count + $1.events.count } }
+
+    /// Plans with one thing less.
+    var shorter: [RecordPlan] {
+        var plans: [RecordPlan] = []
+        func add(_ change: (inout RecordPlan) -> Void) {
+            var plan = self
+            change(&plan)
+            if plan != self { plans.append(plan) }
+        }
+        for round in rounds.indices where rounds.count > 1 { add { $0.rounds.remove(at: round) } }
+        for round in rounds.indices {
+            for program in rounds[round].programs.indices where rounds[round].programs.count > 1 {
+                add { $0.rounds[round].programs.remove(at: program) }
+            }
+            for event in rounds[round].events.indices { add { $0.rounds[round].events.remove(at: event) } }
+            for program in rounds[round].programs.indices {
+                let callers = rounds[round].programs[program].callers
+                for caller in callers.indices where callers.count > 1 {
+                    add { $0.rounds[round].programs[program].callers.remove(at: caller) }
+                }
+                for caller in callers.indices {
+                    for call in callers[caller].indices where callers[caller].count > 1 {
+                        add { $0.rounds[round].programs[program].callers[caller].remove(at: call) }
+                    }
+                }
+            }
+        }
+        if count > 1 {
+            add {
+                $0.count -= 1
+                $0.beginnings.removeLast()
+            }
+        }
+        add { $0.haste = 0 }
+        add { $0.isSpoilt = false }
+        for index in beginnings.indices { add { $0.beginnings[index] = 0 } }
+        return plans
+    }
+}

@@ -1,0 +1,67 @@
+import Dispatch
+import Synchronization
+
+/// Many runs with records, on all cores; each has a thread of its own.
+package struct RecordSeries: Sendable {
+    package var seeds: Range<UInt64>
+    package var kind: RecordKind?
+    package var mutant: RecordMutant?
+    /// After how many violations no further run is begun.
+    package var limit = 1
+
+    package init(_ seeds: Range<UInt64>, kind: RecordKind? = nil, mutant: RecordMutant? = nil, limit: Int = 1) {
+        self.seeds = seeds
+        self.kind = kind
+        self.mutant = mutant
+        self.limit = limit
+    }
+
+    /// What the runs came to.
+    package struct Result: Sendable {
+        package var runs = 0
+        package var steps = 0
+        package var counts: [String: Int] = [:]
+        package var coverage = RecordCoverage()
+        package var violations: [RecordCampaign.Violation] = []
+    }
+
+    /// Runs them on threads of their own, and waits without holding up a task's.
+    package func runAside() async -> Result {
+        await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume(returning: run()) } }
+    }
+
+    /// Runs them, in the order of the seeds as far as that goes with several threads.
+    package func run(threads: Int = 2) -> Result {
+        let result = Mutex(Result())
+        let next = Mutex(seeds.lowerBound)
+        DispatchQueue.concurrentPerform(iterations: threads) { _ in
+            var mine = Result()
+            while result.withLock({ $0.violations.count }) < limit {
+                let seed = next.withLock { next in
+                    defer { if next < seeds.upperBound { next += 1 } }
+                    return next
+                }
+                guard seed < seeds.upperBound else { break }
+                mine.runs += 1
+                do throws(RecordCampaign.Violation) {
+                    let outcome = try RecordCampaign(seed: seed, kind: kind).run(mutant)
+                    mine.steps += outcome.steps
+                    mine.counts.merge(outcome.counts, uniquingKeysWith: +)
+                    mine.coverage.merge(outcome.coverage)
+                } catch {
+                    result.withLock { $0.violations.append(error) }
+                }
+            }
+            result.withLock { all in
+                all.runs += mine.runs
+                all.steps += mine.steps
+                all.counts.merge(mine.counts, uniquingKeysWith: +)
+                all.coverage.merge(mine.coverage)
+            }
+        }
+        return result.withLock { result in
+            result.violations.sort { $0.campaign.seed < $1.campaign.seed }
+            return result
+        }
+    }
+}

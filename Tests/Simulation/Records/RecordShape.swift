@@ -1,0 +1,301 @@
+import BackendContract
+import LocalData
+
+/// What a program can do with one record. Records are told as texts.
+struct RecordCalls: Sendable {
+    let value: @Sendable (StorageRouter) async throws -> String?
+    let set: @Sendable (StorageRouter, String) async throws -> Void
+    let update: @Sendable (StorageRouter, String?) async throws -> String?
+    let remove: @Sendable (StorageRouter) async throws -> Void
+    let exists: @Sendable (StorageRouter) async throws -> Bool
+    let restore: @Sendable (StorageRouter, Int) async throws -> Int?
+}
+
+/// What a program of one version knows of.
+struct RecordProgram: Sendable {
+    let records: [RecordCalls]
+    let catalog: [AnyStorageKey]
+    /// Every record, with its id; nil for keys.
+    var all: (@Sendable (StorageRouter) async throws -> [(id: String, text: String)])?
+    /// Stores several records in one commit.
+    var setMany: (@Sendable (StorageRouter, [(record: Int, text: String)]) async throws -> Void)?
+    /// Brings everything over.
+    var carry: (@Sendable (StorageRouter) async throws -> Int)?
+}
+
+/// The keys and collections of a kind, as the programs of each version declare them.
+struct RecordShape: Sendable {
+    /// What older shapes of a record are.
+    struct First: Codable, Sendable, Shaped {
+        let id: String
+        let name: String
+        init(_ id: String, _ text: String) { (self.id, name) = (id, text) }
+        var text: String { name }
+    }
+
+    struct Second: Codable, Sendable, Shaped {
+        let id: String
+        let title: String
+        init(_ id: String, _ text: String) { (self.id, title) = (id, text) }
+        init(_ first: First) { self.init(first.id, first.name) }
+        var text: String { title }
+    }
+
+    struct Third: Codable, Sendable, Shaped {
+        let id: String
+        let title: String
+        let note: Int
+        init(_ id: String, _ text: String) { (self.id, title, note) = (id, text, 0) }
+        init(_ second: Second) { self.init(second.id, second.title) }
+        var text: String { title }
+    }
+
+    /// A record of the first version's type that no later one can read.
+    private struct Unreadable: Codable, Sendable { let broken: Int }
+
+    let plan: RecordPlan
+    var kind: RecordKind { plan.kind }
+
+    private static let oldList = StorageDomain.userDefaults(suite: "a")
+
+    var domain: StorageDomain {
+        switch plan.place {
+        case .list, .sealed: .userDefaults(suite: "c")
+        case .database: .encryptedSQLite(database: "b")
+        case .ring: .keychain(service: "k")
+        }
+    }
+
+    private func medium(_ domain: StorageDomain) -> String { Spot(domain, "").medium }
+
+    /// Where the records are, in the end.
+    var place: String { medium(domain) }
+
+    /// Where they were in the beginning.
+    var olderPlace: String { kind.hasOlder ? medium(Self.oldList) : place }
+
+    private var security: SecurityPolicy { plan.place == .sealed ? .encrypted(.keyring(service: "own keys")) : .automatic }
+
+    var media: [String] {
+        (kind.hasOlder ? [olderPlace] : []) + [place, "own quarantine"] + (plan.place == .sealed ? ["keychain own keys"] : [])
+    }
+
+    static func id(_ record: Int) -> String { "r\(record)" }
+    static let unreadableID = "r8"
+
+    func address(_ record: Int) -> StorageAddress {
+        kind.isCollection ? StorageAddress(Self.id(record), in: StorageNamespace("collection:notes")) : StorageAddress(Self.id(record))
+    }
+
+    /// The slot of what a record was in the older place; that of a list is the same for all.
+    func olderAddress(_ record: Int) -> StorageAddress? {
+        guard kind.hasOlder else { return nil }
+        switch kind {
+        case .listed: return StorageAddress("list")
+        case .movedVersions, .expiring: return StorageAddress("old-\(Self.id(record))")
+        default: return StorageAddress(Self.id(record), in: StorageNamespace("collection:old"))
+        }
+    }
+
+    /// The tag that every record has in the end.
+    var latestTag: String {
+        switch kind {
+        case .retagged, .carried: "Renamed"
+        case .records: "Note"
+        case .versions, .enumerated, .movedVersions: "Third"
+        case .listed, .gathered, .expiring, .expiringRecords: "Second"
+        }
+    }
+
+    // MARK: Declarations
+
+    private func security(in domain: StorageDomain) -> SecurityPolicy { domain == self.domain ? security : .automatic }
+
+    private func key<Value: Codable & Sendable>(_ name: String, _ domain: StorageDomain) -> StorageKey<Value> {
+        let key = StorageKey<Value>(name: name, domain: domain, security: security(in: domain), owner: "Simulation", description: "A value")
+        return plan.lifetime.map { key.expiring(after: .seconds($0)) } ?? key
+    }
+
+    private func collection<Value: Codable & Sendable & Shaped>(_ name: String, _ domain: StorageDomain) -> StorageCollection<Value> {
+        let collection = StorageCollection<Value>(
+            name, domain: domain, security: security(in: domain), owner: "Simulation", description: "Records"
+        ) { $0.id }
+        return plan.lifetime.map { collection.expiring(after: .seconds($0)) } ?? collection
+    }
+
+    /// Steps over documents, over types, or a block that is run once.
+    private var toSecond: DocumentEvolution {
+        if kind == .enumerated {
+            return Evolution.from().enumerating { version, old, new in
+                guard version == 1, old["name"] != nil else { throw Unexpected() }
+                new.rename("name", to: "title")
+            }.keepingBackup()
+        }
+        return Evolution.from().to { $0.rename("name", to: "title") }.keepingBackup()
+    }
+
+    private var toThird: DocumentEvolution {
+        guard kind == .enumerated else { return toSecond.to { $0.add("note", default: 0) } }
+        return toSecond.enumerating { version, old, new in
+            guard (version == 1) == (old["name"] != nil) else { throw Unexpected() }
+            new.rename("name", to: "title")
+            new["note"] = 0
+        }
+    }
+
+    private struct Unexpected: Error {}
+
+    /// What a program of a version declares.
+    func program(_ version: Int) -> RecordProgram {
+        switch kind {
+        case .versions, .enumerated: versionsOfKeys(version)
+        case .movedVersions: movedKeys(version)
+        case .expiring: version == 1 ? keys { old($0) } : keys { id in key(id, domain).moved(from: old(id)) { Second($0) } }
+        case .records: versionsOfRecords(version)
+        case .retagged: version == 1 ? records(collection("notes", domain) as StorageCollection<First>) : retagging
+        case .carried: version == 1 ? records(oldRecords) : carrying
+        case .listed: version == 1 ? elements : listed
+        case .gathered, .expiringRecords:
+            version == 1 ? records(oldRecords) : records(collection("notes", domain).moved(from: oldRecords) { Second($0) })
+        }
+    }
+
+    private func old(_ id: String) -> StorageKey<First> { key("old-\(id)", Self.oldList) }
+    private var oldRecords: StorageCollection<First> { collection("old", Self.oldList) }
+
+    private func versionsOfKeys(_ version: Int) -> RecordProgram {
+        switch version {
+        case 1: keys { key($0, domain) as StorageKey<First> }
+        case 2: keys { (key($0, domain) as StorageKey<Second>).evolving(toSecond) }
+        default: keys { (key($0, domain) as StorageKey<Third>).evolving(toThird) }
+        }
+    }
+
+    private func movedKeys(_ version: Int) -> RecordProgram {
+        switch version {
+        case 1: return keys { old($0) }
+        case 2:
+            return keys { id in (key(id, domain) as StorageKey<Second>).evolving(toSecond).moved(from: old(id)) { Second($0) } }
+        default:
+            // The older place is read in the second version's shape, and the step to the third is the move.
+            let steps = Evolution.from(First.self).to { Second($0) }
+            return keys { id in
+                let second: StorageKey<Second> = key("old-\(id)", Self.oldList)
+                return (key(id, domain) as StorageKey<Third>).evolving(toThird).moved(from: second.evolving(steps)) { Third($0) }
+            }
+        }
+    }
+
+    private func versionsOfRecords(_ version: Int) -> RecordProgram {
+        func tagged<Value: Codable & Sendable & Shaped>() -> StorageCollection<Value> {
+            StorageCollection<Value>(
+                "notes", domain: domain, security: security, owner: "Simulation", description: "Records", typeTag: "Note"
+            ) { $0.id }
+        }
+        switch version {
+        case 1: return records(tagged() as StorageCollection<First>)
+        case 2: return records((tagged() as StorageCollection<Second>).evolving(toSecond))
+        default: return records((tagged() as StorageCollection<Third>).evolving(toThird))
+        }
+    }
+
+    /// Records of the first type in the second one's shape: the tag is all that differs.
+    private struct Renamed: Codable, Sendable, Shaped {
+        let id: String
+        let name: String
+        init(_ id: String, _ text: String) { (self.id, name) = (id, text) }
+        var text: String { name }
+    }
+
+    private var retagging: RecordProgram {
+        let notes: StorageCollection<Renamed> = collection("notes", domain)
+        var program = records(notes)
+        program.carry = { try await Self.count($0.migrateAll(from: "First", to: notes)) }
+        return program
+    }
+
+    private var carrying: RecordProgram {
+        let notes: StorageCollection<Renamed> = collection("notes", domain)
+        let old = oldRecords
+        var program = records(notes)
+        program.carry = { try await Self.count($0.migrateAll(from: old, to: notes)) }
+        return program
+    }
+
+    private static func count(_ result: MigrationResult) -> Int { result.metadata["records"].flatMap(Int.init) ?? 0 }
+
+    private var list: StorageKey<[First]> { key("list", Self.oldList) }
+
+    private var listed: RecordProgram {
+        records(collection("notes", domain).moved(from: list) { $0.map { Second($0) } })
+    }
+
+    /// The program that keeps all records as a list.
+    private var elements: RecordProgram {
+        let list = list
+        let records = (0..<plan.count).map { number in
+            let id = Self.id(number)
+            @Sendable func change(_ router: StorageRouter, _ text: String?) async throws -> String? {
+                try await router.update(list) { list -> String? in
+                    let old = list?.first { $0.id == id }?.text
+                    guard text != nil || old != nil else { return nil }
+                    let rest = (list ?? []).filter { $0.id != id } + (text.map { [First(id, $0)] } ?? [])
+                    list = rest.isEmpty ? nil : rest
+                    return old
+                }
+            }
+            return RecordCalls(
+                value: { try await $0.value(for: list)?.first { $0.id == id }?.text }, set: { _ = try await change($0, $1) },
+                update: { try await change($0, $1) }, remove: { _ = try await change($0, nil) },
+                exists: { try await $0.value(for: list)?.contains { $0.id == id } ?? false }, restore: { _, _ in nil })
+        }
+        return RecordProgram(records: records, catalog: [.key(list)])
+    }
+
+    /// Puts a record beside the others that cannot be brought over.
+    func spoil(_ router: StorageRouter) async throws {
+        let (name, domain) = kind == .carried ? ("old", Self.oldList) : ("notes", self.domain)
+        let collection = StorageCollection<Unreadable>(
+            name, domain: domain, security: security(in: domain), owner: "Simulation", description: "Records", typeTag: "First"
+        ) { _ in Self.unreadableID }
+        try await router.set(Unreadable(broken: 1), in: collection)
+    }
+
+    // MARK: Calls
+
+    private func calls<Value: Codable & Sendable & Shaped>(_ key: StorageKey<Value>, _ id: String) -> RecordCalls {
+        let calls = KeyCalls(key, text: { $0.text }, make: { Value(id, $0) })
+        return RecordCalls(
+            value: calls.value, set: calls.set, update: calls.update, remove: calls.remove, exists: calls.exists,
+            restore: { try await $0.restoreBackup(of: key, version: $1) })
+    }
+
+    private func keys<Value: Codable & Sendable & Shaped>(_ make: (String) -> StorageKey<Value>) -> RecordProgram {
+        let keys = (0..<plan.count).map { make(Self.id($0)) }
+        return RecordProgram(
+            records: keys.enumerated().map { calls($1, Self.id($0)) }, catalog: keys.map { .key($0) },
+            setMany: { router, texts in
+                try await router.batch { batch in
+                    for (record, text) in texts { batch.set(Value(Self.id(record), text), for: keys[record]) }
+                }
+            })
+    }
+
+    private func records<Value: Codable & Sendable & Shaped>(_ collection: StorageCollection<Value>) -> RecordProgram {
+        RecordProgram(
+            records: (0..<plan.count).map { calls(collection.key(Self.id($0)), Self.id($0)) }, catalog: [.collection(collection)],
+            all: { router in
+                var found: [(id: String, text: String)] = []
+                for try await record in router.records(in: collection) { found.append((record.id, record.text)) }
+                return found
+            },
+            setMany: { router, texts in try await router.set(texts.map { Value(Self.id($0.record), $0.text) }, in: collection) })
+    }
+}
+
+/// A record of any version.
+protocol Shaped {
+    init(_ id: String, _ text: String)
+    var id: String { get }
+    var text: String { get }
+}
