@@ -6,7 +6,7 @@ import Testing
 /// Versions, collections and lifetimes, by the thousand: see CONTRIBUTING, "Simulation".
 @Suite(.serialized, .alone) struct RecordCampaignTests {
     @Test func `runs with records break no rule, and come to everything`() async throws {
-        let count = UInt64(ProcessInfo.processInfo.environment["LOCALDATA_RECORD_SEEDS"] ?? "") ?? 600
+        let count = UInt64(ProcessInfo.processInfo.environment["LOCALDATA_RECORD_SEEDS"] ?? "") ?? 2_000
         let clock = ContinuousClock()
         let begin = clock.now
         let result = await RecordSeries(0..<count).runAside()
