@@ -178,6 +178,32 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases) func `a removal removes the backup too, and backups can be discarded`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
+            try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
+            let router = launch()
+            _ = try await router.get(evolving)
+            try await router.remove(evolving)
+            #expect(try await launch().restoreBackup(of: evolving) == nil)
+
+            try await router.set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
+            _ = try await router.get(evolving)
+            try await router.discardBackups(of: evolving)
+            #expect(try await launch().restoreBackup(of: evolving) == nil)
+            #expect(try await router.get(evolving).title == "N")
+
+            let old = StorageCollection<NoteV1>(
+                "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
+            try await router.set((0..<300).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
+            let notes = notes(domain).evolving(Self.chain.keepingBackup())
+            await router.sweep(FaultCatalog(keys: [.collection(notes)]))
+            #expect(try await launch().restoreBackup(of: notes.key("n7")) == 1)
+            try await router.discardBackups(of: notes)
+            #expect(try await launch().restoreBackup(of: notes.key("n8")) == nil)
+        }
+    }
+
     // MARK: Shape and place at once
 
     @Test(arguments: Place.allCases) func `a list at version 1 in a property list becomes a collection at version 3`(

@@ -144,6 +144,13 @@ extension StorageRouter {
 
     // MARK: Removing
 
+    /// Removes what is kept of earlier versions of a collection's records, once nobody will want them back; durable when it returns.
+    /// - Throws: ``StorageError``; repeating it goes on where it was.
+    @concurrent
+    public nonisolated func discardBackups<Record>(of collection: StorageCollection<Record>) async throws {
+        try await engine.discardBackups(collection)
+    }
+
     /// Removes the record of an id, and every older copy of it; durable when it returns. Repeating it is harmless. What it refers to stays.
     @concurrent
     public nonisolated func remove<Record: Identifiable>(

@@ -94,6 +94,41 @@ extension MigrationEngine {
         return nil
     }
 
+    /// Removes what is kept of a value's earlier versions.
+    func discardBackups<Value>(_ key: StorageKey<Value>, _ route: Route) async throws {
+        guard let chain = key.evolution, chain.keepsBackup else { return }
+        for version in chain.older + [chain.version] {
+            let address = backupAddress(of: route.address, version: version)
+            let result = try await translatingErrors(key: key.name) { () throws(BackendError) in
+                try await route.backend.apply(.delete(address))
+            }
+            guard result.isApplied else { throw route.error(for: result) }
+        }
+    }
+
+    /// Removes what is kept of earlier versions of a collection's records, a page at a time.
+    func discardBackups<Record>(_ collection: StorageCollection<Record>) async throws {
+        guard let chain = collection.template.evolution else { return }
+        let (_, backend) = try routes.backend(for: collection.domain, key: collection.name)
+        for version in chain.older + [chain.version] {
+            let kept = backupAddress(of: StorageAddress(collection.name, in: collection.namespace), version: version).namespace
+            let pages = RecordPages(
+                routes: routes, domain: collection.domain, collection: collection.name, query: StorageQuery(kept), size: pageSize)
+            for try await page in pages {
+                let atOnce = backend.capabilities.atomicBatch ? page.count : 1
+                for start in stride(from: 0, to: page.count, by: atOnce) {
+                    let mutations = page[start..<start + atOnce].map { StorageMutation($0.address, .delete) }
+                    let results = try await translatingErrors(key: collection.name) { () throws(BackendError) in
+                        try await backend.apply(mutations)
+                    }
+                    if let refused = results.first(where: { !$0.isApplied }) {
+                        throw try routes.route(for: collection.placeholder).error(for: refused)
+                    }
+                }
+            }
+        }
+    }
+
     // MARK: Expiry
 
     /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value named: what older

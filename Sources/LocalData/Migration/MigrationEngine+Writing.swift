@@ -32,6 +32,8 @@ extension MigrationEngine {
                     let probe = try await self.standing(key, route)
                     return key.leavesTombstone ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
                 }
+                // What a removal removes is also what was kept of it.
+                try await self.discardBackups(key, route)
             }
         }
         await ledger.flush()

@@ -104,7 +104,7 @@ extension PlanRunner {
             if plan.puts.isEmpty {
                 isWritten = try await applyAll(gone, origin)
             } else {
-                isWritten = try await engine.write(plan.puts, at: plan.putRoutes, in: backend, with: gone) != nil
+                isWritten = try await engine.write(plan.puts, at: plan.putRoutes, in: backend, with: gone.map { ($0, origin) }) != nil
             }
             guard isWritten else { throw origin.error(for: .notAttempted) }
             for copy in plan.copies + plan.expired { engine.hub.publish(nil, at: copy.route.slot) }

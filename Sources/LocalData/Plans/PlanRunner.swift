@@ -172,7 +172,7 @@ struct PlanRunner: Sendable {
             let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
             let pages = RecordPages(
                 routes: engine.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
-                size: MigrationEngine.pageSize)
+                size: engine.pageSize)
             for try await page in pages {
                 try Task.checkCancellation()
                 try await body(page)

@@ -170,7 +170,15 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes a value, and every older copy of it. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
+    /// Removes what is kept of a value's earlier versions, once nobody will want them back; durable when it returns. Removing the value does it too.
+    /// - Throws: ``StorageError``; repeating it is harmless.
+    @concurrent
+    public nonisolated func discardBackups<Value>(of key: StorageKey<Value>) async throws {
+        let route = try engine.routes.entryRoute(for: key)
+        try await engine.lanes.withLane(route.slot, keyName: key.name) { try await engine.discardBackups(key, route) }
+    }
+
+    /// Removes a value, every older copy of it, and what is kept of its earlier versions. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
     ///
     /// Repeating it is harmless.
     /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value is removed and an older copy could not be.
