@@ -32,9 +32,11 @@ extension StorageRouter {
         var bytes = 0
         for try await page in engine.pages(collection, .all, typeTag: typeTag) {
             try Task.checkCancellation()
-            let (count, size) = try await engine.unbroken { try await engine.retag(page, collection) }
-            records += count
-            bytes += size
+            do {
+                let (count, size) = try await engine.unbroken { try await engine.retag(page, collection) }
+                records += count
+                bytes += size
+            } catch let error as StorageError { throw records == 0 ? error : error.afterOthers }
         }
         if records > 0 { engine.ledger.worked("\(collection.name):\(typeTag)") }
         await engine.ledger.flush()
@@ -141,6 +143,11 @@ extension StorageCollection {
 }
 
 extension StorageError {
+    /// The same error of a call that has brought other records over already.
+    fileprivate var afterOthers: StorageError {
+        outcome == .notApplied ? StorageError(code, key: keyName, message, outcome: .unknown, underlying: underlying) : self
+    }
+
     /// The error of one record that keeps all of them where they are.
     fileprivate func refusingAll(_ id: String, _ collection: String, outcome: MutationOutcome = .notApplied) -> StorageError {
         StorageError(
