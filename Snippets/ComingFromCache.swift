@@ -71,7 +71,7 @@ typealias Person2 = Person
 
 func split(_ person: Person1) throws -> Person2 {
     let parts = person.fullName.split(separator: " ").map(String.init)
-    return Person2(firstName: parts[0], lastName: parts[1])
+    return Person2(firstName: parts.first ?? "", lastName: parts.dropFirst().joined(separator: " "))
 }
 
 // By hand: read the old type, make the new one, store it under the same key.

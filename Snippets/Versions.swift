@@ -25,7 +25,7 @@ let person: StorageKey<Person> = settings.key("person", "Whom reports are signed
         Evolution.from(PersonV1.self)  // version 1, and whatever carries no version
             .to { old in  // version 2
                 let names = old.fullName.split(separator: " ").map(String.init)
-                return ["firstName": names[0], "lastName": names.dropFirst().joined(separator: " ")]
+                return ["firstName": names.first ?? "", "lastName": names.dropFirst().joined(separator: " ")]
             }
             .to { document in  // version 3: no Swift type of version 2 is needed
                 document["nickname"] = document["firstName"]

@@ -140,6 +140,11 @@ import Testing
                 _ = try await launch().get(key(domain, NoteV1.self, name: name).evolving(chain))
             }
             #expect(taken.value - before == 102)
+            // Of two ways that are equally long, the one that was put beside the chain is taken.
+            let detour = Evolution.from(version: 1).to { _ in taken.add(1) }.shortcut(from: 1, to: 2) { _ in taken.add(1_000) }
+            try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self, name: "detour"))
+            _ = try await launch().get(key(domain, NoteV1.self, name: "detour").evolving(detour))
+            #expect(taken.value - before == 1_102)
         }
     }
 

@@ -36,6 +36,8 @@ public struct EvolutionStep: Sendable {
         case link
         /// A shorter way beside the chain.
         case shortcut
+
+        var rank: Int { self == .shortcut ? 1 : 0 }
     }
 
     /// The versions that the step begins at.
@@ -170,7 +172,8 @@ struct EvolutionChain: Sendable {
         var version = start
         while version < self.version, way.count <= steps.count {
             let candidates = steps.filter { $0.from.contains(version) && $0.to <= self.version && $0.to > version }
-            guard let step = candidates.max(by: { $0.to < $1.to }) else { return way.isEmpty ? nil : way }
+            // Of two that lead equally far, the one beside the chain was meant.
+            guard let step = candidates.max(by: { ($0.to, $0.role.rank) < ($1.to, $1.role.rank) }) else { return way.isEmpty ? nil : way }
             way.append(step)
             version = step.to
         }
