@@ -33,7 +33,12 @@ extension MigrationEngine {
                     return key.leavesTombstone ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
                 }
                 // What a removal removes is also what was kept of it.
-                try await self.discardBackups(key, route)
+                do { try await self.discardBackups(key, route) } catch let error as StorageError {
+                    throw StorageError(
+                        StorageError.residueRemains, key: key.name,
+                        "The value is removed and will not come back, but what is kept of its earlier versions remains. Remove it again when \(route.domain) can be reached. \(error.message)",
+                        outcome: .applied, underlying: error)
+                }
             }
         }
         await ledger.flush()
