@@ -102,7 +102,7 @@
                     AttributeDescription("title", .string, originalName: "heading"),
                     AttributeDescription("star_count", .integer, default: 0),
                     AttributeDescription("color", .string, isOptional: true), AttributeDescription("due", .date, isOptional: true),
-                    AttributeDescription("parts", .array(.compound("Part", Part.attributes))),
+                    AttributeDescription("parts", .array(.of(Part.self))),
                     AttributeDescription("counts", .dictionary(.integer), default: [:]),
                 ])
             #expect(Part.attributes.map(\.name) == ["name", "parts"])
