@@ -204,6 +204,14 @@ import Testing
             let notes = notes(domain).evolving(Self.chain.keepingBackup())
             await router.sweep(FaultCatalog(keys: [.collection(notes)]))
             #expect(try await launch().restoreBackup(of: notes.key("n7")) == 1)
+            // The others too, in one call, and none twice.
+            #expect(try await launch().restoreBackups(of: notes) == 299)
+            #expect(try await launch().restoreBackups(of: notes) == 0)
+            #expect(try await launch().get("n9", in: notes).title == "N")
+            let shelf = StorageCollection<NoteV1>(
+                "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
+            #expect(try await launch().value(for: shelf.key("n8")) == NoteV1(id: "n8", name: "N"))
+            await router.sweep(FaultCatalog(keys: [.collection(notes)]))
             try await router.discardBackups(of: notes)
             #expect(try await launch().restoreBackup(of: notes.key("n8")) == nil)
         }

@@ -142,6 +142,20 @@ extension StorageRouter {
         return try await engine.count(collection, filter)
     }
 
+    // MARK: Backups
+
+    /// Puts back the bytes that the records of a collection had before its chain of versions changed them, if the chain keeps them: each as
+    /// ``restoreBackup(of:version:)`` does, the latest backup of each, one after the other and durable.
+    ///
+    /// A call that was interrupted is repeated: it goes on where it was. Records that have no backup stay as they are.
+    /// - Returns: How many were restored.
+    /// - Throws: ``StorageError``; those that were restored before stay so.
+    @concurrent
+    @discardableResult
+    public nonisolated func restoreBackups<Record>(of collection: StorageCollection<Record>) async throws -> Int {
+        try await engine.restoreBackups(collection)
+    }
+
     // MARK: Removing
 
     /// Removes what is kept of earlier versions of a collection's records, once nobody will want them back; durable when it returns.

@@ -94,6 +94,35 @@ extension MigrationEngine {
         return nil
     }
 
+    /// Puts the latest backup of every record in the place of what stands there: of those that were brought to the chain's end, or removed, since.
+    func restoreBackups<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
+        guard let chain = collection.template.evolution else { return 0 }
+        var restored = 0
+        for version in chain.older.reversed() {
+            let kept = backupAddress(of: StorageAddress(collection.name, in: collection.namespace), version: version).namespace
+            let pages = RecordPages(
+                routes: routes, domain: collection.domain, collection: collection.name, query: StorageQuery(kept), size: pageSize)
+            for try await page in pages {
+                for entry in page {
+                    try Task.checkCancellation()
+                    let key = collection.key(entry.address.name)
+                    let route = try routes.route(for: key)
+                    let isRestored = try await unbroken {
+                        try await self.lanes.withLane(route.slot, keyName: key.name) {
+                            // A later version's backup, or an earlier call, came first.
+                            if case .value(let record) = try await self.standing(route), self.records.isOutdated(record.metadata, key) {
+                                return false
+                            }
+                            return try await self.restoreBackup(key, route, version) != nil
+                        }
+                    }
+                    restored += isRestored ? 1 : 0
+                }
+            }
+        }
+        return restored
+    }
+
     /// Removes what is kept of a value's earlier versions.
     func discardBackups<Value>(_ key: StorageKey<Value>, _ route: Route) async throws {
         guard let chain = key.evolution, chain.keepsBackup else { return }
