@@ -1,6 +1,6 @@
 import BackendContract
 import Crypto
-public import Foundation
+import Foundation
 
 /// Many values of one type in one domain, each under an id of its own.
 ///
@@ -45,7 +45,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     ///   - owner: The part of the program that answers for them.
     ///   - description: What they are, for people.
     ///   - typeTag: The name that is stored for the type; the type's own when not given. Keep it when the type is renamed, or bring the records over with
-    ///     ``StorageRouter/migrateAll(from:to:)``.
+    ///     `StorageRouter.migrateAll(from:to:)`.
     ///   - id: The id of a record: a name as of a key, and always the same for the same record.
     public init(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json, owner: String,
@@ -165,7 +165,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
 
 extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
     /// Creates a collection of records that say their id themselves. It is stored as text: as `String(describing:)` gives it.
-    /// - Parameters: See ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
+    /// The parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
     public init(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json, owner: String,
         description: String, typeTag: String? = nil
@@ -182,7 +182,7 @@ extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
 
 extension StorageCollection {
     /// Creates a collection of records without an id: each is found by its content, and the same content is stored once. The id is the SHA-256 of the serializer's bytes.
-    /// - Parameters: See ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
+    /// The parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
     public static func contentAddressed(
         _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json, owner: String,
         description: String, typeTag: String? = nil

@@ -1,6 +1,6 @@
 import BackendContract
 import BackendRuntime
-public import Foundation
+import Foundation
 
 /// What can be done with the records of a collection; everything else goes through a record's key: ``StorageCollection/key(_:)``.
 extension StorageRouter {

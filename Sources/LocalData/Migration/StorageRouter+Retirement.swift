@@ -29,7 +29,7 @@ extension StorageRouter {
         return found
     }
 
-    /// The state of ``migrateAll(from:to:)`` from the tag of an older type.
+    /// The state of `migrateAll(from:to:)` from the tag of an older type.
     /// - Throws: ``StorageError`` when the collection cannot be looked at.
     @concurrent
     public nonisolated func migration<Record>(

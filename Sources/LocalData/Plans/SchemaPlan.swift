@@ -88,7 +88,12 @@ public enum SchemaPlan {
         let change: EntityChange
 
         /// Changes an entity.
-        /// - Parameters: See ``AddEntity/init(_:in:as:security:_:)``; the changes are made in their order.
+        /// - Parameters:
+        ///   - name: The entity.
+        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
+        ///   - kind: What it is, if the program has none of its name any more.
+        ///   - security: How its records are sealed, if the program has none of its name any more.
+        ///   - changes: The changes of its attributes, made in their order.
         public init(
             _ name: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil, security: SecurityPolicy = .automatic,
             @AttributeChanges _ changes: () -> [AttributeChange]
@@ -104,8 +109,11 @@ public enum SchemaPlan {
 
         /// Copies an entity. A record that stands under an id of the copy already, and is another, fails the step.
         /// - Parameters:
-        ///   - name: The entity; what follows says where it is: see ``AddEntity/init(_:in:as:security:_:)``.
+        ///   - name: The entity.
         ///   - newName: The new one.
+        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
+        ///   - kind: What it is, if the program has none of its name any more.
+        ///   - security: How its records are sealed, if the program has none of its name any more.
         public init(
             _ name: String, to newName: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil,
             security: SecurityPolicy = .automatic
@@ -121,8 +129,11 @@ public enum SchemaPlan {
 
         /// Renames an entity. A record that stands under an id of the new one already, and is another, fails the step.
         /// - Parameters:
-        ///   - name: The entity; what follows says where it is: see ``AddEntity/init(_:in:as:security:_:)``.
+        ///   - name: The entity.
         ///   - newName: Its new name.
+        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
+        ///   - kind: What it is, if the program has none of its name any more.
+        ///   - security: How its records are sealed, if the program has none of its name any more.
         public init(
             _ name: String, to newName: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil,
             security: SecurityPolicy = .automatic
@@ -138,7 +149,10 @@ public enum SchemaPlan {
 
         /// Removes an entity.
         /// - Parameters:
-        ///   - name: The entity; what follows says where it is: see ``AddEntity/init(_:in:as:security:_:)``.
+        ///   - name: The entity.
+        ///   - domain: Where the entity lives, if the program has no key or collection of its name any more.
+        ///   - kind: What it is, if the program has none of its name any more.
+        ///   - security: How its records are sealed, if the program has none of its name any more.
         ///   - keepingBackup: Whether its records are kept as backups in the same store: unless the plan says otherwise, they are.
         public init(
             _ name: String, in domain: StorageDomain? = nil, as kind: EntityKind? = nil, security: SecurityPolicy = .automatic,

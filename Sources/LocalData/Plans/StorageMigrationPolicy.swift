@@ -33,7 +33,7 @@ public struct StorageMigrationPolicy: Sendable {
     }
 
     /// A chain of versions, each step between neighbours. Data without a stamp count as the chain's first version. The version is stamped after each step.
-    /// - Parameters: See ``adHoc(migrations:lightWeightBackup:forceValidateModel:)``.
+    /// The other parameters are those of ``adHoc(migrations:lightWeightBackup:forceValidateModel:)``.
     public static func incremental(
         _ chain: SchemaPlan.MigrationChain, lightWeightBackup: Bool = false, forceValidateModel: Bool = false
     ) -> StorageMigrationPolicy {
@@ -43,7 +43,7 @@ public struct StorageMigrationPolicy: Sendable {
     }
 
     /// A chain of versions, with shorter ways: a plan that begins at the stored version is taken instead of the chain's steps.
-    /// - Parameters: See ``adHoc(migrations:lightWeightBackup:forceValidateModel:)``.
+    /// The other parameters are those of ``adHoc(migrations:lightWeightBackup:forceValidateModel:)``.
     public static func composite(
         adHoc: [SchemaPlan.AdHocMigration], chain: SchemaPlan.MigrationChain, lightWeightBackup: Bool = false,
         forceValidateModel: Bool = false

@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 
 /// The shape of a type that does not describe itself, learnt from its own `init(from:)`: it is run with a decoder that answers every question with an empty value
 /// and notes what was asked.
