@@ -312,6 +312,19 @@ import Testing
         #expect(try await router.count(in: old) == 1)
     }
 
+    @Test func `a record is encoded by its own serializer only`() async throws {
+        struct Reading: Codable, Equatable, Identifiable {
+            var id: String
+            var degrees: Double
+        }
+        let readings = StorageCollection<Reading>(
+            "readings", domain: .userDefaults(suite: "a"), serializer: .plist, owner: "Tests", description: "Readings")
+        let router = TestMachine().launch()
+        // JSON has no such number, and a property list has.
+        try await router.set(Reading(id: "a", degrees: .infinity), in: readings)
+        #expect(try await router.get("a", in: readings).degrees == .infinity)
+    }
+
     @Test func `content-addressed records are stored once each`() async throws {
         let machine = TestMachine()
         let notes = StorageCollection<NoteV2>.contentAddressed(

@@ -73,12 +73,12 @@ final class ReferenceCollector: @unchecked Sendable {
         let collection = Target.collection
         guard seen.insert("\(collection.domain)/\(collection.name)/\(id)").inserted else { return }
         // What it refers to comes before it.
-        try walk(target)
+        try walk(target, collection.template.serializer)
         changes.append { $0.set(target, for: collection.key(id)) }
     }
 
-    /// Gathers what a value refers to.
-    func walk<Value: Encodable>(_ value: Value) throws {
-        _ = try Self.$current.withValue(self) { try Coders.jsonEncoder.encode(value) }
+    /// Gathers what a value refers to, as its serializer comes upon it.
+    func walk<Value>(_ value: Value, _ serializer: Serializer<Value>) throws {
+        _ = try Self.$current.withValue(self) { try serializer.encode(value) }
     }
 }

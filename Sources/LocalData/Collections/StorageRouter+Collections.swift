@@ -36,7 +36,7 @@ extension StorageRouter {
         var batch = StorageBatch()
         for record in records {
             let key = collection.key(try collection.id(of: record))
-            do { try references.walk(record) } catch {
+            do { try references.walk(record, key.serializer) } catch {
                 throw StorageError(
                     StorageError.encodingFailed, key: key.name,
                     "The serializer \(key.serializer.name) cannot encode the record. Nothing was changed.", underlying: CodingFailure(error)

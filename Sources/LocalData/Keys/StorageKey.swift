@@ -27,6 +27,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// The chain of versions that leads to the value's shape; nil where there is one version only.
     private(set) var evolution: EvolutionChain?
+    /// What makes the chain unusable; looked for once, since every call asks.
+    private(set) var evolutionProblem: String?
     private var declaredVersion = 1
     /// The part of the store that the slot is in: that of plain values, or a collection's own.
     var namespace = StorageNamespace.values
@@ -114,6 +116,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     func evolving(_ chain: EvolutionChain?) -> Self {
         var key = self
         key.evolution = chain
+        key.evolutionProblem = chain?.problem
         return key
     }
 

@@ -35,7 +35,7 @@ final class RouteTable: Sendable {
     /// Where a key leads.
     /// - Throws: ``StorageError`` when the key's domain has no backend, or its name cannot be used.
     func route<Value>(for key: StorageKey<Value>) throws -> Route {
-        if let problem = key.evolution?.problem { throw Self.refusal(of: problem, key.entity) }
+        if let problem = key.evolutionProblem { throw Self.refusal(of: problem, key.entity) }
         return try route(StorageAddress(key.name, in: key.namespace), domain: key.domain, security: key.security)
     }
 
