@@ -14,7 +14,7 @@ import Testing
         store = scratch.store()
     }
 
-    @Test(.timeLimit(.minutes(1))) func `changes of other programs are named, our own are not`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `changes of other programs are named, our own are not`() async throws {
         _ = try await store.apply([.put(.text("1"), at: StorageAddress("mine")), .put(.text("1"), at: StorageAddress("shared"))])
         var changes = store.foreignChanges().makeAsyncIterator()
         let other = scratch.store()
@@ -26,7 +26,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("shared"), StorageAddress("gone")])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Foundation's rewriting in place is noticed`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `Foundation's rewriting in place is noticed`() async throws {
         try scratch.writeForeign(["a": "1", "b": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -34,7 +34,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("b"), StorageAddress("c")])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `the removal of the file is a change of everything in it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `the removal of the file is a change of everything in it`() async throws {
         try scratch.writeForeign(["a": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -42,7 +42,7 @@ import Testing
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `damage may concern any slot`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `damage may concern any slot`() async throws {
         try scratch.writeForeign(["a": "1"])
         _ = try await store.read(StorageAddress("a"))
         var changes = store.foreignChanges().makeAsyncIterator()
@@ -50,14 +50,14 @@ import Testing
         #expect(await changes.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a directory that is not there yet is made and watched`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a directory that is not there yet is made and watched`() async throws {
         #expect(try await store.read(StorageAddress("a"), .fresh) == .absent)
         var changes = store.foreignChanges().makeAsyncIterator()
         _ = try await scratch.store().apply(.put(.text("1"), at: StorageAddress("a")))
         #expect(await changes.next() == [StorageAddress("a")])
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a watch ends with its listener`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a watch ends with its listener`() async throws {
         let store = store
         let listener = Task { for await _ in store.foreignChanges() {} }
         listener.cancel()

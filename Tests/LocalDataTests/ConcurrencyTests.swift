@@ -18,7 +18,7 @@ import Testing
         StorageKey<String>(name: "old-\(index)", domain: Places.legacy, owner: "Tests", description: "An older value")
     }
 
-    @Test(.timeLimit(.minutes(2))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`() async throws
+    @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`() async throws
     {
         var calls = 0
         for seed in 0..<UInt64(300) { calls += try await race(JitterMachine(seed: seed), Places.modern, seed) }
@@ -26,7 +26,7 @@ import Testing
     }
 
     #if SQLite
-        @Test(.timeLimit(.minutes(3))) func `LD8: racing calls in two processes on one real database are linearizable`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes on one real database are linearizable`() async throws {
             var calls = 0
             let domain = StorageDomain.encryptedSQLite(database: "raced")
             for seed in 0..<UInt64(60) {
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a migration that calls back for its own key does not wait for itself`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a migration that calls back for its own key does not wait for itself`() async throws {
         let router = TestMachine().launch()
         let key = CallingBack(destinationKey: Places.bare).key
         async let first = router.get(key)
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `two keys whose own migrations ask for each other end, with a value or a typed error`() async throws
+    @Test(.timeLimit(.minutes(10))) func `two keys whose own migrations ask for each other end, with a value or a typed error`() async throws
     {
         for seed in 0..<UInt64(100) {
             let router = JitterMachine(seed: seed).launch()
@@ -208,7 +208,7 @@ import Testing
             })
     }
 
-    @Test(.timeLimit(.minutes(1))) func `two keys that name each other as sources end, and the value is in one of them`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `two keys that name each other as sources end, and the value is in one of them`() async throws {
         for seed in 0..<UInt64(100) {
             let machine = JitterMachine(seed: seed)
             machine.medium(.userDefaults(suite: "left")).writeForeign(.native(.string("v")), at: StorageAddress("left"))
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a migration may do several things to one key at the same time`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a migration may do several things to one key at the same time`() async throws {
         let router = JitterMachine(seed: 1).launch()
         let key = StorageKey<String>(
             name: "sum", domain: Places.modern, owner: "Tests", description: "A sum",

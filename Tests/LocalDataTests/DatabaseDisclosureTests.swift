@@ -49,7 +49,7 @@
             }
         }
 
-        @Test(.timeLimit(.minutes(5))) func `work that succeeds prints no secret`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `work that succeeds prints no secret`() async throws {
             let (stage, printed) = (try Stage(), Printed())
             let router = launch(stage, printed)
             let old = textKey("old", .userDefaults(suite: "legacy"), .none)
@@ -79,7 +79,7 @@
             try await expectNoTrace(stage, printed)
         }
 
-        @Test(.timeLimit(.minutes(5))) func `work that fails prints no secret`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `work that fails prints no secret`() async throws {
             let (stage, printed) = (try Stage(), Printed())
             let first = launch(stage, printed)
             for key in [key, token, paper] { try await first.set(secret, for: key) }

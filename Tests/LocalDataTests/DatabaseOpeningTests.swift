@@ -120,7 +120,7 @@
             #expect(try await stage.launch().get(key) == secret)
         }
 
-        @Test(.timeLimit(.minutes(3))) func `without a passphrase a database is locked, and with it it opens`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `without a passphrase a database is locked, and with it it opens`() async throws {
             let stage = try Stage()
             let given = Mutex<String?>(nil)
             let asked = Mutex<[String]>([])

@@ -9,7 +9,7 @@ import Testing
 @Suite(.inTurn) struct ObservationTests {
     let machine = TestMachine()
 
-    @Test(.timeLimit(.minutes(1))) func `CA6: set, set, remove are those events in that order`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `CA6: set, set, remove are those events in that order`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -21,7 +21,7 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `CA6: a migration is one event`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `CA6: a migration is one event`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -33,13 +33,13 @@ import Testing
         #expect(try await values.next() == "last")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a walk begins with the value of today, wherever it was`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a walk begins with the value of today, wherever it was`() async throws {
         machine.seedUserDefaults(["old": .string("moved")], suite: "a")
         var values = machine.launch().values(for: Places.key).makeAsyncIterator()
         #expect(try await values.next() == "moved")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `who does not listen finds the latest value, and no more than the bound before it`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `who does not listen finds the latest value, and no more than the bound before it`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -50,7 +50,7 @@ import Testing
         #expect(seen.count <= 64)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a read that fails ends the walk with its error`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a read that fails ends the walk with its error`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -63,7 +63,7 @@ import Testing
         #expect(try await values.next() == nil)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `changes of another process never put an older value after a newer one`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `changes of another process never put an older value after a newer one`() async throws {
         let (router, other) = (machine.launch(), machine.launch())
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -81,7 +81,7 @@ import Testing
         #expect(Set(seen).count == seen.count, "\(seen)")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a change of which nobody knows whether it happened is looked for`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a change of which nobody knows whether it happened is looked for`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()
@@ -90,7 +90,7 @@ import Testing
         #expect(try await values.next() == "perhaps")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a change of another router on one property list is noticed`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a change of another router on one property list is noticed`() async throws {
         let stage = try Stage()
         let key = StorageKey<String>(name: "watched", domain: .userDefaults, owner: "Tests", description: "A value")
         let (router, other) = (stage.launch(), stage.launch())
@@ -103,7 +103,7 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a shutdown ends every walk`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a shutdown ends every walk`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
         _ = try await values.next()

@@ -61,7 +61,7 @@ import Testing
         #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self) == "removed")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `who follows a value hears of a conflict that was resolved although its answer was lost`()
+    @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although its answer was lost`()
         async throws
     {
         let router = machine.launch()
@@ -75,7 +75,7 @@ import Testing
         #expect(try await values.next() == "theirs")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `who follows a value hears of a conflict that was resolved although it could not be read back`()
+    @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although it could not be read back`()
         async throws
     {
         let router = machine.launch()

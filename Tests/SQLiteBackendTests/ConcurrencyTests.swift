@@ -12,7 +12,7 @@
     @Suite(.inTurn) struct ConcurrencyTests {
         // MARK: Linearizability
 
-        @Test(.timeLimit(.minutes(5))) func `racing calls over two stores of one file are linearizable`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `racing calls over two stores of one file are linearizable`() async throws {
             var calls = 0
             for seed in 0..<UInt64(6) { calls += try await race(seed) }
             print("linearizable: 6 seeds, \(calls) calls")
@@ -85,7 +85,7 @@
 
         // MARK: Closing
 
-        @Test(.timeLimit(.minutes(5))) func `closing in the middle of reads, changes and lists loses nothing and makes nothing absent`()
+        @Test(.timeLimit(.minutes(10))) func `closing in the middle of reads, changes and lists loses nothing and makes nothing absent`()
             async throws
         {
             let place = try Place()
@@ -138,7 +138,7 @@
 
         // MARK: Cancellation
 
-        @Test(.timeLimit(.minutes(3))) func `a cancelled change says whether it may have happened, and is right`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a cancelled change says whether it may have happened, and is right`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("v", at: "name")
@@ -173,7 +173,7 @@
 
         // MARK: Groups
 
-        @Test(.timeLimit(.minutes(1))) func `calls of one group see the earlier ones, and one that is refused takes nobody with it`()
+        @Test(.timeLimit(.minutes(10))) func `calls of one group see the earlier ones, and one that is refused takes nobody with it`()
             async throws
         {
             let place = try Place()
@@ -225,7 +225,7 @@
             #expect(texts == ["first", "1", nil, "y"])
         }
 
-        @Test(.timeLimit(.minutes(2))) func `batches are seen whole or not at all`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `batches are seen whole or not at all`() async throws {
             let place = try Place()
             let (store, other) = (place.store(), place.store())
             let names = (0..<8).map { "part \($0)" }

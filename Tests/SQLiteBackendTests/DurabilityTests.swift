@@ -107,7 +107,7 @@
 
         // MARK: Flushes
 
-        @Test(.timeLimit(.minutes(3)))
+        @Test(.timeLimit(.minutes(10)))
         func `a change is flushed before it is acknowledged, and changes that wait together share their flush`() async throws {
             let place = try Place()
             let trace = try await Trace.record(place)
@@ -120,7 +120,7 @@
             print("flushes: \(single) for a lone put, \(group) for 64 puts at once")
         }
 
-        @Test(.timeLimit(.minutes(3))) func `every commit and every checkpoint is made with the store's lock held, the one at close too`()
+        @Test(.timeLimit(.minutes(10))) func `every commit and every checkpoint is made with the store's lock held, the one at close too`()
             async throws
         {
             let place = try Place()
@@ -184,7 +184,7 @@
         }
 
         @Test(
-            .timeLimit(.minutes(5)),
+            .timeLimit(.minutes(10)),
             arguments: [
                 ("fdatasync", "EIO", ["failed failed unknown"]), ("fdatasync", "ENOSPC", ["failed failed unknown"]),
                 // No room for the log is told as such; for the index that processes share, SQLite says only that it could not be written.
@@ -222,7 +222,7 @@
             print("\(call) \(error): \(failures)")
         }
 
-        @Test(.timeLimit(.minutes(5))) func `a full disk is told as such, loses nothing, and is over when there is room again`()
+        @Test(.timeLimit(.minutes(10))) func `a full disk is told as such, loses nothing, and is over when there is room again`()
             async throws
         {
             let holder = try TemporaryDirectory()

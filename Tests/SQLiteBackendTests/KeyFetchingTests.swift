@@ -24,7 +24,7 @@
             return place
         }
 
-        @Test(.timeLimit(.minutes(1)))
+        @Test(.timeLimit(.minutes(10)))
         func `callers leave at their deadline when the key source hangs, and the store works once it answers`() async throws {
             let place = try await filledPlace()
             let clock = ManualClock()
@@ -46,7 +46,7 @@
             await store.close()
         }
 
-        @Test(.timeLimit(.minutes(1))) func `a first change leaves at its deadline, too`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a first change leaves at its deadline, too`() async throws {
             let place = try Place()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
@@ -59,7 +59,7 @@
             source.gate.open()
         }
 
-        @Test(.timeLimit(.minutes(1))) func `a call has one deadline, however many steps it takes`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a call has one deadline, however many steps it takes`() async throws {
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
@@ -77,7 +77,7 @@
             #expect(try await place.store().text("name") == "v")
         }
 
-        @Test(.timeLimit(.minutes(1))) func `cancelled callers leave at once`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `cancelled callers leave at once`() async throws {
             let place = try await filledPlace()
             let source = GatedSource(inner: place.keyFile())
             let store = place.store(source: source)
@@ -88,7 +88,7 @@
             source.gate.open()
         }
 
-        @Test(.timeLimit(.minutes(1))) func `other databases, and the lane of this one, are not delayed`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `other databases, and the lane of this one, are not delayed`() async throws {
             let place = try await filledPlace()
             let other = try await filledPlace()
             let keys = SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes)
@@ -109,7 +109,7 @@
             #expect(try await waiting.value == "third")
         }
 
-        @Test(.timeLimit(.minutes(1))) func `a store that is closed while its key is fetched never says that nothing is there`()
+        @Test(.timeLimit(.minutes(10))) func `a store that is closed while its key is fetched never says that nothing is there`()
             async throws
         {
             let place = try await filledPlace()

@@ -161,7 +161,7 @@
 
         // MARK: Processes that begin together
 
-        @Test(.timeLimit(.minutes(2))) func `processes that create one database at the same time end with one key and every value`()
+        @Test(.timeLimit(.minutes(10))) func `processes that create one database at the same time end with one key and every value`()
             async throws
         {
             let processes = 10

@@ -252,7 +252,7 @@
 
         // MARK: Kills
 
-        @Test(.timeLimit(.minutes(1))) func `a program killed while it brings the feature leaves all of it or nothing`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a program killed while it brings the feature leaves all of it or nothing`() async throws {
             for delay in [0, 1, 3, 6, 12, 24] {
                 let place = try Place()
                 let store = place.store()

@@ -30,7 +30,7 @@
             "p50 \(Int(percentile(times, 0.5))) µs, p99 \(Int(percentile(times, 0.99))) µs, worst \(Int(times.last ?? 0)) µs"
         }
 
-        @Test(.timeLimit(.minutes(2))) func `reads never wait for another process that writes all the time or sits in a transaction`()
+        @Test(.timeLimit(.minutes(10))) func `reads never wait for another process that writes all the time or sits in a transaction`()
             async throws
         {
             let place = try Place()
@@ -59,7 +59,7 @@
 
         // MARK: Writes have an order
 
-        @Test(.timeLimit(.minutes(2))) func `increments of two processes and this one are all counted`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `increments of two processes and this one are all counted`() async throws {
             let place = try Place()
             let rounds = 150
             let probes = [
@@ -87,7 +87,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test(.timeLimit(.minutes(2))) func `the next read sees what another process was told is stored`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `the next read sees what another process was told is stored`() async throws {
             let place = try Place()
             let store = place.store()
             let probe = try ProbeProcess(place, "echo")
@@ -113,7 +113,7 @@
 
         // MARK: Noticing
 
-        @Test(.timeLimit(.minutes(2))) func `a commit of another process is noticed, one of this store is not`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a commit of another process is noticed, one of this store is not`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("v", at: "name")
@@ -150,7 +150,7 @@
 
         // MARK: Somebody who never lets go
 
-        @Test(.timeLimit(.minutes(2)), arguments: ["hold-transaction", "hold-lock"])
+        @Test(.timeLimit(.minutes(10)), arguments: ["hold-transaction", "hold-lock"])
         func `a writer that never lets go makes callers leave at their deadline, and nothing is changed`(command: String) async throws {
             let place = try Place()
             let before = place.store()
@@ -190,7 +190,7 @@
 
         // MARK: The log
 
-        @Test(.timeLimit(.minutes(2)))
+        @Test(.timeLimit(.minutes(10)))
         func `a reader of an old state elsewhere makes no removal fail and no change slow, and the log is emptied afterwards`() async throws
         {
             let place = try Place()
@@ -216,7 +216,7 @@
             #expect(try await place.check() == 29)
         }
 
-        @Test(.timeLimit(.minutes(3))) func `the log does not grow without end`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `the log does not grow without end`() async throws {
             let place = try Place()
             let store = place.store()
             let (tasks, each) = (100, 200)

@@ -23,7 +23,7 @@
             return results
         }
 
-        @Test(.timeLimit(.minutes(2))) func `a database that was removed whole while it was open is made anew by a later change`()
+        @Test(.timeLimit(.minutes(10))) func `a database that was removed whole while it was open is made anew by a later change`()
             async throws
         {
             let place = try Place()
@@ -38,7 +38,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test(.timeLimit(.minutes(2))) func `a database whose file alone was removed is never made anew beside its log`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `a database whose file alone was removed is never made anew beside its log`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("old", at: "name")
@@ -52,7 +52,7 @@
             #expect(try await store.apply(.delete(StorageAddress("other"))).error?.code == .corrupted)
         }
 
-        @Test(.timeLimit(.minutes(2))) func `a database that took the place of an open one gets the next change, and keeps its own`()
+        @Test(.timeLimit(.minutes(10))) func `a database that took the place of an open one gets the next change, and keeps its own`()
             async throws
         {
             let place = try Place()
@@ -79,7 +79,7 @@
             #expect(try await place.check() == 2)
         }
 
-        @Test(.timeLimit(.minutes(2))) func `closing a store whose file was replaced leaves the new one alone`() async throws {
+        @Test(.timeLimit(.minutes(10))) func `closing a store whose file was replaced leaves the new one alone`() async throws {
             let place = try Place()
             let store = place.store()
             try await store.put("old", at: "name")
@@ -94,7 +94,7 @@
             #expect(try await place.check() == 1)
         }
 
-        @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+        @Test(.timeLimit(.minutes(10)), arguments: [true, false])
         func `a backup that is put back while the database is open gets the next change`(withLog: Bool) async throws {
             let place = try Place()
             let first = place.store()

@@ -1,4 +1,3 @@
-import Dispatch
 import Synchronization
 
 /// Many runs, on all cores; each has a thread of its own.
@@ -27,14 +26,14 @@ package struct Series: Sendable {
 
     /// Runs them on threads of their own, and waits without holding up a task's.
     package func runAside() async -> Result {
-        await withCheckedContinuation { continuation in DispatchQueue.global().async { continuation.resume(returning: run()) } }
+        await Threads.aside { run() }
     }
 
     /// Runs them, in the order of the seeds as far as that goes with several threads.
     package func run(threads: Int = 2) -> Result {
         let result = Mutex(Result())
         let next = Mutex(seeds.lowerBound)
-        DispatchQueue.concurrentPerform(iterations: threads) { _ in
+        Threads.run(threads) {
             var mine = Result()
             while result.withLock({ $0.violations.count }) < limit {
                 let seed = next.withLock { next in
