@@ -62,7 +62,7 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
 
     /// Runs a test of a program that is started more than once: each call of `launch` is a new router over what the earlier ones left. All are shut down at the end.
     func withLaunches(
-        clock: TestClock = TestClock(), _ body: (_ launch: () -> StorageRouter, StorageDomain) async throws -> Void
+        clock: TestClock = TestClock(), _ body: (_ launch: @escaping () -> StorageRouter, StorageDomain) async throws -> Void
     ) async throws {
         let stage = try Stage()
         var configuration = self == .memory ? StorageConfiguration.inMemory() : stage.configuration

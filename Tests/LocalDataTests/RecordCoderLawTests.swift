@@ -37,7 +37,9 @@ import Testing
                     let route = try engine.routes.route(for: key)
                     let origin = RecordOrigin(copies: copies, migration: "m", boot: nil)
                     let (payload, metadata): (StoragePayload, StorageMetadata)
-                    do { (payload, metadata) = try await engine.records.encode(value, key, route, origin: origin, .new) } catch StorageError
+                    do {
+                        (payload, metadata) = try await engine.records.encode(value, key, route, origin: origin, .new, ReferenceCollector())
+                    } catch StorageError
                         .encodingFailed
                     {
                         // JSON has no infinite numbers: that is said, and nothing approximate is written.

@@ -6,6 +6,8 @@ struct Decoded<Value: Sendable>: Sendable {
     let value: Value
     /// Whether the record has an older shape than the value: it is to be written again.
     var isOutdated = false
+    /// The records that the steps to a document put into references: it cannot hold them itself.
+    var references: ReferenceCollector?
 }
 
 /// Reading what was stored in an earlier shape.
@@ -64,8 +66,15 @@ extension RecordCoder {
         )
     }
 
-    /// Runs a key's chain over what was stored.
+    /// Runs a key's chain over what was stored. Records that a step put into references come through the steps after it, which may look at documents only.
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
+        let references = ReferenceCollector()
+        var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
+        if Value.self == StoredDocument.self { decoded.references = references }
+        return decoded
+    }
+
+    private func evolve<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         guard let chain = key.evolution else { throw undecodable(key, "It has another version.") }
         var value = EvolvingValue(form)
         do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch let error as StorageError {

@@ -13,12 +13,14 @@ struct RecordCoder: Sendable {
     let safeguards: Safeguards
 
     /// The payload and metadata of a value.
+    /// - Parameter references: Takes the records that the value holds within references. Whoever writes the value has to store them.
     func encode<Value>(
-        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts = .new
+        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts,
+        _ references: ReferenceCollector
     ) async throws -> (
         StoragePayload, StorageMetadata
     ) {
-        let plain = try bytes(of: value, key)
+        let plain = try bytes(of: value, key, references)
         var metadata = facts.metadata(of: key, now: runtime.clock.wallSeconds)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
@@ -45,8 +47,8 @@ struct RecordCoder: Sendable {
     }
 
     /// The serializer's bytes of a value.
-    func bytes<Value>(of value: Value, _ key: StorageKey<Value>) throws -> [UInt8] {
-        do { return Array(try key.serializer.encode(value)) } catch {
+    func bytes<Value>(of value: Value, _ key: StorageKey<Value>, _ references: ReferenceCollector? = nil) throws -> [UInt8] {
+        do { return try references?.encoding(value, key.serializer) ?? Array(try key.serializer.encode(value)) } catch {
             throw StorageError(
                 StorageError.encodingFailed, key: key.name,
                 "The serializer \(key.serializer.name) cannot encode the value. Nothing was changed.",

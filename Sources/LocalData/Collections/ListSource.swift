@@ -20,6 +20,9 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
         try await bring(to: collection, engine, context)
     }
 
+    // Taking it apart is one commit: it makes all records, or writes none.
+    func validate(for collection: StorageCollection<Record>, _ engine: MigrationEngine) async throws {}
+
     func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):taken apart:\(key.domain)/\(key.name)" }
 
     func bring(
@@ -141,8 +144,16 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
             case .corrupt(let corruption): throw route.corrupted(corruption)
             case .locked, .unavailable: throw route.error(for: .conflict(probe))
             }
+            let references = ReferenceCollector()
             let (payload, metadata) = try await engine.records.encode(
-                value, key, route, origin: nil, engine.carriedFacts(from: [copy.record.metadata.withoutShape]))
+                value, key, route, origin: nil, engine.carriedFacts(from: [copy.record.metadata.withoutShape]), references)
+            if !references.isEmpty {
+                var holder = ReferenceHolder(route: route, copies: [copy])
+                for (id, other) in changes {
+                    holder.beside[other.route.slot] = try engine.records.bytes(of: other.record, collection.key(id))
+                }
+                try await engine.store(references, for: holder)
+            }
             mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             routes.append(route)
         }

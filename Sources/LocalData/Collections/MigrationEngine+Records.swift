@@ -127,6 +127,9 @@ extension MigrationEngine {
         let route: Route
         let version: Int
         let mutations: [StorageMutation]
+        /// What the record refers to, and was made with.
+        let references: ReferenceCollector
+        let holder: ReferenceHolder
     }
 
     /// What makes a record one of a key's shape; nil when it is already, or has expired.
@@ -137,13 +140,15 @@ extension MigrationEngine {
         let decoded = try await records.decodeTelling(record, key, route)
         guard decoded.isOutdated || record.metadata.typeTag != key.typeTag else { return nil }
         let origin = try await records.origin(of: record.metadata, route)
-        let (payload, metadata) = try await records.encode(decoded.value, key, route, origin: origin, .kept(record.metadata))
+        let references = decoded.references ?? ReferenceCollector()
+        let (payload, metadata) = try await records.encode(decoded.value, key, route, origin: origin, .kept(record.metadata), references)
         let version = record.metadata.schemaVersion ?? key.evolution?.base ?? key.schemaVersion
         var mutations = [StorageMutation.put(payload, metadata, at: route.address, if: unchanged(record))]
         if key.evolution?.keepsBackup == true, safeguards.contains(.backups), let backup = backup(of: record, at: route, version: version) {
             mutations.append(backup)
         }
-        return RecordChange(route: route, version: version, mutations: mutations)
+        let holder = ReferenceHolder(route: route, copies: [SourceRecord(key: .key(key), route: route, record: record)])
+        return RecordChange(route: route, version: version, mutations: mutations, references: references, holder: holder)
     }
 
     /// Carries out changes in one commit. False when the store cannot, or somebody else wrote one of the records meanwhile: nothing was changed then.
@@ -151,6 +156,7 @@ extension MigrationEngine {
         guard let backend = changes.first?.route.backend else { return true }
         guard backend.capabilities.atomicBatch else { return false }
         let routes = changes.map(\.route)
+        for change in changes { try await store(change.references, for: change.holder) }
         let backups = changes.flatMap { change in change.mutations.dropFirst().map { (mutation: $0, route: change.route) } }
         return try await write(changes.map { $0.mutations[0] }, at: routes, in: backend, with: backups) != nil
     }

@@ -104,9 +104,15 @@ struct RecordMover<Source: Codable & Sendable, Record: Codable & Sendable>: Send
         var mutations: [StorageMutation] = []
         for candidate in free {
             let origin = try await engine.origin(of: [candidate.copy], migration: id, candidate.route)
+            let references = ReferenceCollector()
             let (payload, metadata) = try await engine.records.encode(
-                candidate.value, candidate.key, candidate.route, origin: origin, engine.carriedFacts(from: [candidate.copy.record.metadata])
-            )
+                candidate.value, candidate.key, candidate.route, origin: origin,
+                engine.carriedFacts(from: [candidate.copy.record.metadata]),
+                references)
+            try await engine.store(
+                references,
+                for: ReferenceHolder(
+                    route: candidate.route, copies: [candidate.copy], allowsWeakerProtection: options.allowsWeakerProtection))
             mutations.append(.put(payload, metadata, at: candidate.route.address, if: .absent))
         }
         if !engine.safeguards.contains(.destinationFirst) {

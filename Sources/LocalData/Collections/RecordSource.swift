@@ -9,6 +9,10 @@ protocol RecordSource<Record>: Sendable {
         for collection: StorageCollection<Record>, _ engine: MigrationEngine, _ context: MigrationContext
     ) async throws -> RecordWork
 
+    /// Makes every record and writes none.
+    /// - Throws: ``StorageError`` naming the first record that cannot be brought.
+    func validate(for collection: StorageCollection<Record>, _ engine: MigrationEngine) async throws
+
     /// Brings every record that is still there.
     func bring(to collection: StorageCollection<Record>, _ engine: MigrationEngine, _ context: MigrationContext) async throws -> RecordWork
 
@@ -89,9 +93,16 @@ struct CollectionSource<Source: Codable & Sendable, Record: Codable & Sendable>:
         to collection: StorageCollection<Record>, _ engine: MigrationEngine, _ context: MigrationContext
     ) async throws -> RecordWork {
         var work = try await engine.gather(source, context)
-        let mover = RecordMover(engine: engine, source: source, destination: collection, options: options, transform: transform)
-        work += try await mover.moveAll(context)
+        work += try await mover(to: collection, engine).moveAll(context)
         return work
+    }
+
+    func validate(for collection: StorageCollection<Record>, _ engine: MigrationEngine) async throws {
+        try await mover(to: collection, engine).validate()
+    }
+
+    private func mover(to collection: StorageCollection<Record>, _ engine: MigrationEngine) -> RecordMover<Source, Record> {
+        RecordMover(engine: engine, source: source, destination: collection, options: options, transform: transform)
     }
 
     func pending(for collection: StorageCollection<Record>, _ engine: MigrationEngine) async throws -> Int {

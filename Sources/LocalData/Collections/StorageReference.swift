@@ -10,7 +10,8 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 /// A property that refers to a record of another collection.
 ///
 /// Only the id is stored in its place. A reference that was made of a record stores that record too, in its own collection, when the value that holds the reference is
-/// set: in the same commit, where both are in one store.
+/// written: in the same commit, where both are in one store, and else before it. What a call writes replaces what stands there; what a migration or a step of a chain made
+/// is stored where there is no such record yet.
 ///
 /// ```swift
 /// var brother: StorageReference<Person>?
@@ -42,7 +43,8 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     /// Reads an id.
     public init(from decoder: any Decoder) throws {
         id = try decoder.singleValueContainer().decode(String.self)
-        box = nil
+        // Between two steps of a chain a value may have been written and read again.
+        box = ReferenceCollector.current?.target(Target.self, id).map(Box.init)
     }
 
     /// Writes the id. The record goes to whoever is collecting what a value refers to.
@@ -58,27 +60,4 @@ extension StorageReference: Hashable {
     public static func == (left: Self, right: Self) -> Bool { left.id == right.id }
     /// Feeds the id into a hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
-}
-
-/// What a value refers to, gathered while it is encoded. It belongs to one call on one thread.
-final class ReferenceCollector: @unchecked Sendable {
-    // `@unchecked Sendable`: a task-local value has to be; only the synchronous call that made it, and what it calls, see it.
-    @TaskLocal static var current: ReferenceCollector?
-
-    private var seen: Set<String> = []
-    private(set) var changes: [@Sendable (inout StorageBatch) -> Void] = []
-
-    /// Takes a record, once, and what it refers to in its turn.
-    func collect<Target: StoredEntity>(_ target: Target, _ id: String) throws {
-        let collection = Target.collection
-        guard seen.insert("\(collection.domain)/\(collection.name)/\(id)").inserted else { return }
-        // What it refers to comes before it.
-        try walk(target, collection.template.serializer)
-        changes.append { $0.set(target, for: collection.key(id)) }
-    }
-
-    /// Gathers what a value refers to, as its serializer comes upon it.
-    func walk<Value>(_ value: Value, _ serializer: Serializer<Value>) throws {
-        _ = try Self.$current.withValue(self) { try serializer.encode(value) }
-    }
 }

@@ -32,21 +32,9 @@ extension StorageRouter {
     ) async throws {
         var facts = RecordFacts(expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
-        let references = ReferenceCollector()
         var batch = StorageBatch()
-        for record in records {
-            let key = collection.key(try collection.id(of: record))
-            do { try references.walk(record, key.serializer) } catch {
-                throw StorageError(
-                    StorageError.encodingFailed, key: key.name,
-                    "The serializer \(key.serializer.name) cannot encode the record. Nothing was changed.", underlying: CodingFailure(error)
-                )
-            }
-            batch.set(record, for: key, facts)
-        }
-        var referred = StorageBatch()
-        for change in references.changes { change(&referred) }
-        try await engine.commit(referred, before: batch)
+        for record in records { batch.set(record, for: collection.key(try collection.id(of: record)), facts) }
+        try await engine.commit(batch)
     }
 
     /// Reads, changes and writes a record as one step; durable when it returns.
@@ -206,17 +194,6 @@ extension MigrationEngine {
         await ledger.flush()
     }
 
-    /// Commits changes, those that others refer to first: together where one store has all of them.
-    fileprivate func commit(_ referred: StorageBatch, before batch: StorageBatch) async throws {
-        var byStore: [(route: Route, batch: StorageBatch)] = []
-        for (index, change) in (referred.changes + batch.changes).enumerated() {
-            let route = try routes.route(for: change.key)
-            let isAlone = index <= referred.changes.count && !route.capabilities.atomicBatch
-            if isAlone || byStore.last?.route.slot.store != route.slot.store { byStore.append((route, StorageBatch())) }
-            byStore[byStore.count - 1].batch.append(change)
-        }
-        for (_, part) in byStore { try await commit(part) { _ in } }
-    }
 }
 
 extension RecordWork {

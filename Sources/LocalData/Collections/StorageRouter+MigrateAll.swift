@@ -47,8 +47,9 @@ extension StorageRouter {
 
     /// Brings every record of a collection to another: to its type where both are one place, and to its place.
     ///
-    /// Every record is looked at first: one that cannot be read as the new type ends the call, and nothing was changed. What was stored by the older type is read by the
-    /// newer one, property by property; a step of the newer one's chain, or ``StorageCollection/moved(from:options:_:)``, says more.
+    /// Every record is looked at first: one that cannot be read as the new type ends the call, and nothing was changed. A collection that says itself how it takes its
+    /// records from the older one, by ``StorageCollection/moved(from:options:_:)``, takes them in that way; else what was stored by the older type is read by the newer one,
+    /// property by property and by the steps of its chain.
     /// - Parameters:
     ///   - source: The older collection.
     ///   - collection: The newer one.
@@ -63,13 +64,16 @@ extension StorageRouter {
         let (from, to) = (try engine.routes.route(for: source.placeholder), try engine.routes.route(for: collection.placeholder))
         if from.slot == to.slot { return try await migrateAll(from: source.typeTag, to: collection) }
         let start = engine.runtime.clock.now
+        let declared = try collection.olderPlaces.first { try engine.routes.route(for: $0.key).slot == from.slot }
         let older = collection.reading(source)
-        let newer = collection.moved(from: older)
-        let mover = RecordMover(engine: engine, source: older, destination: newer, options: MigrationOptions()) { $0 }
+        let newer = declared == nil ? collection.moved(from: older) : collection
+        let way = declared?.source as? any RecordSource<Record> ?? CollectionSource(older, MigrationOptions()) { $0 }
         if engine.safeguards.contains(.validation) {
-            do { try await mover.validate() } catch let error as StorageError { throw error.refusingAll(error.keyName, collection.name) }
+            do { try await way.validate(for: newer, engine) } catch let error as StorageError {
+                throw error.refusingAll(error.keyName, collection.name)
+            }
         }
-        let work = try await mover.moveAll(try await engine.context(.forced, to))
+        let work = try await way.bring(to: newer, engine, try await engine.context(.forced, to))
         await engine.ledger.flush()
         try work.throwFirst()
         return MigrationResult(
@@ -108,6 +112,7 @@ extension MigrationEngine {
         for _ in 0..<Self.attempts {
             guard case .value(let record) = try await standing(route) else { return nil }
             guard let change = try await conversion(of: StoragePage.Entry(route.address, .record(record)), to: key) else { return nil }
+            try await store(change.references, for: change.holder)
             switch try await apply(change.mutations[0], after: change.mutations.dropFirst().first, route) {
             case .applied:
                 hub.publishDoubt(at: route.slot)

@@ -47,7 +47,8 @@ extension MigrationEngine {
         switch standing {
         case .held(_, let value):
             let facts = RecordFacts.kept(standing.metadata)
-            return try await write(value, key, route, newOrigin, facts, if: .revision(standing.revision))?.durability ?? achieved
+            let holder = ReferenceHolder(route: route, copies: copies)
+            return try await write(value, key, route, newOrigin, facts, if: .revision(standing.revision), holder)?.durability ?? achieved
         case .removed:
             let operation = StorageMutation.Operation.tombstone(try await records.tombstone(newOrigin, route))
             guard case .applied(_, let durability) = try await applyTelling(operation, route, if: .revision(standing.revision)) else {

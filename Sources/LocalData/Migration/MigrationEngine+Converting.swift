@@ -4,9 +4,13 @@ extension MigrationEngine {
     /// Writes a value of an earlier shape in its new one, over the record that it was read from: durable and read back when it returns. The old bytes are kept first where
     /// the chain asks for it.
     /// - Returns: Whether it was written; false means that somebody changed the slot meanwhile.
-    func convert<Value>(_ record: StorageRecord, to value: Value, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
+    func convert<Value>(_ record: StorageRecord, to decoded: Decoded<Value>, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool
+    {
         let origin = try await records.origin(of: record.metadata, route)
-        let (payload, metadata) = try await records.encode(value, key, route, origin: origin, .kept(record.metadata))
+        let references = decoded.references ?? ReferenceCollector()
+        let (payload, metadata) = try await records.encode(decoded.value, key, route, origin: origin, .kept(record.metadata), references)
+        try await store(
+            references, for: ReferenceHolder(route: route, copies: [SourceRecord(key: .key(key), route: route, record: record)]))
         let backup =
             key.evolution?.keepsBackup == true && safeguards.contains(.backups)
             ? backup(of: record, at: route, version: record.metadata.schemaVersion ?? key.evolution?.base) : nil

@@ -217,7 +217,9 @@ extension MigrationEngine {
         }
         if !safeguards.contains(.destinationFirst) { _ = await collect(elsewhere, for: route, achieved: .durable) }
         let facts = carriedFacts(from: readings.map(\.source.record.metadata))
-        guard let written = try await write(value, key, route, origin, facts, if: precondition) else { return .lookAgain }
+        let holder = ReferenceHolder(
+            route: route, copies: readings.map(\.source), allowsWeakerProtection: step.options.allowsWeakerProtection)
+        guard let written = try await write(value, key, route, origin, facts, if: precondition, holder) else { return .lookAgain }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : .moved,
             from: readings.map { "\($0.source.route.domain)/\($0.source.route.keyName)" }.joined(separator: " + "),
@@ -252,12 +254,15 @@ extension MigrationEngine {
         let durability: StorageDurability
     }
 
-    /// Writes a value under a precondition, durably, and reads it back as a new process would. Nil when the precondition did not hold.
+    /// Writes a value under a precondition, durably, and reads it back as a new process would; records that it refers to, and was made with, come before it. Nil when the
+    /// precondition did not hold.
     func write<Value>(
         _ value: Value, _ key: StorageKey<Value>, _ route: Route, _ origin: RecordOrigin, _ facts: RecordFacts,
-        if precondition: StorageMutation.Precondition
+        if precondition: StorageMutation.Precondition, _ holder: ReferenceHolder
     ) async throws -> Written? {
-        let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts)
+        let references = ReferenceCollector()
+        let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts, references)
+        try await store(references, for: holder)
         switch try await applyTelling(.put(payload, metadata), route, if: precondition) {
         case .applied(let revision?, let durability):
             let record = StorageRecord(payload: payload, metadata: metadata, revision: revision)

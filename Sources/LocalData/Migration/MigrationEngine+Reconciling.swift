@@ -180,7 +180,10 @@ extension MigrationEngine {
             var newOrigin = try await self.origin(of: found, migration: step.id, route)
             newOrigin.merge(origin)
             let facts = carriedFacts(from: found.map(\.record.metadata))
-            guard let written = try await write(value, key, route, newOrigin, facts, if: .revision(standing.revision)) else { return nil }
+            let holder = ReferenceHolder(route: route, copies: found, allowsWeakerProtection: step.options.allowsWeakerProtection)
+            guard let written = try await write(value, key, route, newOrigin, facts, if: .revision(standing.revision), holder) else {
+                return nil
+            }
             return await collect(found, for: route, achieved: written.durability)
         }
 

@@ -6,18 +6,25 @@ extension MigrationEngine {
     func set<Value>(_ value: Value, _ key: StorageKey<Value>, _ facts: RecordFacts) async throws {
         let route = try routes.route(for: key)
         try await key.prepare?(self)
+        let references = ReferenceCollector()
         try await lanes.withLane(route.slot, keyName: key.name) {
             guard key.hasMigration || key.demandsTypeTag else {
-                let (payload, metadata) = try await records.encode(value, key, route, origin: nil, facts)
-                try await commit(.put(payload, metadata), route)
+                let (payload, metadata) = try await records.encode(value, key, route, origin: nil, facts, references)
+                if references.isEmpty { try await commit(.put(payload, metadata), route) }
                 return
             }
             try await retrying(key) {
                 let probe = try await standing(key, route)
                 let origin = try await newOrigin(key, route, probe)
-                let (payload, metadata) = try await records.encode(value, key, route, origin: origin, self.facts(facts, over: probe))
-                return try await commit(.put(payload, metadata), route, on: probe)
+                let (payload, metadata) = try await records.encode(
+                    value, key, route, origin: origin, self.facts(facts, over: probe), references)
+                return references.isEmpty ? try await commit(.put(payload, metadata), route, on: probe) : ()
             }
+        }
+        if !references.isEmpty {
+            var batch = StorageBatch()
+            batch.set(value, for: key, facts)
+            return try await commit(references.batch, before: batch)
         }
         await ledger.flush()
     }
@@ -46,12 +53,38 @@ extension MigrationEngine {
 
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
     func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
+        for _ in 0..<Self.attempts {
+            switch try await updateOnce(key, body) {
+            case .written(let answer):
+                await ledger.flush()
+                return answer
+            case .refersTo(let referred, let batch, let answer):
+                do {
+                    try await commit(referred, before: batch)
+                    return answer
+                } catch is ChangedMeanwhile { continue }
+            }
+        }
+        throw StorageError(
+            StorageError.conflict, key: key.name, "The value is being changed by others again and again. Try again when they are done.")
+    }
+
+    /// What a read-change-write came to.
+    private enum Update<R: Sendable>: Sendable {
+        case written(R)
+        /// The new value holds records within references: all of them are to be written together, without the lane of one of them.
+        case refersTo(StorageBatch, before: StorageBatch, R)
+    }
+
+    private func updateOnce<Value, R: Sendable>(
+        _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
+    ) async throws -> Update<R> {
         let route = try routes.route(for: key)
         // A value that is elsewhere is brought here by a migration that outlives this caller; what is left to do in the lane is one look.
         if key.mayBeOutdated || key.prepare != nil { _ = try await current(key) }
-        let result = try await lanes.withLane(route.slot, keyName: key.name) { () -> R in
+        return try await lanes.withLane(route.slot, keyName: key.name) { () -> Update<R> in
             if key.mayBeOutdated { _ = try await settle(key, route, try await context(.read, route)) }
-            return try await retrying(key) { () -> R? in
+            return try await retrying(key) { () -> Update<R>? in
                 let probe = try await standing(key, route)
                 var value: Value?
                 if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
@@ -60,19 +93,23 @@ extension MigrationEngine {
                 let hadValue = value != nil
                 let answer = try body(&value)
                 guard let value else {
-                    if !hadValue { return answer }
-                    if key.leavesTombstone { return try await bury(key, route, on: probe) == nil ? nil : answer }
-                    return try await erase(route, on: probe) == nil ? nil : answer
+                    if !hadValue { return .written(answer) }
+                    if key.leavesTombstone { return try await bury(key, route, on: probe) == nil ? nil : .written(answer) }
+                    return try await erase(route, on: probe) == nil ? nil : .written(answer)
                 }
                 let origin = try await newOrigin(key, route, probe)
                 // What was there keeps the time that it has left.
                 let facts = record.map { RecordFacts.kept($0.metadata) } ?? .new
-                let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts)
-                return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : answer
+                let references = ReferenceCollector()
+                let (payload, metadata) = try await records.encode(value, key, route, origin: origin, facts, references)
+                if references.isEmpty {
+                    return try await commit(.put(payload, metadata), route, on: probe) == nil ? nil : .written(answer)
+                }
+                var batch = StorageBatch()
+                batch.set(value, for: key, facts, if: probe.revision.map { .revision($0) } ?? .absent)
+                return .refersTo(references.batch, before: batch, answer)
             }
         }
-        await ledger.flush()
-        return result
     }
 
     /// What stands in a slot; fails when that cannot be known.

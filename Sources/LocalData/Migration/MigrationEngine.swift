@@ -193,7 +193,7 @@ final class MigrationEngine: Sendable {
                     continue
                 }
                 if decoded.isOutdated {
-                    isConverted = try await convert(record, to: decoded.value, key, route) || isConverted
+                    isConverted = try await convert(record, to: decoded, key, route) || isConverted
                     continue
                 }
                 var visit = Visit(state: .unchanged)

@@ -48,6 +48,7 @@ extension PlanRunner {
             guard let change = try await conversion(of: StoragePage.Entry(route.address, .record(record)), place, chain) else {
                 return false
             }
+            try await engine.store(change.references, for: change.holder)
             if try await engine.write(change.mutations, at: [route], in: route.backend) != nil { return true }
         }
         throw route.error(for: .notAttempted)
@@ -141,7 +142,7 @@ extension PlanRunner {
     private func transfers(
         _ page: [StoragePage.Entry], _ source: EntityPlace, _ destination: EntityPlace, _ version: Int, _ chain: EvolutionChain?
     ) async throws -> Transfer {
-        var found: [(document: StoredDocument, key: StorageKey<StoredDocument>, copy: SourceRecord, route: Route)] = []
+        var found: [(document: Decoded<StoredDocument>, key: StorageKey<StoredDocument>, copy: SourceRecord, route: Route)] = []
         var plan = Transfer()
         for entry in page {
             let sourceRoute = try route(source, entry.address.name)
@@ -152,10 +153,10 @@ extension PlanRunner {
                 plan.expired.append(copy)
                 continue
             }
-            let document = try await engine.records.decode(record, sourceKey, sourceRoute)
+            let document = try await engine.records.decodeTelling(record, sourceKey, sourceRoute)
             let id = destination.kind == .key ? destination.entity : entry.address.name
             if let registered = destination.registered, registered.version == version {
-                try registered.require(document, engine.records, destination.entity, id)
+                try registered.require(document.value, engine.records, destination.entity, id)
             }
             let key = destination.key(id, record.metadata, version: version, demandsOwnTag: true)
             found.append((document, key, copy, try engine.routes.route(for: key)))
@@ -167,7 +168,7 @@ extension PlanRunner {
             switch probe {
             case .value(let standing):
                 let mine = try await engine.records.decode(standing, destination.key(one.key.name, standing.metadata), one.route)
-                guard mine == one.document else {
+                guard mine == one.document.value else {
                     throw StorageError(
                         StorageError.migrationFailed, key: one.key.name,
                         "The record \(one.key.name) is in \(source.entity) and, with another content, in \(destination.entity). Both are left as they are."
@@ -177,8 +178,10 @@ extension PlanRunner {
             case .corrupt(let corruption): throw one.route.corrupted(corruption)
             default: break
             }
+            let references = one.document.references ?? ReferenceCollector()
             let (payload, metadata) = try await engine.records.encode(
-                one.document, one.key, one.route, origin: nil, .carried(from: [one.copy.record.metadata]))
+                one.document.value, one.key, one.route, origin: nil, .carried(from: [one.copy.record.metadata]), references)
+            try await engine.store(references, for: ReferenceHolder(route: one.route, copies: [one.copy]))
             plan.puts.append(.put(payload, metadata, at: one.route.address, if: probe.revision.map { .revision($0) } ?? .absent))
             plan.putRoutes.append(one.route)
         }

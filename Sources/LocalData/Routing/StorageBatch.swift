@@ -5,8 +5,15 @@ public struct StorageBatch: Sendable {
     struct Change: Sendable {
         let key: AnyStorageKey
         /// The slot's new payload, or nil for a removal.
-        let encode: (@Sendable (MigrationEngine, Route, RecordOrigin?, StorageProbe) async throws -> (StoragePayload, StorageMetadata))?
+        let encode: Encoding?
+        /// What the slot has to hold still, where the change was made of it.
+        var precondition: StorageMutation.Precondition?
     }
+
+    typealias Encoding =
+        @Sendable (
+            MigrationEngine, Route, RecordOrigin?, StorageProbe, ReferenceCollector
+        ) async throws -> (StoragePayload, StorageMetadata)
 
     private(set) var changes: [Change] = []
 
@@ -18,11 +25,13 @@ public struct StorageBatch: Sendable {
         set(value, for: key, RecordFacts(expiry: .after(lifetime)))
     }
 
-    mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts) {
-        changes.append(
-            Change(key: .key(key)) { engine, route, origin, probe in
-                try await engine.records.encode(value, key, route, origin: origin, engine.facts(facts, over: probe))
-            })
+    mutating func set<Value>(
+        _ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts, if precondition: StorageMutation.Precondition? = nil
+    ) {
+        let encode: Encoding = { engine, route, origin, probe, references in
+            try await engine.records.encode(value, key, route, origin: origin, engine.facts(facts, over: probe), references)
+        }
+        changes.append(Change(key: .key(key), encode: encode, precondition: precondition))
     }
 
     /// Takes over a change of another batch.
@@ -52,8 +61,36 @@ extension StorageRouter {
     }
 }
 
+/// A value was changed by somebody else since a change was made of it.
+struct ChangedMeanwhile: Error {}
+
 extension MigrationEngine {
-    func commit(_ batch: StorageBatch, requireRegistered: (AnyStorageKey) throws -> Void) async throws {
+    /// Commits changes; records that their values refer to, and were made with, are committed with them, or before them where they are in another store.
+    func commit(_ batch: StorageBatch, requireRegistered: (AnyStorageKey) throws -> Void = { _ in }) async throws {
+        let references = ReferenceCollector()
+        if try await commit(batch, references, requireRegistered: requireRegistered) { return }
+        try await commit(references.batch, before: batch)
+    }
+
+    /// Commits changes, those that others refer to first: together where one store has all of them.
+    /// - Throws: ``ChangedMeanwhile`` when a slot does not hold any more what its change demands.
+    func commit(_ referred: StorageBatch, before batch: StorageBatch) async throws {
+        var byStore: [(route: Route, batch: StorageBatch)] = []
+        for (index, change) in (referred.changes + batch.changes).enumerated() {
+            let route = try routes.route(for: change.key)
+            let isAlone = index <= referred.changes.count && !route.capabilities.atomicBatch
+            if isAlone || byStore.last?.route.slot.store != route.slot.store { byStore.append((route, StorageBatch())) }
+            byStore[byStore.count - 1].batch.append(change)
+        }
+        for (_, part) in byStore { _ = try await commit(part, nil) { _ in } }
+    }
+
+    /// Commits changes of one store.
+    /// - Parameter references: Takes the records within references; with one of them nothing is committed. Nil where they are known already.
+    /// - Returns: Whether the changes were committed.
+    private func commit(
+        _ batch: StorageBatch, _ references: ReferenceCollector?, requireRegistered: (AnyStorageKey) throws -> Void
+    ) async throws -> Bool {
         var changes: [PhysicalSlot: (change: StorageBatch.Change, route: Route)] = [:]
         var order: [PhysicalSlot] = []
         for change in batch.changes {
@@ -62,7 +99,7 @@ extension MigrationEngine {
             try await change.key.base.prepare?(self)
             if changes.updateValue((change, route), forKey: route.slot) == nil { order.append(route.slot) }
         }
-        guard let first = order.first.flatMap({ changes[$0] }) else { return }
+        guard let first = order.first.flatMap({ changes[$0] }) else { return true }
         guard order.allSatisfy({ $0.store == first.route.slot.store }) else {
             throw StorageError(
                 StorageError.unsupported, key: first.change.key.name,
@@ -74,28 +111,33 @@ extension MigrationEngine {
                 "\(first.route.domain) cannot commit several changes at once. Set the keys one by one.")
         }
         let ordered = order.compactMap { changes[$0] }
-        try await lanes.withLanes(order, keyName: first.change.key.name) {
+        let isCommitted = try await lanes.withLanes(order, keyName: first.change.key.name) {
             for _ in 0..<Self.attempts {
-                if try await commitOnce(ordered) { return }
+                if try await commitOnce(ordered, references) { return true }
+                if references?.isEmpty == false { return false }
             }
             throw first.route.error(for: .notAttempted)
         }
         await ledger.flush()
+        return isCommitted
     }
 
-    private func commitOnce(_ changes: [(change: StorageBatch.Change, route: Route)]) async throws -> Bool {
+    private func commitOnce(
+        _ changes: [(change: StorageBatch.Change, route: Route)], _ references: ReferenceCollector?
+    ) async throws -> Bool {
         var mutations: [StorageMutation] = []
         var removals: [(key: AnyStorageKey, route: Route, sources: OlderPlaces)] = []
         for (change, route) in changes {
             let probe = try await standing(opening: change.key.base, route)
             if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
             let precondition: StorageMutation.Precondition = probe.revision.map { .revision($0) } ?? .absent
+            if let wanted = change.precondition, wanted != precondition { throw ChangedMeanwhile() }
             // Seen once: what is written into an older place from here on is not what the removal covers.
             let sources = try await olderPlaces(opening: change.key.base, route)
             let origin = change.key.base.leavesTombstone ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
                 let past = change.key.base.hasMigration ? origin : try await keptOrigin(opening: change.key.base, route, probe)
-                let (payload, metadata) = try await encode(self, route, past, probe)
+                let (payload, metadata) = try await encode(self, route, past, probe, references ?? ReferenceCollector())
                 mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             } else if let origin {
                 mutations.append(.tombstone(try await records.tombstone(origin, route), at: route.address, if: precondition))
@@ -104,6 +146,7 @@ extension MigrationEngine {
                 mutations.append(StorageMutation(route.address, Self.erasure(of: probe), if: precondition))
             }
         }
+        if references?.isEmpty == false { return false }
         guard let route = changes.first?.route else { return true }
         let results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in
             try await route.backend.apply(mutations)
