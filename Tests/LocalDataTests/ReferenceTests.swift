@@ -167,6 +167,27 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases)
+    func `a value read in its older shape leads to the record within it, and does not put it over a newer one`(
+        place: Place
+    ) async throws {
+        for isKnown in [false, true] {
+            try await withPeople(place, Self.chain) { launch, domain in
+                try await launch().set(sam, in: people(domain))
+                if isKnown { try await launch().set(Person(id: "Nick", name: "Nicholas"), in: Person.collection) }
+                let router = launch()
+                for try await var person in router.records(in: Person.collection) where person.id == "Sam" {
+                    let name = isKnown ? "Nicholas" : "Nick"
+                    #expect(try await router.resolve(person.brother)?.name == name)
+                    person.name = "Samuel"
+                    try await router.set(person, in: Person.collection)
+                    #expect(try await launch().resolve(person.brother)?.name == name)
+                    #expect(try await launch().get("Nick", in: Person.collection).name == name)
+                }
+            }
+        }
+    }
+
     @Test(arguments: Place.allCases) func `what a step put into a reference comes through later steps that look at documents`(
         place: Place
     ) async throws {

@@ -26,7 +26,7 @@ extension MigrationEngine {
     /// stays, and a removed record stays removed; what held another state of it is quarantined then.
     func store(_ references: ReferenceCollector, for holder: @autoclosure () -> ReferenceHolder) async throws {
         let found = references.found
-        if found.isEmpty { return }
+        if found.isEmpty || !safeguards.contains(.referredRecords) { return }
         let holder = holder()
         var isKnownOtherwise = false
         for referred in found {

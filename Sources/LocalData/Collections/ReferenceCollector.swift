@@ -8,7 +8,7 @@ final class ReferenceCollector: Sendable {
     /// A record that has to be stored with what refers to it.
     struct Referred: Sendable {
         let target: any Sendable
-        /// Adds the change that stores it, whatever stands there.
+        /// Adds the change that stores it: in the place of what stands there, if a call made the reference.
         let set: @Sendable (inout StorageBatch) -> Void
         /// Stores it where there is no such record yet.
         let insert: @Sendable (MigrationEngine, ReferenceHolder) async throws -> ReferenceHolder.Insertion
@@ -37,7 +37,8 @@ final class ReferenceCollector: Sendable {
     }
 
     /// Takes a record, once, and what it refers to in its turn.
-    func collect<Target: StoredEntity>(_ target: Target, _ id: String) throws {
+    /// - Parameter isPending: Whether it is part of an older value: it does not replace what stands.
+    func collect<Target: StoredEntity>(_ target: Target, _ id: String, isPending: Bool) throws {
         let collection = Target.collection
         let name = Self.name(collection, id)
         guard state.withLock({ $0.seen.insert(name).inserted }) else { return }
@@ -45,7 +46,8 @@ final class ReferenceCollector: Sendable {
         // What it refers to comes before it.
         _ = try encoding(target, key.serializer)
         let referred = Referred(
-            target: target, set: { $0.set(target, for: key) }, insert: { try await $0.insert(target, key, of: collection, for: $1) })
+            target: target, set: { $0.set(target, for: key, isInsertion: isPending) },
+            insert: { try await $0.insert(target, key, of: collection, for: $1) })
         state.withLock { $0.found.append((name, referred)) }
     }
 

@@ -25,8 +25,13 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
 
     private final class Box: Sendable {
         let target: Target
+        /// Whether a step of a chain made the reference: as long as what the chain began with stands, the record may be nowhere else.
+        let isOfChain = ReferenceCollector.current != nil
         init(_ target: Target) { self.target = target }
     }
+
+    /// The record, where it is part of an older value that was read and not yet written in its new shape.
+    var pending: Target? { box.flatMap { $0.isOfChain ? $0.target : nil } }
 
     /// Refers to a record, which is stored together with what holds the reference.
     public init(_ target: Target) {
@@ -49,7 +54,7 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
 
     /// Writes the id. The record goes to whoever is collecting what a value refers to.
     public func encode(to encoder: any Encoder) throws {
-        if let target = box?.target { try ReferenceCollector.current?.collect(target, id) }
+        if let target = box?.target { try ReferenceCollector.current?.collect(target, id, isPending: pending != nil) }
         var container = encoder.singleValueContainer()
         try container.encode(id)
     }

@@ -82,22 +82,21 @@ extension StorageRouter {
         return try await storedValue(for: key)
     }
 
-    /// The record that a reference leads to.
+    /// The record that a reference leads to; where there is none yet, since it is part of an older value that was read and not written in its new shape, that part.
     /// - Throws: ``StorageError`` with `notFound`, naming the id, when there is none.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>) async throws -> Target {
-        let collection = Target.collection
-        if let target = try await value(for: collection.key(reference.id)) { return target }
+        if let target = try await resolve(Optional(reference)) { return target }
         throw StorageError(
             StorageError.notFound, key: reference.id,
-            "A reference leads to \(reference.id) in \(collection.name), and there is no such record.")
+            "A reference leads to \(reference.id) in \(Target.collection.name), and there is no such record.")
     }
 
     /// The record that an optional reference leads to; nil without a reference, and for one that leads nowhere.
     @concurrent
     public nonisolated func resolve<Target>(_ reference: StorageReference<Target>?) async throws -> Target? {
         guard let reference else { return nil }
-        return try await value(for: Target.collection.key(reference.id))
+        return try await value(for: Target.collection.key(reference.id)) ?? reference.pending
     }
 
     // MARK: All of them

@@ -32,10 +32,13 @@ package struct Safeguards: OptionSet, Sendable {
     package static let validation = Safeguards(rawValue: 1 << 12)
     /// What a later version wrote is not for an earlier one.
     package static let laterVersions = Safeguards(rawValue: 1 << 13)
+    /// What a made value refers to is stored before it.
+    package static let referredRecords = Safeguards(rawValue: 1 << 14)
 
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
+        .referredRecords,
     ]
 }

@@ -8,6 +8,8 @@ public struct StorageBatch: Sendable {
         let encode: Encoding?
         /// What the slot has to hold still, where the change was made of it.
         var precondition: StorageMutation.Precondition?
+        /// Whether the value is only for an empty slot.
+        var isInsertion = false
     }
 
     typealias Encoding =
@@ -26,12 +28,13 @@ public struct StorageBatch: Sendable {
     }
 
     mutating func set<Value>(
-        _ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts, if precondition: StorageMutation.Precondition? = nil
+        _ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts = .new, if precondition: StorageMutation.Precondition? = nil,
+        isInsertion: Bool = false
     ) {
         let encode: Encoding = { engine, route, origin, probe, references in
             try await engine.records.encode(value, key, route, origin: origin, engine.facts(facts, over: probe), references)
         }
-        changes.append(Change(key: .key(key), encode: encode, precondition: precondition))
+        changes.append(Change(key: .key(key), encode: encode, precondition: precondition, isInsertion: isInsertion))
     }
 
     /// Takes over a change of another batch.
@@ -126,6 +129,7 @@ extension MigrationEngine {
         _ changes: [(change: StorageBatch.Change, route: Route)], _ references: ReferenceCollector?
     ) async throws -> Bool {
         var mutations: [StorageMutation] = []
+        var places: [Route] = []
         var removals: [(key: AnyStorageKey, route: Route, sources: OlderPlaces)] = []
         for (change, route) in changes {
             let probe = try await standing(opening: change.key.base, route)
@@ -134,6 +138,10 @@ extension MigrationEngine {
             if let wanted = change.precondition, wanted != precondition { throw ChangedMeanwhile() }
             // Seen once: what is written into an older place from here on is not what the removal covers.
             let sources = try await olderPlaces(opening: change.key.base, route)
+            if change.isInsertion {
+                guard case .absent = probe, sources.found.isEmpty, sources.unreadable.isEmpty else { continue }
+            }
+            places.append(route)
             let origin = change.key.base.leavesTombstone ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
                 let past = change.key.base.hasMigration ? origin : try await keptOrigin(opening: change.key.base, route, probe)
@@ -147,22 +155,22 @@ extension MigrationEngine {
             }
         }
         if references?.isEmpty == false { return false }
-        guard let route = changes.first?.route else { return true }
+        guard let route = places.first else { return true }
         let results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in
             try await route.backend.apply(mutations)
         }
-        for (result, entry) in zip(results, changes) {
+        for (result, place) in zip(results, places) {
             switch result {
             case .applied, .notAttempted: continue
             case .conflict: return false
-            default: throw entry.route.error(for: result)
+            default: throw place.error(for: result)
             }
         }
-        for ((result, mutation), entry) in zip(zip(results, mutations), changes) {
+        for ((result, mutation), place) in zip(zip(results, mutations), places) {
             if case .put(let payload, let metadata) = mutation.operation, case .applied(let revision?, _) = result {
-                hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: entry.route.slot)
+                hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: place.slot)
             } else {
-                hub.publish(nil, at: entry.route.slot)
+                hub.publish(nil, at: place.slot)
             }
         }
         var residue: (any Error)?

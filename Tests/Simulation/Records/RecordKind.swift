@@ -8,6 +8,8 @@ package enum RecordKind: String, Codable, CaseIterable, Sendable {
     case movedVersions
     /// The records of a collection, in three versions.
     case records
+    /// The records of a collection, whose second version keeps what it holds in a record of its own.
+    case referring
     /// Records that are given another type's tag, all at once when asked to.
     case retagged
     /// Records that are brought to another place, all at once when asked to.
@@ -27,8 +29,14 @@ package enum RecordKind: String, Codable, CaseIterable, Sendable {
     /// The version of the newest program.
     var latest: Int { [.versions, .enumerated, .movedVersions, .records].contains(self) ? 3 : 2 }
 
+    /// The version that a record's metadata tell in the end.
+    var latestSchemaVersion: Int { latest == 3 || self == .referring ? latest : 1 }
+
+    /// Whether the bytes of earlier versions are kept.
+    var keepsBackups: Bool { [.versions, .enumerated, .records, .referring].contains(self) }
+
     /// Whether the program of the first version keeps its values elsewhere.
-    var hasOlder: Bool { ![.versions, .enumerated, .records, .retagged].contains(self) }
+    var hasOlder: Bool { ![.versions, .enumerated, .records, .referring, .retagged].contains(self) }
 
     /// Whether values come to their place and type only when a program asks for all of them.
     var isExplicit: Bool { self == .retagged || self == .carried }

@@ -3,7 +3,7 @@ package import LocalData
 /// The protocol of versions, collections and lifetimes with one of its parts taken away: see ``Mutant``.
 package enum RecordMutant: String, CaseIterable, Sendable, Codable {
     case convertedOverAnything, deleteBeforeDurable, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, noValidation
-    case laterVersionNotChecked
+    case laterVersionNotChecked, referredNotStored
     /// Stores that break their promises.
     case noPrecondition, noTombstone, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
@@ -18,6 +18,7 @@ package enum RecordMutant: String, CaseIterable, Sendable, Codable {
         case .expiredFallsBack: Safeguards.all.subtracting(.expiryDecides)
         case .noValidation: Safeguards.all.subtracting(.validation)
         case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
+        case .referredNotStored: Safeguards.all.subtracting(.referredRecords)
         case .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }
     }
@@ -30,6 +31,7 @@ package enum RecordMutant: String, CaseIterable, Sendable, Codable {
         case .expiryNotCarried, .expiredFallsBack: .expiring
         case .noValidation, .lockDropped: .retagged
         case .convertedOverAnything, .laterVersionNotChecked: .versions
+        case .referredNotStored: .referring
         case .noTombstone, .lockedAsAbsent: .movedVersions
         default: nil
         }

@@ -78,6 +78,7 @@ struct RecordShape: Sendable {
 
     var media: [String] {
         (kind.hasOlder ? [olderPlace] : []) + [place, "own quarantine"] + (plan.place == .sealed ? ["keychain own keys"] : [])
+            + (kind == .referring && plan.place == .sealed ? [medium(Apart.domain)] : [])
     }
 
     static func id(_ record: Int) -> String { "r\(record)" }
@@ -101,7 +102,7 @@ struct RecordShape: Sendable {
     var latestTag: String {
         switch kind {
         case .retagged, .carried: "Renamed"
-        case .records: "Note"
+        case .records, .referring: "Note"
         case .versions, .enumerated, .movedVersions: "Third"
         case .listed, .gathered, .expiring, .expiringRecords: "Second"
         }
@@ -152,6 +153,13 @@ struct RecordShape: Sendable {
         case .movedVersions: movedKeys(version)
         case .expiring: version == 1 ? keys { old($0) } : keys { id in key(id, domain).moved(from: old(id)) { Second($0) } }
         case .records: versionsOfRecords(version)
+        case .referring:
+            switch plan.place {
+            case .list: referring(version, Beside.self)
+            case .database: referring(version, Together.self)
+            case .ring: referring(version, Single.self)
+            case .sealed: referring(version, Apart.self)
+            }
         case .retagged: version == 1 ? records(collection("notes", domain) as StorageCollection<First>) : retagging
         case .carried: version == 1 ? records(oldRecords) : carrying
         case .listed: version == 1 ? elements : listed
@@ -187,16 +195,34 @@ struct RecordShape: Sendable {
     }
 
     private func versionsOfRecords(_ version: Int) -> RecordProgram {
-        func tagged<Value: Codable & Sendable & Shaped>() -> StorageCollection<Value> {
-            StorageCollection<Value>(
-                "notes", domain: domain, security: security, owner: "Simulation", description: "Records", typeTag: "Note"
-            ) { $0.id }
-        }
         switch version {
         case 1: return records(tagged() as StorageCollection<First>)
         case 2: return records((tagged() as StorageCollection<Second>).evolving(toSecond))
         default: return records((tagged() as StorageCollection<Third>).evolving(toThird))
         }
+    }
+
+    private func tagged<Value: Codable & Sendable & Shaped>() -> StorageCollection<Value> {
+        StorageCollection<Value>(
+            "notes", domain: domain, security: security, owner: "Simulation", description: "Records", typeTag: "Note"
+        ) { $0.id }
+    }
+
+    /// Records whose text is in a record of its own. Who reads one reads that, too.
+    private func referring<Place: ChildPlace>(_ version: Int, _ place: Place.Type) -> RecordProgram {
+        if version == 1 { return records(tagged() as StorageCollection<First>) }
+        let holders = (tagged() as StorageCollection<Holder<Place>>).evolving(
+            Evolution.from(version: 1).decoding(First.self).to { Holder<Place>($0.id, $0.text) }.keepingBackup())
+        let program = records(holders)
+        let records = program.records.enumerated().map { number, calls in
+            let key = holders.key(Self.id(number))
+            return RecordCalls(
+                value: { router in
+                    guard let holder = try await router.value(for: key) else { return nil }
+                    do { return try await router.resolve(holder.child).text } catch StorageError.notFound { return "nothing" }
+                }, set: calls.set, update: calls.update, remove: calls.remove, exists: calls.exists, restore: calls.restore)
+        }
+        return RecordProgram(records: records, catalog: program.catalog, all: program.all, setMany: program.setMany)
     }
 
     /// Records of the first type in the second one's shape: the tag is all that differs.
@@ -298,4 +324,42 @@ protocol Shaped {
     init(_ id: String, _ text: String)
     var id: String { get }
     var text: String { get }
+}
+
+/// Where the records are that others refer to.
+protocol ChildPlace: Sendable {
+    static var domain: StorageDomain { get }
+}
+
+/// In the same list.
+enum Beside: ChildPlace { static var domain: StorageDomain { .userDefaults(suite: "c") } }
+/// In the same database.
+enum Together: ChildPlace { static var domain: StorageDomain { .encryptedSQLite(database: "b") } }
+/// In the same store, which has no commit for both.
+enum Single: ChildPlace { static var domain: StorageDomain { .keychain(service: "k") } }
+/// In another store.
+enum Apart: ChildPlace { static var domain: StorageDomain { .keychain(service: "d") } }
+
+/// A record that others refer to.
+struct Child<Place: ChildPlace>: StoredEntity {
+    let id: String
+    let text: String
+
+    static var collection: StorageCollection<Self> {
+        StorageCollection("children", domain: Place.domain, owner: "Simulation", description: "What others refer to", typeTag: "Child")
+    }
+
+    /// Every text has a record of its own. Its id tells the text to who made it, and is no part of it.
+    init(_ text: String) {
+        let letters = String(Shape.number(in: text), radix: 7).utf8.map { Character(Unicode.Scalar($0 - 48 + 97)) }
+        (id, self.text) = ("c" + String(letters), text)
+    }
+}
+
+/// A record whose text is in another one.
+struct Holder<Place: ChildPlace>: Codable, Sendable, Shaped {
+    let id: String
+    let child: StorageReference<Child<Place>>
+    init(_ id: String, _ text: String) { (self.id, child) = (id, StorageReference(Child(text))) }
+    var text: String { Shape.text(of: child.id.dropFirst().reduce(0) { $0 * 7 + Int($1.asciiValue ?? 97) - 97 }) }
 }

@@ -67,7 +67,7 @@ struct RecordVerdict: Sendable {
         }
         for record in 0..<plan.count {
             guard case .value(_, let metadata, _) = scene.disk.contents(of: shape.place)[shape.address(record)] else { continue }
-            let version = plan.kind.latest == 3 ? 3 : 1
+            let version = plan.kind.latestSchemaVersion
             guard metadata.typeTag == shape.latestTag, metadata.schemaVersion == version,
                 !plan.kind.isCollection || metadata.attributes["LocalData.version"] == "\(version)"
             else {
@@ -180,7 +180,7 @@ struct RecordVerdict: Sendable {
 
     /// Whether the bytes of earlier versions can be put back.
     private func judgeBackups(_ last: RecordScene.Running, _ values: [String?]) async throws {
-        guard [.versions, .enumerated, .records].contains(plan.kind) else { return }
+        guard plan.kind.keepsBackups else { return }
         for record in 0..<plan.count {
             var writers: [String: Int] = [:]
             if let text = begins[record].now.value { writers[text] = plan.beginnings[record] }
