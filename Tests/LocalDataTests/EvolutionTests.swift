@@ -325,6 +325,23 @@ import Testing
         #expect(try await router.get("a", in: readings).degrees == .infinity)
     }
 
+    @Test func `a property that cannot have its new place stays where it is`() {
+        let begin: DocumentValue = ["name": "text", "list": ["a", "b"], "inner": ["x": 1]]
+        for (old, new) in [
+            ("name", "list.x"), ("inner", "name.inner"), ("list[0]", "name.x"), ("list[0]", "list[7]"), ("name", "list[3]"),
+            ("none", "name"),
+        ] {
+            var document = StoredDocument(begin)
+            document.rename(DocumentPath(old), to: DocumentPath(new))
+            #expect(document.root == begin, "\(old) to \(new)")
+        }
+        var document = StoredDocument(begin)
+        document.rename("name", to: "name.first")
+        document.rename("inner.x", to: "list[2].x")
+        document.rename("list[0]", to: "first")
+        #expect(document.root == ["name": ["first": "text"], "list": ["b", ["x": 1]], "inner": [:], "first": "a"])
+    }
+
     @Test func `content-addressed records are stored once each`() async throws {
         let machine = TestMachine()
         let notes = StorageCollection<NoteV2>.contentAddressed(

@@ -162,7 +162,7 @@ extension StorageRouter {
 }
 
 extension StorageBatch {
-    /// Stores a record when the batch is committed; not what it refers to.
+    /// Stores a record when the batch is committed, and the records that it refers to and was made with.
     /// - Throws: ``StorageError`` when the record's id is made of its content and that cannot be encoded.
     public mutating func set<Record>(_ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil) throws {
         var facts = RecordFacts.new
@@ -192,7 +192,6 @@ extension MigrationEngine {
         try (await gather(collection, try await context(.read, route))).throwFirst()
         await ledger.flush()
     }
-
 }
 
 extension RecordWork {

@@ -165,6 +165,8 @@ extension SchemaPlan.AttributeChange {
             if value == nil || value == .null { value = update.defaultValue ?? value }
             if let type = update.type { value = try converted(value, to: type, context) }
             if update.isOptional == false { try require(value, context) }
+            // Where there is nothing, there is nothing to rename: what has the new name already stays.
+            if value == nil, document[path] == nil { return }
             document[path] = nil
             document[DocumentPath([.name(update.newName ?? name)])] = value
         }

@@ -58,11 +58,22 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     /// The names of the properties, sorted; none when the document is no object.
     public var names: [String] { root.object.map { $0.keys.sorted() } ?? [] }
 
-    /// Gives a property another name, in the same place or another. Nothing happens when it is not there.
+    /// Gives a property another name, in the same place or another; a property of that name is replaced. Nothing happens when it is not there, or the new place cannot be
+    /// made, since a text or a number is in the way or a list has no such position.
     public mutating func rename(_ path: DocumentPath, to newPath: DocumentPath) {
         guard path != newPath, let value = self[path] else { return }
-        self[path] = nil
-        self[newPath] = value
+        if case .name? = path.components.first, case .name? = newPath.components.first,
+            path.components.count + newPath.components.count == 2
+        {
+            // Within one object nothing is in the way: it is changed where it is.
+            self[path] = nil
+            self[newPath] = value
+            return
+        }
+        var renamed = self
+        renamed[path] = nil
+        renamed[newPath] = value
+        if renamed[newPath] != nil { self = renamed }
     }
 
     /// Removes a property. Nothing happens when it is not there.
