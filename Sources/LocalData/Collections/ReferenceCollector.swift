@@ -14,10 +14,19 @@ final class ReferenceCollector: Sendable {
         let insert: @Sendable (MigrationEngine, ReferenceHolder) async throws -> ReferenceHolder.Insertion
     }
 
+    /// Names are compared as stores compare them: byte by byte.
+    private struct Name: Hashable {
+        let domain: StorageDomain
+        let address: StorageAddress
+    }
+
     private struct State {
-        var seen: Set<String> = []
+        /// The bytes of each record; nil while what it refers to is gathered.
+        var seen: [Name: [UInt8]?] = [:]
+        /// The bytes of records that were met again.
+        var again: [(name: Name, bytes: [UInt8])] = []
         /// In an order in which what a record refers to comes before it.
-        var found: [(name: String, referred: Referred)] = []
+        var found: [(name: Name, referred: Referred)] = []
     }
 
     private let state = Mutex(State())
@@ -32,21 +41,35 @@ final class ReferenceCollector: Sendable {
         return batch
     }
 
-    private static func name<Target: StoredEntity>(_ collection: StorageCollection<Target>, _ id: String) -> String {
-        "\(collection.domain)/\(collection.name)/\(id)"
+    /// Whether one record was met in several states, of which only the first is among the found.
+    var hasOtherStates: Bool { state.withLock { state in state.again.contains { state.seen[$0.name] != $0.bytes } } }
+
+    private static func name<Target: StoredEntity>(_ collection: StorageCollection<Target>, _ id: String) -> Name {
+        Name(domain: collection.domain, address: StorageAddress(id, in: collection.namespace))
     }
 
     /// Takes a record, once, and what it refers to in its turn.
     func collect<Target: StoredEntity>(_ target: Target, _ id: String) throws {
         let collection = Target.collection
         let name = Self.name(collection, id)
-        guard state.withLock({ $0.seen.insert(name).inserted }) else { return }
         let key = collection.key(id)
+        let isNew = state.withLock { state in
+            if state.seen.keys.contains(name) { return false }
+            state.seen.updateValue(nil, forKey: name)
+            return true
+        }
+        guard isNew else {
+            let bytes = Array(try Self.$current.withValue(nil) { try key.serializer.encode(target) })
+            return state.withLock { if $0.seen[name] != bytes { $0.again.append((name, bytes)) } }
+        }
         // What it refers to comes before it.
-        _ = try encoding(target, key.serializer)
+        let bytes = try encoding(target, key.serializer)
         let referred = Referred(
             target: target, set: { $0.set(target, for: key) }, insert: { try await $0.insert(target, key, of: collection, for: $1) })
-        state.withLock { $0.found.append((name, referred)) }
+        state.withLock { state in
+            state.seen[name] = bytes
+            state.found.append((name, referred))
+        }
     }
 
     /// The serializer's bytes of a value; what it refers to is gathered.
