@@ -109,6 +109,17 @@ import Testing
         }
     }
 
+    @Test func `a long row of records that refer to the next one is stored`() async throws {
+        try await Person.place.withValue(.userDefaults(suite: "people")) {
+            var first = Person(id: "0", name: "0")
+            for number in 1..<2_000 { first = Person(id: "\(number)", name: "\(number)", brother: first) }
+            let router = TestMachine().launch()
+            try await router.set(first, in: Person.collection)
+            #expect(try await router.count(in: Person.collection) == 2_000)
+            #expect(try await router.get("1", in: Person.collection).brother?.id == "0")
+        }
+    }
+
     @Test func `a record in another store comes first, and without it nothing is written`() async throws {
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)

@@ -40,8 +40,8 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
     }
 
     func pending(for collection: StorageCollection<Record>, _ engine: MigrationEngine) async throws -> Int {
-        if case .value = try await engine.standing(try engine.routes.route(for: key)) { return 1 }
-        return 0
+        guard case .value(let record) = try await engine.standing(try engine.routes.route(for: key)) else { return 0 }
+        return record.metadata.isExpired(at: engine.runtime.clock.wallSeconds) ? 0 : 1
     }
 
     /// Nil means that somebody changed one of the places meanwhile.
@@ -49,6 +49,14 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
         _ collection: StorageCollection<Record>, _ mark: Route, _ engine: MigrationEngine, _ context: MigrationContext
     ) async throws -> RecordWork? {
         let route = try engine.routes.route(for: key)
+        if context.reason != .read, case .value(let record) = try await engine.standing(route),
+            record.metadata.isExpired(at: engine.runtime.clock.wallSeconds)
+        {
+            guard try await engine.purge(record, key, route) else { return nil }
+            var work = RecordWork()
+            work.expired = 1
+            return work
+        }
         guard case (let record?, let list?) = try await engine.current(key) else { return RecordWork() }
         let copy = SourceRecord(key: .key(key), route: route, record: record)
         let standing = try await engine.standing(mark)
@@ -61,21 +69,26 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
             work.reconciled = work.residue.isEmpty ? 1 : 0
             return work
         }
+        // The mark may name other lists only: they were taken apart before this one.
+        let wasTakenApart = origin?.copies[route.placeName] != nil
         // An old program wrote again: a matter for a sweep, as for a single key.
-        if origin != nil, context.reason == .read { return work }
+        if wasTakenApart, context.reason == .read { return work }
         let step = MigrationStep<Record>(
             id: id(for: collection), sources: [.key(key)], isAggregating: false,
             options: MigrationOptions()
         ) { _ in nil }
         try engine.checkProtection(step, collection.placeholder, mark)
         let records = try await engine.wrappingUserErrors(collection.placeholder) { try split(list) }
-        var changes: [String: (record: Record, route: Route)] = [:]
+        var changes: [PhysicalSlot: Change] = [:]
         for record in records {
-            let id = try collection.id(of: record)
-            guard changes.updateValue((record, try engine.routes.route(for: collection.key(id))), forKey: id) == nil else {
+            let key = collection.key(try collection.id(of: record))
+            let route = try engine.routes.route(for: key)
+            if let other = changes.updateValue(Change(key: key, route: route, record: record), forKey: route.slot),
+                try engine.records.bytes(of: other.record, key) != engine.records.bytes(of: record, key)
+            {
                 throw StorageError(
                     StorageError.migrationFailed, key: collection.name,
-                    "Two records of the older value \(key.name) have the id \(id). It is left as it is.")
+                    "Two records of the older value \(key.name) have the id \(key.name). It is left as it is.")
             }
         }
         var newOrigin = try await engine.origin(of: [copy], migration: step.id, mark)
@@ -83,10 +96,9 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
         let marking = StorageMutation(
             mark.address, .tombstone(try await engine.records.tombstone(newOrigin, mark)),
             if: standing.revision.map { .revision($0) } ?? .absent)
-        let ids = changes.keys.sorted()
-        let slots = ids.compactMap { changes[$0]?.route.slot }
-        let written = try await engine.lanes.withLanes(slots, keyName: collection.name) { [changes] in
-            try await write(ids, changes, copy, collection, marking, engine, hasMark: origin != nil)
+        let inOrder = changes.values.sorted { $0.key.name < $1.key.name }
+        let written = try await engine.lanes.withLanes(inOrder.map(\.route.slot), keyName: collection.name) {
+            try await write(inOrder, copy, collection, marking, engine, wasTakenApart: wasTakenApart)
         }
         guard let written else { return nil }
         work.moved = written.count
@@ -97,6 +109,13 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
         return work
     }
 
+    /// A record of the list, and where it goes.
+    private struct Change: Sendable {
+        let key: StorageKey<Record>
+        let route: Route
+        let record: Record
+    }
+
     private struct Written: Sendable {
         var count = 0
         var hasConflict = false
@@ -104,28 +123,41 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
     }
 
     private func write(
-        _ ids: [String], _ changes: [String: (record: Record, route: Route)], _ copy: SourceRecord,
-        _ collection: StorageCollection<Record>, _ marking: StorageMutation, _ engine: MigrationEngine, hasMark: Bool
+        _ changes: [Change], _ copy: SourceRecord, _ collection: StorageCollection<Record>, _ marking: StorageMutation,
+        _ engine: MigrationEngine, wasTakenApart: Bool
     ) async throws -> Written? {
         let mark = try engine.routes.route(for: collection.placeholder)
         var written = Written()
         var mutations: [StorageMutation] = []
         var routes: [Route] = []
-        let places = ids.compactMap { changes[$0]?.route }
-        for (id, probe) in zip(ids, try await engine.probes(places, in: mark.backend)) {
-            guard let (record, route) = changes[id] else { continue }
-            let key = collection.key(id)
+        var beside: [PhysicalSlot: [UInt8]]?
+        func store(_ references: ReferenceCollector, _ route: Route) async throws {
+            if references.isEmpty { return }
+            let known =
+                try beside
+                ?? Dictionary(
+                    changes.map { ($0.route.slot, try engine.records.bytes(of: $0.record, $0.key)) }, uniquingKeysWith: { $1 })
+            beside = known
+            try await engine.store(references, for: ReferenceHolder(route: route, copies: [copy], beside: known))
+        }
+        for (change, probe) in zip(changes, try await engine.probes(changes.map(\.route), in: mark.backend)) {
+            let (key, route, record) = (change.key, change.route, change.record)
             var precondition = StorageMutation.Precondition.absent
             var value = record
             switch probe {
-            case .absent where !hasMark: break
+            case .absent where !wasTakenApart: break
             case .absent, .tombstone, .value:
                 // The collection has its records: what an old program wrote later is decided by the policy, and a removal stands against it.
                 var mine: Record?
                 if let standing = probe.record {
                     mine = try await engine.records.decode(standing, key, route)
                     precondition = .revision(standing.revision)
-                    if let mine, try engine.records.bytes(of: mine, key) == engine.records.bytes(of: record, key) { continue }
+                    let references = ReferenceCollector()
+                    if let mine, try engine.records.bytes(of: mine, key) == engine.records.bytes(of: record, key, references) {
+                        // They may be the same but for the records within them.
+                        try await store(references, route)
+                        continue
+                    }
                 } else if let revision = probe.revision {
                     precondition = .revision(revision)
                 }
@@ -135,7 +167,15 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
                 case .sourceWins: break
                 case .merge(let merge):
                     let theirs = record
-                    guard let merged = try await engine.wrappingUserErrors(key, { try merge(mine, theirs) }) else { continue }
+                    guard let merged = try await engine.wrappingUserErrors(key, { try merge(mine, theirs) }) else {
+                        guard let standing = probe.record else { continue }
+                        try await engine.quarantine.keep(standing, of: route, beside: [copy.route], reason: "replaced in a conflict")
+                        let origin = try await engine.carriedOrigin(key, route, probe, ([], []))
+                        mutations.append(
+                            .tombstone(try await engine.records.tombstone(origin, route), at: route.address, if: precondition))
+                        routes.append(route)
+                        continue
+                    }
                     value = merged
                 }
                 if let standing = probe.record {
@@ -147,13 +187,7 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
             let references = ReferenceCollector()
             let (payload, metadata) = try await engine.records.encode(
                 value, key, route, origin: nil, engine.carriedFacts(from: [copy.record.metadata.withoutShape]), references)
-            if !references.isEmpty {
-                var holder = ReferenceHolder(route: route, copies: [copy])
-                for (id, other) in changes {
-                    holder.beside[other.route.slot] = try engine.records.bytes(of: other.record, collection.key(id))
-                }
-                try await engine.store(references, for: holder)
-            }
+            try await store(references, route)
             mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             routes.append(route)
         }

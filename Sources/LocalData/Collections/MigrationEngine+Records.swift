@@ -33,7 +33,8 @@ extension MigrationEngine {
                 expired += page.count { $0.record?.metadata.isExpired(at: now) == true }
             }
         }
-        return try await count(filter) - expired
+        // A sweep may have removed some of them since.
+        return max(0, try await count(filter) - expired)
     }
 
     // MARK: Bringing records to their place
@@ -220,8 +221,11 @@ extension MigrationEngine {
             throw error
         }
         for ((mutation, route), revision) in zip(zip(mutations, routes), revisions) {
-            guard case .put(let payload, let metadata) = mutation.operation, let revision else { continue }
-            hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: route.slot)
+            if case .put(let payload, let metadata) = mutation.operation, let revision {
+                hub.publish(StorageRecord(payload: payload, metadata: metadata, revision: revision), at: route.slot)
+            } else {
+                hub.publish(nil, at: route.slot)
+            }
         }
         return achieved
     }
@@ -277,7 +281,7 @@ extension MigrationEngine {
     }
 
     /// The slot that stands for the collection which a slot's record is in.
-    private static func placeholder(of slot: PhysicalSlot) -> PhysicalSlot? {
+    static func placeholder(of slot: PhysicalSlot) -> PhysicalSlot? {
         let prefix = "collection:"
         let namespace = slot.address.namespace.name
         guard namespace.hasPrefix(prefix) else { return nil }

@@ -28,7 +28,7 @@ extension MigrationEngine {
         let found = references.found
         if found.isEmpty || !safeguards.contains(.referredRecords) { return }
         let holder = holder()
-        var isKnownOtherwise = false
+        var isKnownOtherwise = references.hasOtherStates
         for referred in found {
             if case .isKnownOtherwise = try await referred.insert(self, holder) { isKnownOtherwise = true }
         }
@@ -47,6 +47,12 @@ extension MigrationEngine {
     ) async throws -> ReferenceHolder.Insertion {
         let route = try routes.route(for: key)
         if route.slot == holder.route.slot { return .stands }
+        guard !holder.copies.contains(where: { $0.route.slot == route.slot }) else {
+            throw StorageError(
+                StorageError.migrationFailed, key: holder.route.keyName,
+                "It refers to \(key.name) in \(collection.name), which it was made of and which would go. Give the record another collection; the older value is left as it is."
+            )
+        }
         if let bytes = holder.beside[route.slot] { return try records.bytes(of: record, key) == bytes ? .stands : .isKnownOtherwise }
         try checkProtection(of: route, for: holder)
         // A list that holds all of its collection's records comes first.
@@ -75,7 +81,7 @@ extension MigrationEngine {
             }
             try require(try await settledDurability(of: route, nil), of: route, for: holder)
         }
-        guard let standing else { return .isKnownOtherwise }
+        guard let standing, !standing.metadata.isExpired(at: runtime.clock.wallSeconds) else { return .isKnownOtherwise }
         let mine = try await records.decode(standing, key, route)
         return try records.bytes(of: mine, key) == records.bytes(of: record, key) ? .stands : .isKnownOtherwise
     }

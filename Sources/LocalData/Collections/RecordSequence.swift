@@ -42,6 +42,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private mutating func advance() async throws -> StoredValue<Record>? {
             try Task.checkCancellation()
             if pages == nil {
+                _ = try engine.routes.entryRoute(for: collection.placeholder)
                 try await engine.isGathered(collection)
                 pages = engine.pages(collection, filter).makeAsyncIterator()
             }

@@ -49,12 +49,12 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     public init(from decoder: any Decoder) throws {
         id = try decoder.singleValueContainer().decode(String.self)
         // Between two steps of a chain a value may have been written and read again.
-        box = ReferenceCollector.current?.target(Target.self, id).map(Box.init)
+        box = try ReferenceCollector.current?.target(Target.self, id).map(Box.init)
     }
 
     /// Writes the id. The record goes to whoever is collecting what a value refers to.
     public func encode(to encoder: any Encoder) throws {
-        if let target = box?.target { try ReferenceCollector.current?.collect(target, id, isPending: pending != nil) }
+        if let target = box?.target { ReferenceCollector.current?.collect(target, id, isPending: pending != nil) }
         var container = encoder.singleValueContainer()
         try container.encode(id)
     }

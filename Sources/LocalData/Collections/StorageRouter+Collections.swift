@@ -30,6 +30,7 @@ extension StorageRouter {
         _ records: some Sequence<Record>, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil,
         attributes: [String: String?] = [:], lifetime: Duration? = nil
     ) async throws {
+        _ = try engine.routes.entryRoute(for: collection.placeholder)
         var facts = RecordFacts(expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
         var batch = StorageBatch()
@@ -125,6 +126,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when they cannot all be counted.
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
+        _ = try engine.routes.entryRoute(for: collection.placeholder)
         try await engine.isGathered(collection)
         return try await engine.count(collection, filter)
     }
@@ -140,7 +142,8 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func restoreBackups<Record>(of collection: StorageCollection<Record>) async throws -> Int {
-        try await engine.restoreBackups(collection)
+        _ = try engine.routes.entryRoute(for: collection.placeholder)
+        return try await engine.restoreBackups(collection)
     }
 
     // MARK: Removing
@@ -149,6 +152,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``; repeating it goes on where it was.
     @concurrent
     public nonisolated func discardBackups<Record>(of collection: StorageCollection<Record>) async throws {
+        _ = try engine.routes.entryRoute(for: collection.placeholder)
         try await engine.discardBackups(collection)
     }
 

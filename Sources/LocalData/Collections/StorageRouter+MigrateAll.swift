@@ -18,6 +18,7 @@ extension StorageRouter {
     ) async throws -> MigrationResult {
         let engine = engine
         let start = engine.runtime.clock.now
+        _ = try engine.routes.entryRoute(for: collection.placeholder)
         guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, metadata: ["records": "0"]) }
         for try await page in engine.pages(collection, .all, typeTag: typeTag) where engine.safeguards.contains(.validation) {
             for entry in page {
@@ -61,19 +62,30 @@ extension StorageRouter {
         from source: StorageCollection<Source>, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
         let engine = engine
-        let (from, to) = (try engine.routes.route(for: source.placeholder), try engine.routes.route(for: collection.placeholder))
-        if from.slot == to.slot { return try await migrateAll(from: source.typeTag, to: collection) }
-        let start = engine.runtime.clock.now
+        let (from, to) = (try engine.routes.route(for: source.placeholder), try engine.routes.entryRoute(for: collection.placeholder))
         let declared = try collection.olderPlaces.first { try engine.routes.route(for: $0.key).slot == from.slot }
+        if from.slot == to.slot {
+            guard declared == nil else {
+                throw StorageError(
+                    StorageError.unsupported, key: collection.name,
+                    "The collection takes its records by moved(from:) from its own place. There, declare the new shape with evolving(_:); nothing was changed."
+                )
+            }
+            return try await migrateAll(from: source.typeTag, to: collection)
+        }
+        let start = engine.runtime.clock.now
         let older = collection.reading(source)
         let newer = declared == nil ? collection.moved(from: older) : collection
         let way = declared?.source as? any RecordSource<Record> ?? CollectionSource(older, MigrationOptions()) { $0 }
+        let context = try await engine.context(.forced, to)
+        // What older places still hold for the older collection is among its records.
+        try (await engine.gather(source, context)).throwFirst()
         if engine.safeguards.contains(.validation) {
             do { try await way.validate(for: newer, engine) } catch let error as StorageError {
                 throw error.refusingAll(error.keyName, collection.name)
             }
         }
-        let work = try await way.bring(to: newer, engine, try await engine.context(.forced, to))
+        let work = try await way.bring(to: newer, engine, context)
         await engine.ledger.flush()
         try work.throwFirst()
         return MigrationResult(
@@ -88,7 +100,15 @@ extension MigrationEngine {
         _ page: [StoragePage.Entry], _ collection: StorageCollection<Record>
     ) async throws -> (count: Int, bytes: Int) {
         var changes: [RecordChange] = []
+        let now = runtime.clock.wallSeconds
         for entry in page {
+            if let record = entry.record, record.metadata.isExpired(at: now) {
+                // No sweep of the newer type would find it.
+                let key = collection.retagging(entry.address.name)
+                let route = try routes.route(for: key)
+                _ = try await lanes.withLane(route.slot, keyName: key.name) { try await self.purge(record, key, route) }
+                continue
+            }
             do {
                 if let change = try await conversion(of: entry, to: collection.retagging(entry.address.name)) { changes.append(change) }
             } catch let error as StorageError { throw error.refusingAll(entry.address.name, collection.name, outcome: .unknown) }

@@ -94,6 +94,13 @@ extension MigrationEngine {
         return found
     }
 
+    /// Whether a record in an older collection is of another type than the key that names it: no copy of the key's value, and not the key's to remove.
+    private func isOfAnotherType<Key: TypedKey>(_ record: StorageRecord, _ key: Key) -> Bool {
+        let key = key.typed
+        guard key.demandsTypeTag, !key.acceptsOtherTags, let tag = record.metadata.typeTag else { return false }
+        return tag != key.typeTag
+    }
+
     /// The records that older places hold now; places that cannot be looked at are listed apart.
     func readableSources<Value>(of key: StorageKey<Value>, _ route: Route) async throws -> (found: [SourceRecord], unreadable: [Route]) {
         var found: [SourceRecord] = []
@@ -105,6 +112,7 @@ extension MigrationEngine {
                 continue
             }
             switch probe {
+            case .value(let record) where isOfAnotherType(record, source.base): continue
             case .value(let record): found.append(SourceRecord(key: source, route: sourceRoute, record: record))
             case .absent, .tombstone: continue
             case .locked, .unavailable, .corrupt: unreadable.append(sourceRoute)

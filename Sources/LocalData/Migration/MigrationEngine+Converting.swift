@@ -107,7 +107,7 @@ extension MigrationEngine {
             let pages = RecordPages(
                 routes: routes, domain: collection.domain, collection: collection.name, query: StorageQuery(kept), size: pageSize)
             for try await page in pages {
-                for entry in page {
+                for entry in try await own(page, collection) {
                     try Task.checkCancellation()
                     let key = collection.key(entry.address.name)
                     let route = try routes.route(for: key)
@@ -129,9 +129,13 @@ extension MigrationEngine {
 
     /// Removes what is kept of a value's earlier versions.
     func discardBackups<Value>(_ key: StorageKey<Value>, _ route: Route) async throws {
-        guard let chain = key.evolution, chain.keepsBackup else { return }
-        for version in chain.older + [chain.version] {
-            let address = backupAddress(of: route.address, version: version)
+        guard let chain = key.evolution else { return }
+        // An earlier program may have kept what this one does not keep any more.
+        let addresses = (chain.older + [chain.version]).map { backupAddress(of: route.address, version: $0) }
+        let probes = try await translatingErrors(key: key.name) { () throws(BackendError) in try await route.backend.read(addresses, .fresh)
+        }
+        for (address, probe) in zip(addresses, probes) {
+            if case .absent = probe { continue }
             let result = try await translatingErrors(key: key.name) { () throws(BackendError) in
                 try await route.backend.apply(.delete(address))
             }
@@ -148,6 +152,7 @@ extension MigrationEngine {
             let pages = RecordPages(
                 routes: routes, domain: collection.domain, collection: collection.name, query: StorageQuery(kept), size: pageSize)
             for try await page in pages {
+                let page = try await own(page, collection)
                 let atOnce = backend.capabilities.atomicBatch ? page.count : 1
                 for start in stride(from: 0, to: page.count, by: atOnce) {
                     let mutations = page[start..<start + atOnce].map { StorageMutation($0.address, .delete) }
@@ -162,11 +167,23 @@ extension MigrationEngine {
         }
     }
 
+    /// Those backups of a page that are of a collection's own type: of the record that stands in their place, or of themselves where none does.
+    private func own<Record>(_ page: [StoragePage.Entry], _ collection: StorageCollection<Record>) async throws -> [StoragePage.Entry] {
+        let places = try page.map { try routes.route(for: collection.key($0.address.name)) }
+        guard let backend = places.first?.backend else { return [] }
+        return zip(page, try await probes(places, in: backend)).filter { kept, standing in
+            let tag = (standing.record ?? kept.record)?.metadata.typeTag
+            return tag == nil || tag == collection.typeTag
+        }.map(\.0)
+    }
+
     // MARK: Expiry
 
     /// Removes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value named: what older
     /// places hold beside these, nobody has removed. False when it was changed meanwhile.
     func purge<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Bool {
+        // What is kept of it first: nobody looks for that once the value is gone.
+        try await discardBackups(key, route)
         guard key.leavesTombstone else { return try await erase(route, on: .value(record)) != nil }
         let origin = try await carriedOrigin(key, route, .value(record), ([], []))
         let operation = StorageMutation.Operation.tombstone(try await records.tombstone(origin, route))

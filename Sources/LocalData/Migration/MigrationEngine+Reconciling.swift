@@ -113,7 +113,14 @@ extension MigrationEngine {
         let from = found.map { "\($0.route.domain)/\($0.route.keyName)" }.joined(separator: " + ")
         let protection = found.map(\.route.protection).min()
         let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
-        if case .held(_, let value) = standing, let candidate, try records.bytes(of: value, key) == records.bytes(of: candidate, key) {
+        let references = ReferenceCollector()
+        if case .held(_, let value) = standing, let candidate,
+            try records.bytes(of: value, key) == records.bytes(of: candidate, key, references)
+        {
+            // They may be the same but for the records within them.
+            try await store(
+                references,
+                for: ReferenceHolder(route: route, copies: found, allowsWeakerProtection: step.options.allowsWeakerProtection))
             let residue = await collect(found, for: route, achieved: try await certainty(of: standing, key, route, origin, found))
             return .done(residue.isEmpty ? .collected : .unchanged, from: from, protection, residue: residue)
         }

@@ -39,16 +39,21 @@ extension MigrationEngine {
                     let probe = try await self.standing(key, route)
                     return key.leavesTombstone ? try await self.bury(key, route, on: probe) : try await self.erase(route, on: probe)
                 }
-                // What a removal removes is also what was kept of it.
-                do { try await self.discardBackups(key, route) } catch let error as StorageError {
-                    throw StorageError(
-                        StorageError.residueRemains, key: key.name,
-                        "The value is removed and will not come back, but what is kept of its earlier versions remains. Remove it again when \(route.domain) can be reached. \(error.message)",
-                        outcome: .applied, underlying: error)
-                }
+                try await self.forget(key, route)
             }
         }
         await ledger.flush()
+    }
+
+    /// Removes what is kept of a value that was removed.
+    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when some of it stays.
+    func forget<Value>(_ key: StorageKey<Value>, _ route: Route) async throws {
+        do { try await discardBackups(key, route) } catch let error as StorageError {
+            throw StorageError(
+                StorageError.residueRemains, key: key.name,
+                "The value is removed and will not come back, but what is kept of its earlier versions remains. Remove it again when \(route.domain) can be reached. \(error.message)",
+                outcome: .applied, underlying: error)
+        }
     }
 
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
@@ -94,8 +99,10 @@ extension MigrationEngine {
                 let answer = try body(&value)
                 guard let value else {
                     if !hadValue { return .written(answer) }
-                    if key.leavesTombstone { return try await bury(key, route, on: probe) == nil ? nil : .written(answer) }
-                    return try await erase(route, on: probe) == nil ? nil : .written(answer)
+                    let isRemoved: Void? = try await key.leavesTombstone ? bury(key, route, on: probe) : erase(route, on: probe)
+                    if isRemoved == nil { return nil }
+                    try await forget(key, route)
+                    return .written(answer)
                 }
                 let origin = try await newOrigin(key, route, probe)
                 // What was there keeps the time that it has left.
@@ -122,10 +129,12 @@ extension MigrationEngine {
     }
 
     /// What stands in a slot of a key, when it is the key's to change.
-    /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection, unless it has expired.
     func standing<Value>(_ key: StorageKey<Value>, _ route: Route) async throws -> StorageProbe {
         let probe = try await standing(route)
-        if key.demandsTypeTag, let record = probe.record, record.metadata.typeTag != key.typeTag {
+        if key.demandsTypeTag, let record = probe.record, record.metadata.typeTag != key.typeTag,
+            !record.metadata.isExpired(at: runtime.clock.wallSeconds)
+        {
             _ = try records.storedVersion(of: record, key)
         }
         return probe
@@ -247,7 +256,7 @@ extension MigrationEngine {
         }
     }
 
-    private func keepDamaged(_ corruption: StorageCorruption, _ revision: StorageRevision, _ route: Route) async throws {
+    func keepDamaged(_ corruption: StorageCorruption, _ revision: StorageRevision, _ route: Route) async throws {
         let damaged = StorageRecord(payload: .bytes(corruption.bytes), revision: revision)
         try await quarantine.keep(damaged, of: route, beside: [], reason: "replaced: it was damaged")
     }

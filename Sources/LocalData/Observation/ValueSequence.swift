@@ -54,6 +54,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func begin() async throws -> Value? {
+            _ = try router.engine.routes.entryRoute(for: key)
             let (subscription, record, value) = try await router.engine.watch(key)
             self.subscription = subscription
             lastRevision = record?.revision

@@ -78,10 +78,13 @@ extension MigrationEngine {
     /// Commits changes, those that others refer to first: together where one store has all of them.
     /// - Throws: ``ChangedMeanwhile`` when a slot does not hold any more what its change demands.
     func commit(_ referred: StorageBatch, before batch: StorageBatch) async throws {
+        // What the call says of a record counts, and not the state in which something refers to it.
+        let own = Set(try batch.changes.map { try routes.route(for: $0.key).slot })
+        let others = try referred.changes.filter { !own.contains(try routes.route(for: $0.key).slot) }
         var byStore: [(route: Route, batch: StorageBatch)] = []
-        for (index, change) in (referred.changes + batch.changes).enumerated() {
+        for (index, change) in (others + batch.changes).enumerated() {
             let route = try routes.route(for: change.key)
-            let isAlone = index <= referred.changes.count && !route.capabilities.atomicBatch
+            let isAlone = index <= others.count && !route.capabilities.atomicBatch
             if isAlone || byStore.last?.route.slot.store != route.slot.store { byStore.append((route, StorageBatch())) }
             byStore[byStore.count - 1].batch.append(change)
         }
@@ -130,16 +133,20 @@ extension MigrationEngine {
     ) async throws -> Bool {
         var mutations: [StorageMutation] = []
         var places: [Route] = []
-        var removals: [(key: AnyStorageKey, route: Route, sources: OlderPlaces)] = []
+        var removals: [(key: AnyStorageKey, route: Route, sources: OlderPlaces?)] = []
+        var damaged: [(corruption: StorageCorruption, revision: StorageRevision, route: Route)] = []
         for (change, route) in changes {
             let probe = try await standing(opening: change.key.base, route)
-            if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
             let precondition: StorageMutation.Precondition = probe.revision.map { .revision($0) } ?? .absent
             if let wanted = change.precondition, wanted != precondition { throw ChangedMeanwhile() }
             // Seen once: what is written into an older place from here on is not what the removal covers.
             let sources = try await olderPlaces(opening: change.key.base, route)
             if change.isInsertion {
                 guard case .absent = probe, sources.found.isEmpty, sources.unreadable.isEmpty else { continue }
+            }
+            if case .corrupt(let corruption) = probe {
+                guard let revision = corruption.revision else { throw route.corrupted(corruption) }
+                damaged.append((corruption, revision, route))
             }
             places.append(route)
             let origin = change.key.base.leavesTombstone ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
@@ -152,18 +159,30 @@ extension MigrationEngine {
                 removals.append((change.key, route, sources))
             } else {
                 mutations.append(StorageMutation(route.address, Self.erasure(of: probe), if: precondition))
+                removals.append((change.key, route, nil))
             }
         }
         if references?.isEmpty == false { return false }
         guard let route = places.first else { return true }
-        let results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in
-            try await route.backend.apply(mutations)
+        for (corruption, revision, route) in damaged { try await keepDamaged(corruption, revision, route) }
+        let results: [MutationResult]
+        do {
+            results = try await translatingErrors(key: route.keyName) { [mutations] () throws(BackendError) in
+                try await route.backend.apply(mutations)
+            }
+        } catch {
+            if Route.leavesDoubt(error) { for place in places { hub.publishDoubt(at: place.slot) } }
+            throw error
         }
         for (result, place) in zip(results, places) {
             switch result {
             case .applied, .notAttempted: continue
             case .conflict: return false
-            default: throw place.error(for: result)
+            default:
+                if case .failed(let error) = result, error.outcome != .notApplied {
+                    for place in places { hub.publishDoubt(at: place.slot) }
+                }
+                throw place.error(for: result)
             }
         }
         for ((result, mutation), place) in zip(zip(results, mutations), places) {
@@ -175,7 +194,10 @@ extension MigrationEngine {
         }
         var residue: (any Error)?
         for (key, route, sources) in removals {
-            do { try await clear(opening: key.base, route, sources) } catch { residue = residue ?? error }
+            do {
+                if let sources { try await clear(opening: key.base, route, sources) }
+                try await forget(opening: key.base, route)
+            } catch { residue = residue ?? error }
         }
         if let residue { throw residue }
         return true
@@ -201,6 +223,8 @@ extension MigrationEngine {
     private func keptOrigin<Key: TypedKey>(opening key: Key, _ route: Route, _ probe: StorageProbe) async throws -> RecordOrigin? {
         try await keptOrigin(key.typed, route, probe)
     }
+
+    private func forget<Key: TypedKey>(opening key: Key, _ route: Route) async throws { try await forget(key.typed, route) }
 
     private func clear<Key: TypedKey>(opening key: Key, _ route: Route, _ sources: OlderPlaces) async throws {
         try await clear(sources.found, sources.unreadable, key.typed, route, nil)

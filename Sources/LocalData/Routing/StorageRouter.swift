@@ -49,7 +49,9 @@ public actor StorageRouter {
         self.wiring = wiring
         self.engine = engine
         engine.routes.connect(
-            isRegistered: { [registry = engine.registry] in registry.contains($0) },
+            isRegistered: { [registry = engine.registry] slot in
+                registry.contains(slot) || MigrationEngine.placeholder(of: slot).map(registry.contains) == true
+            },
             makeContext: { [weak self] reason, previous in
                 guard let self else { throw CancellationError() }
                 return MigrationContext(
