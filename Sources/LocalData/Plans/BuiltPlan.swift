@@ -1,3 +1,5 @@
+import Crypto
+
 /// One piece of work of a step: done whole before the next begins.
 struct PlanUnit: Sendable {
     enum Work: Sendable {
@@ -43,6 +45,18 @@ struct BuiltStep: Sendable {
     /// Its parts in their order, as the stamps note them.
     var parts: [String] {
         (willMigrate == nil ? [] : ["willMigrate"]) + units.map(\.name) + (didMigrate == nil ? [] : ["didMigrate"])
+    }
+
+    /// Its parts as the stamp of a store with some entities notes them: those that touch others by a digest, since a store does not tell the names of another one.
+    func noted(in entities: [String]) -> [String] {
+        let strangers = Set(units.filter { !Set($0.involved).isSubset(of: entities) }.map(\.name))
+        return parts.map { strangers.contains($0) ? Self.digest($0) : $0 }
+    }
+
+    /// A part by its verb and a digest of all of its words.
+    private static func digest(_ part: String) -> String {
+        let digits = SHA256.hash(data: Array(part.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return "\(part.prefix { $0 != " " }) #\(digits.joined())"
     }
 }
 

@@ -263,7 +263,8 @@ extension PlanSession {
             let stamp = try await stamp(store)
             next.seen.append(run.done(stamp))
             guard run.done(stamp) != nil, let progress = stamp?.progress else { continue }
-            for (index, part) in progress.parts.enumerated() where !run.step.parts.dropFirst(index).starts(with: [part]) {
+            let parts = run.step.noted(in: store.entities)
+            for (index, part) in progress.parts.enumerated() where !parts.dropFirst(index).starts(with: [part]) {
                 // What was begun and changes records where they are may be mended: each of them is changed as long as it has the earlier version.
                 if index == progress.done, !["RenameEntity", "CopyEntity", "RemoveEntity"].contains(where: { part.hasPrefix($0) }) {
                     continue
@@ -280,9 +281,10 @@ extension PlanSession {
     /// Notes that a part of a step is begun, and those before it are done.
     /// - Throws: ``Overtaken`` when somebody else is further.
     func note(_ run: StepRun, begun part: Int) async throws {
-        let progress = SchemaStamp.Progress(
-            step: run.step.name, configuration: configuration, done: part, parts: Array(run.step.parts.prefix(part + 1)))
         for (index, store) in run.stores.enumerated() {
+            let progress = SchemaStamp.Progress(
+                step: run.step.name, configuration: configuration, done: part,
+                parts: Array(run.step.noted(in: store.entities).prefix(part + 1)))
             let isPast = try await engine.update(store.key) { stamp in
                 if run.isPast(part, stamp, at: index) { return true }
                 var next = stamp ?? SchemaStamp()

@@ -8,7 +8,7 @@ struct SchemaStamp: Codable, Sendable, Equatable {
         /// The configuration that was being migrated; nil for all entities.
         var configuration: String?
         var done: Int
-        /// The parts that are done, and after them the one that was begun: see ``BuiltStep/noted(_:in:)``.
+        /// The parts that are done, and after them the one that was begun: see ``BuiltStep/noted(in:)``.
         var parts: [String]
     }
 
