@@ -68,14 +68,17 @@ import Testing
 
     @Test func `a batch clears every removed value's copies, also after one that cannot be`() async throws {
         let router = machine.launch()
-        let first = key("first", Places.modern).moved(from: Places.second)
+        // A keyring has no commits of several changes.
+        let database = StorageDomain.encryptedSQLite(database: "modern")
+        let first = key("first", database).moved(from: Places.second)
+        let other = key("new", database).moved(from: source)
         try await router.set("a", for: Places.second)
         try await router.set("b", for: source)
         machine.lock(Places.second.domain)
         await expectCode(StorageError.residueRemains) {
             try await router.batch {
                 $0.remove(first)
-                $0.remove(Places.key)
+                $0.remove(other)
             }
         }
         #expect(try await router.value(for: source) == nil)

@@ -1,17 +1,30 @@
+import Crypto
+
 /// One piece of work of a step: done whole before the next begins.
-enum PlanUnit: Sendable {
-    /// Brings an entity's records to the end of a chain.
-    case update(String, EvolutionChain)
-    /// Writes an entity's records to another, at a version; `chain` reads them, nil reads them whatever their version is.
-    case copy(String, to: String, version: Int, EvolutionChain?)
-    /// The same, and removes them where they were.
-    case rename(String, to: String, version: Int, EvolutionChain?)
-    /// Removes an entity's records.
-    case remove(String, keepsBackup: Bool)
+struct PlanUnit: Sendable {
+    enum Work: Sendable {
+        /// Brings an entity's records to the end of a chain.
+        case update(String, EvolutionChain)
+        /// Writes an entity's records to another, at a version; `chain` reads them, nil reads them whatever their version is.
+        case copy(String, to: String, version: Int, EvolutionChain?)
+        /// The same, and removes them where they were.
+        case rename(String, to: String, version: Int, EvolutionChain?)
+        /// Removes an entity's records.
+        case remove(String, keepsBackup: Bool)
+    }
+
+    let work: Work
+    /// What it does, as the stamps note it: another plan that goes on with the step has to have done the same.
+    let name: String
+
+    init(_ work: Work, _ name: String) {
+        self.work = work
+        self.name = name
+    }
 
     /// The entities that it reads or changes.
     var involved: [String] {
-        switch self {
+        switch work {
         case .update(let name, _), .remove(let name, _): [name]
         case .copy(let name, let other, _, _), .rename(let name, let other, _, _): [name, other]
         }
@@ -26,6 +39,25 @@ struct BuiltStep: Sendable {
     let units: [PlanUnit]
     var willMigrate: SchemaPlan.Hook?
     var didMigrate: SchemaPlan.Hook?
+
+    /// The step, as the stamps note it.
+    var name: String { "\(from)>\(to)" }
+    /// Its parts in their order, as the stamps note them.
+    var parts: [String] {
+        (willMigrate == nil ? [] : ["willMigrate"]) + units.map(\.name) + (didMigrate == nil ? [] : ["didMigrate"])
+    }
+
+    /// Its parts as the stamp of a store with some entities notes them: those that touch others by a digest, since a store does not tell the names of another one.
+    func noted(in entities: [String]) -> [String] {
+        let strangers = Set(units.filter { !Set($0.involved).isSubset(of: entities) }.map(\.name))
+        return parts.map { strangers.contains($0) ? Self.digest($0) : $0 }
+    }
+
+    /// A part by its verb and a digest of all of its words.
+    private static func digest(_ part: String) -> String {
+        let digits = SHA256.hash(data: Array(part.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
+        return "\(part.prefix { $0 != " " }) #\(digits.joined())"
+    }
 }
 
 /// A policy's plans, checked and put together: what every policy becomes, whatever it was written with.
@@ -122,13 +154,15 @@ struct PlanBuilder {
         if first >= last {
             throw PlanProblem(place: place, what: "it leads from \(ends.from) to \(to): a circle. Steps lead to later versions")
         }
-        for other in adHoc where other.name != migration.name && self.ends(of: other, versions).from == ends.from {
-            if (self.ends(of: other, versions).to ?? versions.last) == to {
-                throw PlanProblem(place: place, what: "\(other.name) leads from \(ends.from) to \(to) too: two plans. Give one of them up")
-            }
+        let links = chain?.migrations.map(\.version) ?? []
+        let alike = adHoc.filter { other in
+            let theirs = self.ends(of: other, links)
+            return theirs.from == ends.from && (theirs.to ?? versions.last) == to
         }
-        if adHoc.filter({ $0.name == migration.name && $0.target == migration.target }).count > 1 {
-            throw PlanProblem(place: place, what: "two plans begin at \(migration.name). Give one of them up")
+        if alike.count > 1 {
+            throw PlanProblem(
+                place: place,
+                what: "two plans lead from \(ends.from) to \(to): \(alike.map(\.name).joined(separator: " and ")). Give one of them up")
         }
         var model = models[ends.from] ?? PlanModel(isOpen: true)
         var targets: [String: Int] = [:]
@@ -143,7 +177,8 @@ struct PlanBuilder {
             for (name, entity) in model.entities.sorted(by: { $0.key < $1.key }) {
                 guard let version = targets[name], version != entity.version else { continue }
                 guard version > entity.version else { throw versionProblem(place, name, entity.version, version) }
-                units.append(.update(name, entity.chain.reaching(version, from: entity.version...entity.version, [])))
+                let chain = entity.chain.reaching(version, from: entity.version...entity.version, [])
+                units.append(PlanUnit(.update(name, chain), "UpdateEntity \(name)"))
             }
         } else {
             try check(end: model, place)
@@ -189,6 +224,7 @@ struct PlanBuilder {
             for name in change.involved {
                 if let problem = entities.problem(of: name) { throw PlanProblem(place: place, what: problem) }
             }
+            if let problem = entities.contradiction(in: change) { throw PlanProblem(place: place, what: problem) }
             /// The version of what is written for an entity now: that of the end, if nothing follows.
             func version(_ name: String, after current: Int) -> Int {
                 let isLast = !changes[(index + 1)...].contains { later in
@@ -232,7 +268,7 @@ struct PlanBuilder {
                     entity.version = next
                 }
                 model.entities[change.entity] = entity
-                units.append(.update(change.entity, entity.chain))
+                units.append(PlanUnit(.update(change.entity, entity.chain), change.identity))
             case .copy(let name), .rename(let name):
                 let entity = try model.existing(change.entity, at: place)
                 try model.requireAbsence(of: name, at: place)
@@ -246,15 +282,15 @@ struct PlanBuilder {
                 if case .rename = change.verb {
                     model.entities[change.entity] = nil
                     model.removed.insert(change.entity)
-                    units.append(.rename(change.entity, to: name, version: new.version, reading))
+                    units.append(PlanUnit(.rename(change.entity, to: name, version: new.version, reading), change.identity))
                 } else {
-                    units.append(.copy(change.entity, to: name, version: new.version, reading))
+                    units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading), change.identity))
                 }
             case .remove(let keepsBackup):
                 _ = try model.existing(change.entity, at: place)
                 model.entities[change.entity] = nil
                 model.removed.insert(change.entity)
-                units.append(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved))
+                units.append(PlanUnit(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved), change.identity))
             }
         }
         return units

@@ -83,9 +83,7 @@ struct RegisteredEntities: Sendable {
         var declared: [String: SchemaPlan.DeclaredPlace] = [:]
         var kinds: [String: SchemaPlan.EntityKind] = all.mapValues(\.kind)
         for change in changes {
-            if change.place.domain != nil || change.place.kind != nil || change.place.security != .automatic {
-                declared[change.entity] = change.place
-            }
+            declared[change.entity] = (declared[change.entity] ?? SchemaPlan.DeclaredPlace()).filled(from: change.place)
             if let kind = change.place.kind, kinds[change.entity] == nil { kinds[change.entity] = kind }
         }
         // What an entity was copied or renamed to is of the same kind as it was, and was in the same place if nobody says otherwise.
@@ -94,14 +92,10 @@ struct RegisteredEntities: Sendable {
                 guard case (let from, let to)? = change.pair else { continue }
                 if kinds[from] == nil { kinds[from] = kinds[to] }
                 if kinds[to] == nil { kinds[to] = kinds[from] }
-                if declared[from] == nil, all[from] == nil {
-                    declared[from] =
-                        all[to].map { SchemaPlan.DeclaredPlace(domain: $0.domain, kind: $0.kind, security: $0.security) } ?? declared[to]
-                }
-                if declared[to] == nil, all[to] == nil {
-                    declared[to] =
-                        all[from].map { SchemaPlan.DeclaredPlace(domain: $0.domain, kind: $0.kind, security: $0.security) }
-                        ?? declared[from]
+                for (one, other) in [(from, to), (to, from)] where all[one] == nil {
+                    let there = all[other].map { SchemaPlan.DeclaredPlace(domain: $0.domain, kind: $0.kind, security: $0.security) }
+                    guard let there = there ?? declared[other] else { continue }
+                    declared[one] = (declared[one] ?? SchemaPlan.DeclaredPlace()).filled(from: there)
                 }
             }
         }
@@ -121,6 +115,18 @@ struct RegisteredEntities: Sendable {
         }
         return place(of: name) == nil
             ? "the program has no key or collection \(name) any more, and its catalog has several domains: say where it is (in:)" : nil
+    }
+
+    /// What a change says of a place and what is known of it differ; nil when they do not.
+    func contradiction(in change: SchemaPlan.EntityChange) -> String? {
+        guard let place = place(of: change.entity) else { return nil }
+        if let domain = change.place.domain, domain != place.domain {
+            return "it says that \(change.entity) is in \(domain), and it is in \(place.domain). Give one of them another name"
+        }
+        if let kind = change.place.kind, kind != place.kind {
+            return "it says that \(change.entity) is a \(kind.rawValue), and it is a \(place.kind.rawValue)"
+        }
+        return nil
     }
 
     /// Why one cannot become the other; nil when it can.

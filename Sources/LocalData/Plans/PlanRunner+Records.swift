@@ -27,6 +27,7 @@ extension PlanRunner {
     private func update(_ page: [StoragePage.Entry], _ place: EntityPlace, _ chain: EvolutionChain) async throws -> Int {
         var changes: [MigrationEngine.RecordChange] = []
         for entry in page { if let change = try await conversion(of: entry, place, chain) { changes.append(change) } }
+        try await requireTurn()
         let slots = changes.map(\.route.slot)
         if try await engine.lanes.withLanes(slots, keyName: place.entity, { [changes] in try await engine.commit(changes) }) {
             return changes.count
@@ -48,6 +49,7 @@ extension PlanRunner {
             guard let change = try await conversion(of: StoragePage.Entry(route.address, .record(record)), place, chain) else {
                 return false
             }
+            try await requireTurn()
             try await engine.store(change.references, for: change.holder)
             if try await engine.write(change.mutations, at: [route], in: route.backend) != nil { return true }
         }
@@ -69,12 +71,6 @@ extension PlanRunner {
     func transfer(
         _ source: EntityPlace, to destination: EntityPlace, _ version: Int, _ chain: EvolutionChain?, isMove: Bool
     ) async throws -> Int {
-        let (from, to) = (try route(source, source.entity), try route(destination, destination.entity))
-        guard to.protection >= from.protection else {
-            throw StorageError(
-                StorageError.weakerProtection, key: destination.entity,
-                "\(destination.entity) in \(to.domain) is protected less than \(source.entity) in \(from.domain). Nothing was changed.")
-        }
         var count = 0
         try await forEachPage(source) { page in
             count += try await engine.unbroken {
@@ -83,17 +79,51 @@ extension PlanRunner {
                     return [try route(source, entry.address.name).slot, try route(destination, id).slot]
                 }
                 return try await engine.lanes.withLanes(slots, keyName: destination.entity) {
-                    try await transfer(page, source, destination, version, chain, isMove: isMove)
+                    try await repeating(page, source) { try await transfer($0, source, destination, version, chain, isMove: isMove) }
                 }
             }
         }
         return count
     }
 
+    /// Fails for a destination that protects less than where the records are.
+    func checkProtection(_ source: EntityPlace, _ destination: EntityPlace) throws {
+        let (from, to) = (try route(source, source.entity), try route(destination, destination.entity))
+        guard to.protection >= from.protection else {
+            throw StorageError(
+                StorageError.weakerProtection, key: destination.entity,
+                "\(destination.entity) in \(to.domain) is protected less than \(source.entity) in \(from.domain). Nothing was changed.")
+        }
+    }
+
+    /// Does work on a page of records, anew with what stands there then when somebody else has changed one of them meanwhile.
+    private func repeating(
+        _ page: [StoragePage.Entry], _ place: EntityPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
+    ) async throws -> Int {
+        var page = page
+        for _ in 0..<MigrationEngine.attempts {
+            if let count = try await body(page) { return count }
+            try Task.checkCancellation()
+            let routes = try page.map { try route(place, $0.address.name) }
+            guard let first = routes.first else { return 0 }
+            page = try zip(routes, try await engine.probes(routes, in: first.backend)).compactMap { route, probe in
+                switch probe {
+                case .value(let record): StoragePage.Entry(route.address, .record(record))
+                case .corrupt(let corruption): throw route.corrupted(corruption)
+                default: nil
+                }
+            }
+        }
+        throw StorageError(
+            StorageError.conflict, key: place.entity,
+            "The records of \(place.entity) are being changed by others again and again. Run the plan again when they are done.")
+    }
+
+    /// Nil when somebody else has changed one of the records meanwhile: what was written until then stays, and is found.
     private func transfer(
         _ page: [StoragePage.Entry], _ source: EntityPlace, _ destination: EntityPlace, _ version: Int, _ chain: EvolutionChain?,
         isMove: Bool
-    ) async throws -> Int {
+    ) async throws -> Int? {
         let plan = try await transfers(page, source, destination, version, chain)
         let backend = try engine.routes.backend(for: destination.domain, key: destination.entity).1
         guard let origin = (plan.copies.first ?? plan.expired.first)?.route else { return 0 }
@@ -107,19 +137,17 @@ extension PlanRunner {
             } else {
                 isWritten = try await engine.write(plan.puts, at: plan.putRoutes, in: backend, with: gone.map { ($0, origin) }) != nil
             }
-            guard isWritten else { throw origin.error(for: .notAttempted) }
+            guard isWritten else { return nil }
             for copy in plan.copies + plan.expired { engine.hub.publish(nil, at: copy.route.slot) }
             return plan.copies.count
         }
         var achieved = StorageDurability.durable
         if backend.capabilities.atomicBatch, !plan.puts.isEmpty {
-            guard let reached = try await engine.write(plan.puts, at: plan.putRoutes, in: backend) else {
-                throw origin.error(for: .notAttempted)
-            }
+            guard let reached = try await engine.write(plan.puts, at: plan.putRoutes, in: backend) else { return nil }
             achieved = reached
         } else {
             for (put, route) in zip(plan.puts, plan.putRoutes) {
-                guard let reached = try await engine.write([put], at: [route], in: backend) else { throw route.error(for: .notAttempted) }
+                guard let reached = try await engine.write([put], at: [route], in: backend) else { return nil }
                 achieved = min(achieved, reached)
             }
         }
@@ -161,8 +189,13 @@ extension PlanRunner {
             let key = destination.key(id, record.metadata, version: version, demandsOwnTag: true)
             found.append((document, key, copy, try engine.routes.route(for: key)))
         }
-        guard let first = found.first else { return plan }
-        for (one, probe) in zip(found, try await engine.probes(found.map(\.route), in: first.route.backend)) {
+        guard let first = found.first else {
+            try await requireTurn()
+            return plan
+        }
+        let probes = try await engine.probes(found.map(\.route), in: first.route.backend)
+        try await requireTurn()
+        for (one, probe) in zip(found, probes) {
             plan.copies.append(one.copy)
             plan.routes.append(one.route)
             switch probe {
@@ -197,14 +230,15 @@ extension PlanRunner {
             count += try await engine.unbroken {
                 let slots = try page.map { try route(place, $0.address.name).slot }
                 return try await engine.lanes.withLanes(slots, keyName: place.entity) {
-                    try await remove(page, place, keepsBackup: keepsBackup)
+                    try await repeating(page, place) { try await remove($0, place, keepsBackup: keepsBackup) }
                 }
             }
         }
         return count
     }
 
-    private func remove(_ page: [StoragePage.Entry], _ place: EntityPlace, keepsBackup: Bool) async throws -> Int {
+    private func remove(_ page: [StoragePage.Entry], _ place: EntityPlace, keepsBackup: Bool) async throws -> Int? {
+        try await requireTurn()
         var (kept, gone, routes): ([StorageMutation], [StorageMutation], [Route]) = ([], [], [])
         for entry in page {
             let route = try route(place, entry.address.name)
@@ -221,7 +255,7 @@ extension PlanRunner {
         // Where the store has no commits of several changes, the copies come first.
         let parts = first.capabilities.atomicBatch ? [kept + gone] : (kept + gone).map { [$0] }
         for part in parts where !part.isEmpty {
-            guard try await applyAll(part, first) else { throw first.error(for: .notAttempted) }
+            guard try await applyAll(part, first) else { return nil }
         }
         for route in routes { engine.hub.publish(nil, at: route.slot) }
         return gone.count

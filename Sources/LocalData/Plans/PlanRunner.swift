@@ -5,6 +5,19 @@ import BackendRuntime
 struct PlanRunner: Sendable {
     let session: PlanSession
     let scene: PlanSession.Scene
+    /// The part of a step that is being run; nil for what can be inferred.
+    var turn: (run: StepRun, part: Int)?
+
+    init(session: PlanSession, scene: PlanSession.Scene, turn: (run: StepRun, part: Int)? = nil) {
+        self.session = session
+        self.scene = scene
+        self.turn = turn
+    }
+
+    /// Fails when another program is further: what was read before may be what it has written since.
+    func requireTurn() async throws {
+        if let turn { try await session.requireTurn(turn.run, turn.part) }
+    }
 
     var engine: MigrationEngine { session.engine }
 
@@ -13,37 +26,48 @@ struct PlanRunner: Sendable {
     /// - Returns: How many records were changed; nil when there was nothing of the step left for these entities.
     func run(_ step: BuiltStep, _ positions: [String: Int]) async throws -> Int? {
         let end = scene.versions.firstIndex(of: step.to) ?? 0
-        let units = step.units.filter { unit in unit.involved.contains { positions[$0].map { $0 < end } ?? false } }
+        func isConcerned(_ unit: PlanUnit) -> Bool { unit.involved.contains { positions[$0].map { $0 < end } ?? false } }
+        let units = step.units.filter(isConcerned)
         if units.isEmpty, !step.units.isEmpty, session.configuration != nil || positions.values.allSatisfy({ $0 >= end }) { return nil }
-        let name = "\(step.from)>\(step.to)#\(step.units.count)@\(session.configuration ?? "")"
-        let done = try await session.progress(name, scene)
-        var work: [@Sendable () async throws -> Int] = []
-        if let hook = step.willMigrate {
-            let call = hooked("willMigrate of \(step.to)", hook)
-            // The hook may mend what the step could not change. It is noted once the step is known to succeed: another version of it may be needed.
-            work.append {
-                let count = try await call()
-                try await check(units)
-                return count
-            }
+        let run = try await session.begin(StepRun(step, positions, session, scene))
+        let done = run.start
+        if done == 0, step.willMigrate == nil {
+            try await unlessOvertaken(run, 0) { try await check(units) }
         }
-        for unit in units { work.append { try await run(unit) } }
-        if let hook = step.didMigrate { work.append(hooked("didMigrate of \(step.to)", hook)) }
-        if done == 0, step.willMigrate == nil { try await check(units) }
         var records = 0
-        for (index, part) in work.enumerated() where index >= done {
+        for part in step.parts.indices where part >= done {
             try Task.checkCancellation()
-            records += try await part()
-            if index < work.count - 1 { try await session.note(name, done: index + 1, scene) }
+            let index = part - (step.willMigrate == nil ? 0 : 1)
+            if step.units.indices.contains(index), !isConcerned(step.units[index]) { continue }
+            // A hook that comes first has not changed anything if it fails: an earlier program may go on as before.
+            if index < 0 { try await session.requireTurn(run, part) } else { try await session.note(run, begun: part) }
+            let runner = PlanRunner(session: session, scene: scene, turn: (run, part))
+            records += try await unlessOvertaken(run, part) {
+                switch index {
+                case step.units.indices: return try await runner.run(step.units[index])
+                case ..<0:
+                    // The hook may mend what the step could not change: another version of it may be needed, so it is done once the step is known to succeed.
+                    try await call("willMigrate of \(step.to)", step.willMigrate)
+                    try await check(units)
+                default: try await call("didMigrate of \(step.to)", step.didMigrate)
+                }
+                return 0
+            }
         }
         if records > 0 { engine.ledger.worked("\(session.catalog):plan:\(step.from)>\(step.to)") }
         return records
     }
 
-    private func hooked(_ what: String, _ hook: @escaping SchemaPlan.Hook) -> @Sendable () async throws -> Int {
-        { [session] in
-            try await session.calling(what) { try await hook(session.router) }
-            return 0
+    private func call(_ what: String, _ hook: SchemaPlan.Hook?) async throws {
+        if let hook { try await session.calling(what) { try await hook(session.router) } }
+    }
+
+    /// Runs work on a part of a step. What it fails with is nothing to tell when another program has done the part meanwhile.
+    /// - Throws: ``Overtaken`` then.
+    private func unlessOvertaken<R>(_ run: StepRun, _ part: Int, _ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch let error as StorageError where !(error.code == StorageError.cancelled) {
+            do { try await session.requireTurn(run, part) } catch is Overtaken { throw Overtaken() } catch {}
+            throw error
         }
     }
 
@@ -51,7 +75,7 @@ struct PlanRunner: Sendable {
     private func check(_ units: [PlanUnit]) async throws {
         var touched: Set<String> = []
         for unit in units {
-            if case .update(let name, let chain) = unit, !touched.contains(name) {
+            if case .update(let name, let chain) = unit.work, !touched.contains(name) {
                 let place = try place(name)
                 let chain = checking(chain, place)
                 for version in chain.older {
@@ -65,7 +89,7 @@ struct PlanRunner: Sendable {
     }
 
     private func run(_ unit: PlanUnit) async throws -> Int {
-        switch unit {
+        switch unit.work {
         case .update(let name, let chain):
             let place = try place(name)
             return try await update(place, checking(chain, place))

@@ -42,6 +42,31 @@ struct StoredStamps: Sendable {
         return positions
     }
 
+    /// Refuses what a later program has migrated, or has begun to: this one would take it for its own.
+    /// - Parameter steps: The steps that this program knows.
+    func refuseLater(_ scene: PlanSession.Scene, _ catalog: String, steps: [String]) throws {
+        guard let current = scene.versions.last else { return }
+        for (stamp, store) in zip(stamps, scene.stamps) {
+            guard let stamp else { continue }
+            let versions = store.entities.compactMap { stamp.version(of: $0) }
+            if let later = versions.first(where: { !scene.versions.contains($0) }), stamp.earlier?.contains(current) == true {
+                throw StorageError(
+                    StorageError.incompatibleSchema, key: catalog,
+                    "What is stored of \(catalog) has the version \(later), which is later than \(current), this program's. Update the program; it was left as it is."
+                )
+            }
+            if let begun = stamp.progress?.step, !steps.contains(begun) {
+                throw StorageError(
+                    StorageError.incompatibleSchema, key: catalog,
+                    "What is stored of \(catalog) is in the midst of the step \(begun), which this program's plan does not have. Run the program that began it again, or give the plan that step; it was left as it is."
+                )
+            }
+        }
+    }
+
+    /// Whether a step was begun and not ended.
+    var isUnfinished: Bool { stamps.contains { $0?.progress != nil } }
+
     /// The versions that something is stored in; those without a stamp as nil.
     func versions(_ scene: PlanSession.Scene) -> Set<String?> {
         Set(scene.concerned.filter { version(of: $0) != nil || hasData[$0] == true }.map { version(of: $0) })
@@ -159,10 +184,13 @@ extension PlanSession {
             }
             return index > own
         }
+        let before = versions.firstIndex(of: version).map { versions[..<$0] } ?? []
         for store in scene.stamps {
             let entities = configuration == nil ? nil : store.entities
             try await engine.update(store.key) { [isLater] stamp in
                 var next = stamp ?? SchemaStamp()
+                let earlier = Set(next.earlier ?? []).union(before).union(next.version.map { [$0] } ?? []).subtracting([version])
+                next.earlier = earlier.isEmpty ? nil : earlier.sorted()
                 if let entities {
                     var named = next.entities ?? [:]
                     for entity in entities where !isLater(next.version(of: entity)) { named[entity] = version }
@@ -177,22 +205,99 @@ extension PlanSession {
             }
         }
     }
+}
 
-    /// How far an unfinished run of a step is.
-    func progress(_ step: String, _ scene: Scene) async throws -> Int {
-        let stored = try await read(scene)
-        let done = stored.stamps.map { $0?.progress?.step == step ? $0?.progress?.done ?? 0 : 0 }
-        return done.min() ?? 0
+/// A step that is being run, by what is noted of it.
+struct StepRun: Sendable {
+    let step: BuiltStep
+    let configuration: String?
+    /// The stamps of the stores that were not at the step's end when it was begun.
+    let stores: [PlanSession.StampedStore]
+    /// The versions from the step's end on.
+    let ends: Set<String>
+    /// How many parts each of the stores said were done when the run began; nil where it said nothing of the step.
+    var seen: [Int?] = []
+    /// The first part to run.
+    var start: Int { seen.contains(nil) ? 0 : seen.compactMap(\.self).max() ?? 0 }
+
+    init(_ step: BuiltStep, _ positions: [String: Int], _ session: PlanSession, _ scene: PlanSession.Scene) {
+        let end = scene.versions.firstIndex(of: step.to) ?? 0
+        self.step = step
+        configuration = session.configuration
+        stores = scene.stamps.filter { store in store.entities.contains { positions[$0].map { $0 < end } ?? true } }
+        ends = Set(scene.versions[end...])
     }
 
-    /// Notes how far a step is.
-    func note(_ step: String, done: Int, _ scene: Scene) async throws {
-        for store in scene.stamps {
-            try await engine.update(store.key) { stamp in
-                var next = stamp ?? SchemaStamp()
-                next.progress = SchemaStamp.Progress(step: step, done: done)
-                stamp = next
+    /// How many parts a stamp says are done; nil where it says nothing of the step.
+    func done(_ stamp: SchemaStamp?) -> Int? {
+        guard let progress = stamp?.progress, progress.step == step.name, progress.configuration == configuration else { return nil }
+        return progress.done
+    }
+
+    /// Whether a store's stamp says that somebody else has done a part since the run began.
+    func isPast(_ part: Int, _ stamp: SchemaStamp?, at index: Int) -> Bool {
+        guard let stamp else { return false }
+        if let done = done(stamp), done > part, done != seen[index] { return true }
+        return stores[index].entities.allSatisfy { stamp.version(of: $0).map(ends.contains) ?? false }
+    }
+}
+
+/// Somebody else is further with a step: what this run has seen of it counts no more.
+struct Overtaken: Error {}
+
+extension PlanSession {
+    private func stamp(_ store: StampedStore) async throws -> SchemaStamp? {
+        switch try await engine.standing(store.route) {
+        case .value(let record): try await engine.records.decode(record, store.key, store.route)
+        case .corrupt(let corruption): throw store.route.corrupted(corruption)
+        default: nil
+        }
+    }
+
+    /// Looks how far an unfinished run of a step is. A part is noted once those before it are done everywhere, so the store that is furthest tells; but one that says
+    /// nothing was not there then.
+    /// - Throws: ``StorageError`` with `invalidEvolution` where what is done is not what the step begins with.
+    func begin(_ run: StepRun) async throws -> StepRun {
+        var next = run
+        for store in run.stores {
+            let stamp = try await stamp(store)
+            next.seen.append(run.done(stamp))
+            guard run.done(stamp) != nil, let progress = stamp?.progress else { continue }
+            let parts = run.step.noted(in: store.entities)
+            for (index, part) in progress.parts.enumerated() where !parts.dropFirst(index).starts(with: [part]) {
+                // What was begun and changes records where they are may be mended: each of them is changed as long as it has the earlier version.
+                if index == progress.done, !["RenameEntity", "CopyEntity", "RemoveEntity"].contains(where: { part.hasPrefix($0) }) {
+                    continue
+                }
+                throw StorageError(
+                    StorageError.invalidEvolution, key: catalog,
+                    "The plan of \(catalog) cannot be used. The step \(run.step.name): an earlier run has \(index < progress.done ? "done" : "begun") \(part) as its part \(index + 1), and here that is \(run.step.parts.dropFirst(index).first ?? "missing"). Let the step begin with what was done. No record was read or changed."
+                )
             }
         }
+        return next
+    }
+
+    /// Notes that a part of a step is begun, and those before it are done.
+    /// - Throws: ``Overtaken`` when somebody else is further.
+    func note(_ run: StepRun, begun part: Int) async throws {
+        for (index, store) in run.stores.enumerated() {
+            let progress = SchemaStamp.Progress(
+                step: run.step.name, configuration: configuration, done: part,
+                parts: Array(run.step.noted(in: store.entities).prefix(part + 1)))
+            let isPast = try await engine.update(store.key) { stamp in
+                if run.isPast(part, stamp, at: index) { return true }
+                var next = stamp ?? SchemaStamp()
+                next.progress = progress
+                stamp = next
+                return false
+            }
+            if isPast { throw Overtaken() }
+        }
+    }
+
+    /// Fails when somebody else is further with a step.
+    func requireTurn(_ run: StepRun, _ part: Int) async throws {
+        for (index, store) in run.stores.enumerated() where run.isPast(part, try await stamp(store), at: index) { throw Overtaken() }
     }
 }

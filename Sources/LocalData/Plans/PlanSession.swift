@@ -48,28 +48,41 @@ struct PlanSession: Sendable {
 
     private func run(_ builder: PlanBuilder, _ options: StorageMigrationPolicy.Options, _ scene: Scene) async throws -> PlanReport {
         var stored = try await read(scene)
-        if stored.isCurrent(scene), !options.forceValidateModel { return PlanReport(from: scene.versions.last, to: scene.versions.last) }
+        if stored.isCurrent(scene), !stored.isUnfinished, !options.forceValidateModel {
+            return PlanReport(from: scene.versions.last, to: scene.versions.last)
+        }
         let plan = try checked { () throws(PlanProblem) in
             if let schema { try entities(of: schema, builder.entities) }
             return try builder.build()
         }
         try checkConfiguration(builder.changes, scene)
+        try checkProtection(plan, scene)
+        try stored.refuseLater(scene, catalog, steps: plan.steps.map(\.name))
         if stored.isCurrent(scene) { return PlanReport(from: plan.current, to: plan.current) }
         try await look(at: &stored, scene)
         var report = PlanReport(from: stored.common(scene))
+        var isOvertaken = 0
         do {
             while true {
                 let positions = try stored.positions(scene, catalog)
                 let start = positions.values.min() ?? scene.versions.count - 1
                 if start == scene.versions.count - 1 { break }
-                guard let step = step(plan, from: start, positions, scene) else {
+                guard let step = step(plan, from: start, positions, scene, stored) else {
                     throw incompatible("No plan leads from \(scene.versions[start]) to \(plan.current), for all of \(catalog)'s entities.")
                 }
-                let records = try await PlanRunner(session: self, scene: scene).run(step, positions)
-                if let records {
-                    report.steps.append(PlanReport.Step(from: step.from, to: step.to, kind: step.kind, records: records))
+                do {
+                    if let records = try await PlanRunner(session: self, scene: scene).run(step, positions) {
+                        report.steps.append(PlanReport.Step(from: step.from, to: step.to, kind: step.kind, records: records))
+                    }
+                    try await stamp(step.to, scene)
+                } catch is Overtaken {
+                    isOvertaken += 1
+                    if isOvertaken > MigrationEngine.attempts {
+                        throw StorageError(
+                            StorageError.conflict, key: catalog,
+                            "The plan of \(catalog) is being run by others again and again. Run it again when they are done.")
+                    }
                 }
-                try await stamp(step.to, scene)
                 stored = try await read(scene)
                 try await look(at: &stored, scene)
             }
@@ -125,7 +138,8 @@ struct PlanSession: Sendable {
         if let schema { try checked { () throws(PlanProblem) in try entities(of: schema, scene.entities) } }
         var stored = try await read(scene)
         let current = schema?.version
-        if current != nil, stored.isCurrent(scene), failure == nil { return PlanReport(from: current, to: current) }
+        if current != nil, stored.isCurrent(scene), !stored.isUnfinished, failure == nil { return PlanReport(from: current, to: current) }
+        if failure == nil { try stored.refuseLater(scene, catalog, steps: []) }
         try await look(at: &stored, scene)
         var report = PlanReport(from: stored.common(scene), to: current)
         let records = try await PlanRunner(session: self, scene: scene).infer()
@@ -139,14 +153,30 @@ struct PlanSession: Sendable {
         return report
     }
 
-    /// The step to take from a version: the longest for which every entity is where it begins, or past its end.
-    private func step(_ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene) -> BuiltStep? {
+    /// The step to take from a version: the one that was begun, or the longest for which every entity is where it begins, or past its end.
+    private func step(
+        _ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene, _ stored: StoredStamps
+    ) -> BuiltStep? {
         func index(_ version: String) -> Int { scene.versions.firstIndex(of: version) ?? 0 }
+        let begun = Set(stored.stamps.compactMap { $0?.progress?.step })
+        if let step = plan.steps.first(where: { begun.contains($0.name) && index($0.from) == start }) { return step }
         return plan.steps.filter { step in
             index(step.from) == start && positions.values.allSatisfy { $0 == start || $0 >= index(step.to) }
         }
         // Of two that lead equally far, the plan that was written for it beside the chain.
         .max { (index($0.to), $0.kind == .adHoc ? 1 : 0) < (index($1.to), $1.kind == .adHoc ? 1 : 0) }
+    }
+
+    /// Refuses a plan that would bring records to a place that protects them less.
+    private func checkProtection(_ plan: BuiltPlan, _ scene: Scene) throws {
+        let runner = PlanRunner(session: self, scene: scene)
+        for unit in plan.steps.flatMap(\.units) {
+            switch unit.work {
+            case .copy(let name, let other, _, _), .rename(let name, let other, _, _):
+                try runner.checkProtection(try runner.place(name), try runner.place(other))
+            default: continue
+            }
+        }
     }
 
     private static func allowsFallback(_ error: StorageError) -> Bool {

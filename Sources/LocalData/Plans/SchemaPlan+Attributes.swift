@@ -29,6 +29,16 @@ extension SchemaPlan {
             case .remove: "RemoveAttribute \(name)"
             }
         }
+
+        /// What it does, in words that are the same for the same change.
+        var identity: String {
+            switch verb {
+            case .add(let type, _, _, _): "\(spelling) (\(type))"
+            case .update(let update):
+                spelling + (update.newName.map { " to \($0)" } ?? "") + (update.type.map { " (\($0))" } ?? "")
+            case .remove: spelling
+            }
+        }
     }
 
     /// A new attribute.
@@ -164,11 +174,20 @@ extension SchemaPlan.AttributeChange {
             if let transform = update.transform { value = try calling(context) { [value] in try transform(value, context) } }
             if value == nil || value == .null { value = update.defaultValue ?? value }
             if let type = update.type { value = try converted(value, to: type, context) }
+            let newPath = DocumentPath([.name(update.newName ?? name)])
+            if let newName = update.newName, newName != name, let standing = document[newPath], standing != .null {
+                // The plan knows nothing of what stands there, so it is not the plan's to replace.
+                let isMissing = document[path] == nil || document[path] == .null
+                if isMissing { value = try update.type.map { try converted(standing, to: $0, context) } ?? standing }
+                guard isMissing || standing == value else {
+                    throw failure("would take the place of another attribute, \(newName), that the record has", context)
+                }
+            }
             if update.isOptional == false { try require(value, context) }
             // Where there is nothing, there is nothing to rename: what has the new name already stays.
             if value == nil, document[path] == nil { return }
             document[path] = nil
-            document[DocumentPath([.name(update.newName ?? name)])] = value
+            document[newPath] = value
         }
     }
 

@@ -26,7 +26,15 @@ public enum SchemaPlan {
     struct DeclaredPlace: Sendable, Hashable {
         var domain: StorageDomain?
         var kind: EntityKind?
-        var security: SecurityPolicy
+        var security: SecurityPolicy = .automatic
+
+        /// This place, with what another one says where this one says nothing. What is in another domain is sealed in its own way.
+        func filled(from other: DeclaredPlace) -> DeclaredPlace {
+            let isThere = domain == nil || other.domain == nil || domain == other.domain
+            return DeclaredPlace(
+                domain: domain ?? other.domain, kind: kind ?? other.kind,
+                security: security == .automatic && isThere ? other.security : security)
+        }
     }
 
     /// One change of a plan: what ``AddEntity``, ``UpdateEntity``, ``CopyEntity``, ``RenameEntity`` and ``RemoveEntity`` stand for.
@@ -52,6 +60,12 @@ public enum SchemaPlan {
             case .rename(let name): "RenameEntity \(entity) to \(name)"
             case .remove: "RemoveEntity \(entity)"
             }
+        }
+
+        /// What it does, in words that are the same for the same change.
+        var identity: String {
+            guard case .update(let changes) = verb, !changes.isEmpty else { return spelling }
+            return "\(spelling): \(changes.map(\.identity).joined(separator: ", "))"
         }
 
         /// The entities that it reads or changes.

@@ -19,7 +19,7 @@ extension StorageRouter {
     ///   - configuration: The group of entities to migrate and sweep: a name of ``CatalogSchema/configurations``; nil for all of them.
     /// - Returns: What the sweep found and did, with the steps in ``MigrationReport/plan``.
     /// - Throws: ``StorageError``: as ``registerCatalog(_:migrateImmediately:)``; `invalidEvolution` for a plan that cannot be used, naming the place; `incompatibleSchema` when
-    ///   no plan begins at the stored version; `migrationFailed` naming entity, record and attribute. What steps before have done is stamped and stays; nothing is lost.
+    ///   no plan begins at the stored version, or a later program has migrated what is stored or begun to; `migrationFailed` naming entity, record and attribute. What steps before have done is stamped and stays; nothing is lost.
     @concurrent
     @discardableResult
     public nonisolated func registerCatalog(

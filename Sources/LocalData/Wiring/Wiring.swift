@@ -195,7 +195,8 @@ extension InMemoryStore {
         return InMemoryStore(
             medium: medium, identity: BackendIdentity(kind: "memory-\(domain.kind)", store: domain.scope ?? ""),
             capabilities: BackendCapabilities(
-                durability: .durable, atomicBatch: true, crossProcess: true, protection: protection ?? (isShared ? .plain : .keyring),
+                durability: .durable, atomicBatch: domain.kind != .keychain, crossProcess: true,
+                protection: protection ?? (isShared ? .plain : .keyring),
                 storesNativeValues: isShared,
                 sharedWithOthers: isShared, usefulConcurrency: 64), runtime: runtime)
     }
