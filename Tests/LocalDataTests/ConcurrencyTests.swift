@@ -18,7 +18,8 @@ import Testing
         StorageKey<String>(name: "old-\(index)", domain: Places.legacy, owner: "Tests", description: "An older value")
     }
 
-    @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`() async throws
+    @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`()
+        async throws
     {
         var calls = 0
         for seed in 0..<UInt64(300) { calls += try await race(JitterMachine(seed: seed), Places.modern, seed) }
@@ -187,7 +188,8 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(10))) func `two keys whose own migrations ask for each other end, with a value or a typed error`() async throws
+    @Test(.timeLimit(.minutes(10))) func `two keys whose own migrations ask for each other end, with a value or a typed error`()
+        async throws
     {
         for seed in 0..<UInt64(100) {
             let router = JitterMachine(seed: seed).launch()
