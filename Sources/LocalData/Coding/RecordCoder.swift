@@ -13,10 +13,10 @@ struct RecordCoder: Sendable {
     let safeguards: Safeguards
 
     /// The payload and metadata of a value.
-    /// - Parameter references: Takes the records that the value holds within references. Whoever writes the value has to store them.
+    /// - Parameter references: Takes the records that the value holds within references. Whoever writes the value has to store them; nil where they are known already.
     func encode<Value>(
         _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts,
-        _ references: ReferenceCollector
+        _ references: ReferenceCollector?
     ) async throws -> (
         StoragePayload, StorageMetadata
     ) {

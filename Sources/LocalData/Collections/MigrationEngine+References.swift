@@ -64,7 +64,7 @@ extension MigrationEngine {
             standing = try await self.standing(route).record
         } else {
             // Its own references were gathered before it.
-            let (payload, metadata) = try await records.encode(record, key, route, origin: nil, .new, ReferenceCollector())
+            let (payload, metadata) = try await records.encode(record, key, route, origin: nil, .new, nil)
             switch try await applyTelling(.put(payload, metadata), route, if: .absent) {
             case .applied(let revision?, let durability):
                 let written = StorageRecord(payload: payload, metadata: metadata, revision: revision)

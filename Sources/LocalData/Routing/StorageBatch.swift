@@ -14,7 +14,7 @@ public struct StorageBatch: Sendable {
 
     typealias Encoding =
         @Sendable (
-            MigrationEngine, Route, RecordOrigin?, StorageProbe, ReferenceCollector
+            MigrationEngine, Route, RecordOrigin?, StorageProbe, ReferenceCollector?
         ) async throws -> (StoragePayload, StorageMetadata)
 
     private(set) var changes: [Change] = []
@@ -152,7 +152,7 @@ extension MigrationEngine {
             let origin = change.key.base.leavesTombstone ? try await carriedOrigin(opening: change.key.base, route, probe, sources) : nil
             if let encode = change.encode {
                 let past = change.key.base.hasMigration ? origin : try await keptOrigin(opening: change.key.base, route, probe)
-                let (payload, metadata) = try await encode(self, route, past, probe, references ?? ReferenceCollector())
+                let (payload, metadata) = try await encode(self, route, past, probe, references)
                 mutations.append(.put(payload, metadata, at: route.address, if: precondition))
             } else if let origin {
                 mutations.append(.tombstone(try await records.tombstone(origin, route), at: route.address, if: precondition))
