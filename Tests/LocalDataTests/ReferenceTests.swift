@@ -109,6 +109,33 @@ import Testing
         }
     }
 
+    @Test func `a reference that is made when its holder is written stores the record as it is now`() async throws {
+        /// Holds the record itself, and is stored with its id.
+        struct Team: Codable, Identifiable {
+            var id: String
+            var lead: Person
+            private enum CodingKeys: String, CodingKey { case id, lead }
+            init(id: String, lead: Person) { (self.id, self.lead) = (id, lead) }
+            init(from decoder: any Decoder) throws {
+                let values = try decoder.container(keyedBy: CodingKeys.self)
+                id = try values.decode(String.self, forKey: .id)
+                lead = Person(id: try values.decode(StorageReference<Person>.self, forKey: .lead).id, name: "")
+            }
+            func encode(to encoder: any Encoder) throws {
+                var values = encoder.container(keyedBy: CodingKeys.self)
+                try values.encode(id, forKey: .id)
+                try values.encode(StorageReference(lead), forKey: .lead)
+            }
+        }
+        try await Person.place.withValue(.userDefaults(suite: "people")) {
+            let teams = StorageCollection<Team>("teams", domain: .userDefaults(suite: "people"), owner: "Tests", description: "Teams")
+            let router = TestMachine().launch()
+            try await router.set(Team(id: "a", lead: nick), in: teams)
+            try await router.set(Team(id: "a", lead: Person(id: "Nick", name: "Nicholas")), in: teams)
+            #expect(try await router.get("Nick", in: Person.collection).name == "Nicholas")
+        }
+    }
+
     @Test func `a long row of records that refer to the next one is stored`() async throws {
         try await Person.place.withValue(.userDefaults(suite: "people")) {
             var first = Person(id: "0", name: "0")

@@ -68,7 +68,7 @@ extension RecordCoder {
 
     /// Runs a key's chain over what was stored. Records that a step put into references come through the steps after it, which may look at documents only.
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
-        let references = ReferenceCollector()
+        let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
         if Value.self == StoredDocument.self { decoded.references = references }
         return decoded

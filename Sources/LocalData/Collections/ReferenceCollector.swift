@@ -40,6 +40,10 @@ final class ReferenceCollector: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Whether a chain is run meanwhile: references that are made then are made of parts of an older value.
+    let isOfChain: Bool
+
+    init(isOfChain: Bool = false) { self.isOfChain = isOfChain }
 
     var isEmpty: Bool { state.withLock { $0.found.isEmpty && $0.met.isEmpty } }
     var found: [Referred] { state.withLock { $0.found.map(\.referred) } }

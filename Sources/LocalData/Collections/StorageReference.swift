@@ -26,7 +26,7 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
     private final class Box: Sendable {
         let target: Target
         /// Whether a step of a chain made the reference: as long as what the chain began with stands, the record may be nowhere else.
-        let isOfChain = ReferenceCollector.current != nil
+        let isOfChain = ReferenceCollector.current?.isOfChain == true
         init(_ target: Target) { self.target = target }
     }
 
