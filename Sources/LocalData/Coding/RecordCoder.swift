@@ -19,7 +19,7 @@ struct RecordCoder: Sendable {
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts) throws -> Prepared {
         let references = ReferenceCollector()
         let bytes = try bytes(of: value, slot.key, references)
-        return prepared(value, bytes, slot, facts, ReferencedRecords(references))
+        return try prepared(value, bytes, slot, facts, ReferencedRecords(references))
     }
 
     /// A record that another one refers to: it was encoded with that one.
