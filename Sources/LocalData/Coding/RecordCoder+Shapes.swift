@@ -80,7 +80,9 @@ extension RecordCoder {
     }
 
     private func collected<Value>(_ references: ReferenceCollector, _ key: StorageKey<Value>) throws -> ReferencedRecords {
-        do { return try ReferencedRecords(references) } catch { throw failed(key, "A record that a step put into a reference cannot be encoded", error) }
+        do { return try ReferencedRecords(references) } catch {
+            throw failed(key, "A record that a step put into a reference cannot be encoded", error)
+        }
     }
 
     private func evolve<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {

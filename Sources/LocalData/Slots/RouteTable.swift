@@ -29,7 +29,8 @@ final class RouteTable: Sendable {
 
     private static func refusal(of problem: String, _ entity: String) -> StorageError {
         StorageError(
-            StorageError.invalidEvolution, key: entity, "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
+            StorageError.invalidEvolution, key: entity,
+            "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
     }
 
     private func route(to address: StorageAddress, in domain: StorageDomain, _ security: SecurityPolicy) throws -> Route {

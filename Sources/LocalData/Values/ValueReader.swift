@@ -70,7 +70,8 @@ struct ValueReader: Sendable {
     /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read.
     func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
         guard let record = try await record(slot, host) else { return nil }
-        return StoredValue(id: slot.name, value: try await env.coder.decode(record, slot), record.metadata, isExpired: env.isExpired(record))
+        return StoredValue(
+            id: slot.name, value: try await env.coder.decode(record, slot), record.metadata, isExpired: env.isExpired(record))
     }
 
     /// Whether a key's own place holds a value. Legacy locations are not read.
