@@ -82,6 +82,17 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 1)
         }
 
+        @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
+            try await provideKey("vault")
+            let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#
+            #expect(try await tool("set", "sqlite:documents", "mixed", json, "--json", "--credential", "vault").status == 0)
+            let shown = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault", "--reveal")
+            #expect(shown.stdout.filter { !$0.isWhitespace } == json)
+            let described = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault")
+            #expect(described.stdout == "mixed: an object with 3 fields; print it with --reveal\n")
+            #expect(try await tool("set", "sqlite:documents", "mixed", "{", "--json", "--credential", "vault").status == 64)
+        }
+
         @Test func `another key, another source and no key are refused, and the value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
@@ -107,7 +118,7 @@
             let made = try await onTerminal(
                 "set", "sqlite:documents", "note", "abc", "--passphrase", "default", answers: ["correct horse\n", "correct horse\n"])
             #expect(made.status == 0, "\(made.stdout)")
-            #expect(made.stdout.contains("New passphrase default: ") && made.stdout.contains("The same again: "))
+            #expect(made.stdout.contains("New passphrase default: ") && made.stdout.contains("Repeat the passphrase: "))
             #expect(made.stdout.contains("0 answers left") && !made.stdout.contains("horse"))
 
             let read = try await onTerminal(
