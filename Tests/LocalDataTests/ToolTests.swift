@@ -93,6 +93,24 @@
             #expect(try await tool("set", "sqlite:documents", "mixed", "{", "--json", "--credential", "vault").status == 64)
         }
 
+        @Test func `values that another program wrote into a property list are shown by their kind`() async throws {
+            let values: [String: Any] = [
+                "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF, 0x00]), "text": "12", "flag": true, "real": 0.5,
+                "object": ["list": [1, -2]],
+            ]
+            try PropertyListSerialization.data(fromPropertyList: values, format: .xml, options: 0)
+                .write(to: URL(fileURLWithPath: folder.folder("root/preferences") + "/old.plist"))
+            let expected = [
+                "date": ("a date", "2001-01-01T00:00:00Z"), "data": ("data, 2 bytes", "/wA="), "text": ("text, 2 characters", "12"),
+                "flag": ("a truth value", "true"), "real": ("a number", "0.5"), "object": ("an object with 1 fields", #"{"list":[1,-2]}"#),
+            ]
+            for (name, (kind, text)) in expected {
+                let described = try await tool("get", "defaults:old", name)
+                #expect(described.stdout == "\(name): \(kind); print it with --reveal\n", "\(described.stderr)")
+                #expect(try await tool("get", "defaults:old", name, "--reveal").stdout.filter { !$0.isWhitespace } == text)
+            }
+        }
+
         @Test func `another key, another source and no key are refused, and the value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
