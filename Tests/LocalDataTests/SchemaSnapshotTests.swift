@@ -235,7 +235,7 @@ import Testing
             #expect(require(Keys(.collection(alien)), false)?.differences.first?.contains("migrateAll") == true)
             #expect(
                 require(Keys(.key(textKey("people", .userDefaults))), false)?.differences.first
-                    == "AppKeys/people is a key and was a collection; give it another name")
+                    == "AppKeys/people is a key now and was a collection; give it another name")
         }
     }
 
