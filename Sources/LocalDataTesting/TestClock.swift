@@ -2,7 +2,7 @@ public import BackendRuntime
 public import LocalData
 import Synchronization
 
-/// A clock whose date a test moves by hand, while everything else keeps its own time: for values that expire.
+/// A clock whose date a test moves by hand, for values that expire. The monotonic time is that of the base clock.
 ///
 /// ```swift
 /// let clock = TestClock()
@@ -14,30 +14,30 @@ public final class TestClock: RuntimeClock {
     private let base: any RuntimeClock
     private let shift = Mutex(0.0)
 
-    /// Creates a clock that shows the present.
-    /// - Parameter base: The clock that it is shifted against.
+    /// Creates a clock that shows the date of another clock.
+    /// - Parameter base: The other clock.
     public init(_ base: any RuntimeClock = SystemClock()) { self.base = base }
 
     /// Moves the date.
-    /// - Parameter duration: By how much; back, for a negative one.
+    /// - Parameter duration: The distance; a negative one moves the date back.
     public func advance(by duration: Duration) {
         let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
         shift.withLock { $0 += seconds }
     }
 
-    /// The base's own.
+    /// The monotonic time of the base clock.
     public var now: MonotonicInstant { base.now }
-    /// The base's date, moved.
+    /// The date of the base clock, plus the shift.
     public var wallSeconds: Double { base.wallSeconds + shift.withLock(\.self) }
-    /// As the base does.
+    /// Schedules an action on the base clock.
     public func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         base.schedule(at: instant, action)
     }
-    /// As the base does.
+    /// Pauses on the base clock.
     public func pause(_ duration: Duration) { base.pause(duration) }
 }
 
 extension StorageConfiguration {
-    /// Takes the date from a clock of the test's.
+    /// Uses a test clock.
     public mutating func use(_ clock: TestClock) { runtime.clock = clock }
 }
