@@ -45,6 +45,15 @@ public actor StorageRouter {
         self.env = env
     }
 
+    /// Closes what was opened, and forgets the sealing keys. Nothing is written that was not written before; ``shutdown()`` finishes it first.
+    deinit {
+        guard configuration.closesWhenReleased else { return }
+        configuration.runtime.tasks.spawn { [env, wiring] in
+            await Self.close(env, wiring)
+            await env.coder.keys.forgetAll()
+        }
+    }
+
     /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> {
         let slot = try env.routes.slot(for: key)
