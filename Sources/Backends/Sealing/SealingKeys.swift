@@ -130,6 +130,12 @@ public actor SealingKeys {
         settled.remove(source.identifier)
     }
 
+    /// Forgets every key: their memory is overwritten when the last call that works with one has ended.
+    package func forgetAll() {
+        known = [:]
+        settled = []
+    }
+
     private func settle(_ key: SealingKey, _ name: String) -> SealingKey {
         known[name] = key
         settled.insert(name)

@@ -15,6 +15,11 @@ extension StorageRouter {
         var entries: [KeyRegistry.Entry] = []
         for key in catalog.allKeys { entries.append(try entry(key, of: catalog)) }
         try env.registry.add(entries)
+        for entry in entries {
+            for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.legacyLocations, of: entry.route.slot)) {
+                try wiring.noteSealed(place.1)
+            }
+        }
         return migrateImmediately ? await sweep(entries, progress: nil) : MigrationReport()
     }
 

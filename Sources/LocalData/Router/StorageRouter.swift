@@ -22,33 +22,36 @@ public actor StorageRouter {
     /// Creates a router. It never fails and opens nothing.
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
-        let wiring = Wiring(configuration: configuration)
         let runtime = configuration.runtime
         let registry = KeyRegistry()
-        let ledger = MigrationLedger(runtime: runtime) { try wiring.makeLedgerBackend() }
-        let keys = SealingKeys(
-            pins: SealingKeys.Pins(
-                recorded: { (source) throws(BackendError) in try await ledger.pin(source).flatMap(bytes(ofHexadecimal:)) },
-                record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) },
-                all: { () throws(BackendError) in Set(try await ledger.pins().compactMap(bytes(ofHexadecimal:))) }),
-            randomBytes: runtime.randomBytes)
-        wiring.connect(keys)
+        let ledger = MigrationLedger(Wiring.ledgerStore(configuration), runtime: runtime)
+        let keys = SealingKeys(pins: ledger.keyPins, randomBytes: runtime.randomBytes)
+        let quarantine = Wiring.quarantineStore(configuration)
+        let wiring = Wiring(configuration: configuration, keys: keys, sealed: SealedContent(configuration, quarantine: quarantine))
         let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }
+        let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]> = {
+            (source) throws(BackendError) in try await wiring.sealedIDs(of: source)
+        }
         let env = Environment(
             routes: RouteTable(stores: wiring),
             coder: RecordCoder(
-                keys: keys, sources: sources,
-                otherSealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime,
-                safeguards: configuration.safeguards),
+                keys: keys, sources: sources, otherSealedIDs: sealedIDs, runtime: runtime, safeguards: configuration.safeguards),
             ledger: ledger,
             quarantine: Quarantine(
-                keys: keys, sources: sources, otherSources: configuration.otherKeySources,
-                sealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime
-            ) { try wiring.makeQuarantineBackend() }, registry: registry, runtime: runtime, safeguards: configuration.safeguards,
-            pageSize: configuration.pageSize)
-        wiring.connect { [weak env] (source) throws(BackendError) in try await env?.sealedIDs(of: source) ?? [] }
+                quarantine, keys: keys, sources: sources, otherSources: configuration.otherKeySources, sealedIDs: sealedIDs,
+                runtime: runtime),
+            registry: registry, runtime: runtime, safeguards: configuration.safeguards, pageSize: configuration.pageSize)
         self.wiring = wiring
         self.env = env
+    }
+
+    /// Closes what was opened, and forgets the sealing keys. Nothing is written that was not written before; ``shutdown()`` finishes it first.
+    deinit {
+        guard configuration.closesWhenReleased else { return }
+        configuration.runtime.tasks.spawn { [env, wiring] in
+            await Self.close(env, wiring)
+            await env.coder.keys.forgetAll()
+        }
     }
 
     /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.

@@ -48,6 +48,8 @@ public struct StorageConfiguration: Sendable {
     package var safeguards = Safeguards.all
     /// How many records of a collection are read, and written in one commit, at a time.
     package var pageSize = 256
+    /// Whether a router that is released closes what it opened. In a simulation a router is released because its process was killed, and does nothing more.
+    package var closesWhenReleased = true
     /// Makes the stores of the ledger and the quarantine in a simulation, which keeps them on a disk of its own.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 

@@ -74,6 +74,8 @@ final class Scene: Sendable {
         configuration.use(for: .userDefaults) { make("userDefaults \($0)", .list) }
         configuration.use(for: .encryptedSQLite) { make("encryptedSQLite \($0)", .database) }
         configuration.use(for: .keychain) { make("keychain \($0)", $0 == "k" ? ring : .ring()) }
+        // A router that is released here belongs to a process that was killed.
+        configuration.closesWhenReleased = false
         configuration.makeOwnStore = { make("own \($0)", .list) }
         let router = StorageRouter(configuration: configuration)
         do {
