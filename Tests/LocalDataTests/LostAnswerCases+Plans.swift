@@ -36,7 +36,10 @@ extension LostAnswerCase {
     ) -> LostAnswerCase {
         LostAnswerCase(description: description) { domain in
             let people = chain.map { LostPerson.collection.evolving($0) } ?? LostPerson.collection
-            let watched = ["a", "b"].map { ObservedSlot(people.key($0), in: "people", mark: LostPerson($0, "mark")) }
+            // A referenced record is stored as its own collection declares it.
+            let watched = [(people, "a"), (LostPerson.collection, "b")].map { collection, id in
+                ObservedSlot(collection.key(id), in: "people", mark: LostPerson(id, "mark"))
+            }
             return Scene(
                 destination: domain, watched: watched, prepare: { try await prepare($0.launch().router) },
                 act: { try await act($0, LostPerson("a", friend: LostPerson("b"))) })

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Many runs with records, on all cores; each has a thread of its own.
-package struct RecordSeries: Sendable {
+/// Many runs, on all cores; each has a thread of its own.
+package struct Series<S: Subject>: Sendable {
     package var seeds: Range<UInt64>
-    package var kind: RecordKind?
-    package var mutant: RecordMutant?
+    package var kind: S.Kind?
+    package var mutant: Mutant?
     /// After how many violations no further run is begun.
     package var limit = 1
 
-    package init(_ seeds: Range<UInt64>, kind: RecordKind? = nil, mutant: RecordMutant? = nil, limit: Int = 1) {
+    package init(_ seeds: Range<UInt64>, kind: S.Kind? = nil, mutant: Mutant? = nil, limit: Int = 1) {
         self.seeds = seeds
         self.kind = kind
         self.mutant = mutant
@@ -20,8 +20,8 @@ package struct RecordSeries: Sendable {
         package var runs = 0
         package var steps = 0
         package var counts: [String: Int] = [:]
-        package var coverage = RecordCoverage()
-        package var violations: [RecordCampaign.Violation] = []
+        package var coverage = Coverage<S>()
+        package var violations: [Campaign<S>.Violation] = []
     }
 
     /// Runs them on threads of their own, and waits without holding up a task's.
@@ -42,8 +42,8 @@ package struct RecordSeries: Sendable {
                 }
                 guard seed < seeds.upperBound else { break }
                 mine.runs += 1
-                do throws(RecordCampaign.Violation) {
-                    let outcome = try RecordCampaign(seed: seed, kind: kind).run(mutant)
+                do throws(Campaign<S>.Violation) {
+                    let outcome = try Campaign<S>(seed: seed, kind: kind).run(mutant)
                     mine.steps += outcome.steps
                     mine.counts.merge(outcome.counts, uniquingKeysWith: +)
                     mine.coverage.merge(outcome.coverage)

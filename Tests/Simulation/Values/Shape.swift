@@ -64,7 +64,7 @@ struct Shape: Sendable {
     /// - Parameters:
     ///   - number: Tells several shapes of one kind apart.
     ///   - isWary: Whether the keyring's items are only certain to be on the disk after an orderly start.
-    init(_ kind: Kind, _ policy: Policy, number: Int, isWary: Bool) {
+    init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool) {
         var rules = ValueModel.Rules(policy: policy)
         rules.isMerged = kind == .merging
         rules.isInPlace = kind == .inPlace
@@ -81,7 +81,7 @@ struct Shape: Sendable {
     private static func old(_ number: Int) -> StorageKey<String> { key("old\(number)", list) }
 
     /// Keys that say where they are moved from.
-    private static func moved(_ kind: Kind, _ rules: ValueModel.Rules, _ number: Int) -> [Moving] {
+    private static func moved(_ kind: ValueKind, _ rules: ValueModel.Rules, _ number: Int) -> [Moving] {
         let old = old(number)
         let oldPlace = place(old, list)
         let inDatabase: StorageKey<String> = key("new\(number)", database)
@@ -124,7 +124,7 @@ struct Shape: Sendable {
     }
 
     /// Keys whose migrations are made by themselves.
-    private static func declared(_ kind: Kind, _ rules: ValueModel.Rules, _ number: Int) -> Moving {
+    private static func declared(_ kind: ValueKind, _ rules: ValueModel.Rules, _ number: Int) -> Moving {
         let old = old(number)
         let name = "new\(number)"
         switch kind {
@@ -145,10 +145,10 @@ struct Shape: Sendable {
 
     private static func transforming(_ rules: ValueModel.Rules, _ number: Int) -> Moving {
         let count: StorageKey<Int> = key("old\(number)", list)
-        let calls = KeyCalls(count, text: { Self.text(of: $0) }, make: { Self.number(in: $0) })
-        let place = OlderPlace(spot: Spot(list, count.name), calls: calls, foreign: { .integer(Int64(Self.number(in: $0))) })
+        let calls = KeyCalls(count, text: { Marks.text(of: $0) }, make: { Marks.number(in: $0) })
+        let place = OlderPlace(spot: Spot(list, count.name), calls: calls, foreign: { .integer(Int64(Marks.number(in: $0))) })
         let key: StorageKey<Note> = key("new\(number)", database)
-        return declare(key.moved(from: count) { Note(title: Self.text(of: $0)) }, [place], rules, { $0.title }, { Note(title: $0) })
+        return declare(key.moved(from: count) { Note(title: Marks.text(of: $0)) }, [place], rules, { $0.title }, { Note(title: $0) })
     }
 
     private static func inPlace(_ rules: ValueModel.Rules, _ number: Int) -> Moving {
@@ -180,14 +180,6 @@ struct Shape: Sendable {
         return Moving(calls: KeyCalls(key, text: text, make: make), spot: Spot(key.domain, key.name), older: older, rules: rules)
     }
 
-    static func text(of number: Int) -> String { "\(Marks.value)#\(number)" }
-    static func number(in text: String) -> Int { Int(text.drop { $0 != "#" }.dropFirst()) ?? 0 }
-}
-
-/// What tells values apart from everything else.
-enum Marks {
-    /// Every value begins with it, and nothing else contains it.
-    static let value = "val-"
 }
 
 /// A migration of one's own that uses what it is given.

@@ -4,23 +4,21 @@ import LocalData
 struct Caller: Sendable {
     let scene: Scene
     let program: Scene.Running
-    let name: String
-    /// The number of the first value that it writes.
-    let first: Int
+    let turn: Turn
 
     private var router: StorageRouter { program.router }
-    private var diary: Diary { scene.diary }
+    private var diary: Diary<ValueDeed> { scene.machine.diary }
 
-    func make(_ call: Plan.Call, _ position: Int) async {
+    func make(_ call: Call<ValuePlan.Verb>) async {
         let index = call.key % scene.moving.count
         let moving = scene.moving[index]
-        if program.plan.isOlder { return await makeOlder(call.verb, index, position) }
-        let text = Shape.text(of: first + position * 10)
-        if !moving.spot.medium.hasPrefix("userDefaults") || scene.plan.kind == .sealed { scene.keepSecret(text) }
+        if program.plan.isOlder { return await makeOlder(call.verb, index) }
+        let text = Marks.text(of: turn.first)
+        if !moving.spot.medium.hasPrefix("userDefaults") || scene.plan.kind == .sealed { scene.machine.keepSecret(text) }
         let calls = moving.calls
         let isHeldBack = program.plan.isHeldBack
-        func read(_ value: String?) -> Diary.Deed { isHeldBack ? .readHeldBack(value) : .read(value) }
-        func label(_ verb: String) -> String { "\(verb) \(index) (\(name).\(position))" }
+        func read(_ value: String?) -> ValueDeed { isHeldBack ? .readHeldBack(value) : .read(value) }
+        func label(_ verb: String) -> String { "\(verb) \(index) (\(turn.name))" }
         switch call.verb {
         case .get:
             await diary.look(
@@ -54,9 +52,9 @@ struct Caller: Sendable {
         case .plan: await diary.look(index, label("plan"), { await router.planSweep().rows.count }, { _ in nil })
         case .batch:
             let others = scene.moving.indices.filter { scene.moving[$0].spot.medium == moving.spot.medium }
-            let changes = others.map { (key: $0, text: $0 % 2 == position % 2 ? nil : Shape.text(of: first + position * 10 + 1 + $0)) }
+            let changes = others.map { (key: $0, text: $0 % 2 == turn.position % 2 ? nil : Marks.text(of: turn.first + 1 + $0)) }
             for case (_, let text?) in changes where !moving.spot.medium.hasPrefix("userDefaults") || scene.plan.kind == .sealed {
-                scene.keepSecret(text)
+                scene.machine.keepSecret(text)
             }
             await diary.change(changes.map { ($0.key, .write($0.text)) }, label("batch \(changes.map { $0.text ?? "nothing" })")) {
                 try await router.batch { batch in for (key, text) in changes { scene.moving[key].calls.change(&batch, text) } }
@@ -66,16 +64,16 @@ struct Caller: Sendable {
     }
 
     /// What an older version of the program does: it knows the older place only.
-    private func makeOlder(_ verb: Plan.Verb, _ index: Int, _ position: Int) async {
+    private func makeOlder(_ verb: ValuePlan.Verb, _ index: Int) async {
         let moving = scene.moving[index]
         guard let place = moving.older.firstIndex(where: { $0.calls != nil }), let calls = moving.older[place].calls else { return }
         let spot = moving.older[place].spot
-        let text = Shape.text(of: first + position * 10)
-        func label(_ verb: String) -> String { "\(verb) older \(index) (\(name).\(position))" }
-        func deeds(_ value: String?) -> [(key: Int, deed: Diary.Deed)] {
+        let text = Marks.text(of: turn.first)
+        func label(_ verb: String) -> String { "\(verb) older \(index) (\(turn.name))" }
+        func deeds(_ value: String?) -> [(key: Int, deed: ValueDeed)] {
             if moving.rules.isInPlace { return [(index, .write(value))] }
             return scene.moving.enumerated().flatMap { number, other in
-                other.older.enumerated().compactMap { place, older -> (key: Int, deed: Diary.Deed)? in
+                other.older.enumerated().compactMap { place, older -> (key: Int, deed: ValueDeed)? in
                     if older.spot == spot { return (number, value == nil && moving.isChain ? .olderRemoved(place) : .older(place, value)) }
                     return value == nil && moving.isChain && number == index ? (number, .older(place, nil)) : nil
                 }
@@ -84,8 +82,8 @@ struct Caller: Sendable {
         let changes = [.set, .update, .batch, .remove, .erase].contains(verb) && (moving.rules.isInPlace || scene.mayChange(spot))
         switch verb {
         case .set where changes, .update where changes, .batch where changes:
-            if moving.rules.isInPlace, !spot.medium.hasPrefix("userDefaults") { scene.keepSecret(text) }
-            if spot.medium.hasPrefix("encryptedSQLite") { scene.keepSecret(text) }
+            if moving.rules.isInPlace, !spot.medium.hasPrefix("userDefaults") { scene.machine.keepSecret(text) }
+            if spot.medium.hasPrefix("encryptedSQLite") { scene.machine.keepSecret(text) }
             await diary.change(deeds(text), label("set \(text)")) {
                 try await calls.set(router, text)
                 return nil

@@ -1,5 +1,5 @@
 /// How a value comes to its place: one of the ways that a key can declare.
-package enum Kind: String, Codable, CaseIterable, Sendable {
+package enum ValueKind: String, Label {
     /// From a property list into a database.
     case simple
     /// The same, over a place between, which an older version of the program uses.
@@ -40,4 +40,4 @@ package enum Kind: String, Codable, CaseIterable, Sendable {
 }
 
 /// The rule for conflicts of a key.
-package enum Policy: String, Codable, CaseIterable, Sendable { case destinationWins, sourceWins, merge }
+package enum Policy: String, Label { case destinationWins, sourceWins, merge }

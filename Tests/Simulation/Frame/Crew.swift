@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Who still has something to do in a round.
+/// The callers of a round that are not done.
 final class Crew: Sendable {
     private struct State {
         var open = 0
         var waiter: CheckedContinuation<Void, Never>?
     }
 
-    /// One of them.
+    /// One caller.
     final class Hand: Sendable {
         private let isHere = Mutex(true)
         private let crew: Crew

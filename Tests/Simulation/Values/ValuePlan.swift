@@ -1,80 +1,55 @@
 import TestSupport
 
-/// What is to happen in a run, but for the order in which ready steps are taken: who starts, what they call, and what goes wrong when.
-///
-/// A plan follows from a seed. A shorter plan that breaks the same rule is easier to read: see ``Campaign/shrunk(_:)``.
-package struct Plan: Codable, Hashable, Sendable {
+/// What is to happen in a run of moving values.
+package struct ValuePlan: CampaignPlan {
     /// What stands in a key's place when the run begins.
     package enum Beginning: String, Codable, CaseIterable, Sendable { case absent, value, removed, damaged, undecodable }
 
     /// What an older place holds when the run begins.
     package enum OlderBeginning: String, Codable, CaseIterable, Sendable { case value, absent, damaged, undecodable }
 
-    package enum Verb: String, Codable, CaseIterable, Sendable {
+    package enum Verb: String, Label {
         case get, value, set, update, erase, remove, exists, force, sweep, plan, batch
     }
 
-    package struct Call: Codable, Hashable, Sendable {
-        var verb: Verb
-        /// Which key: the number counts those that there are.
-        var key: Int
-    }
-
     /// A program that runs in a round.
-    package struct Program: Codable, Hashable, Sendable {
+    package struct Program: CampaignProgram {
         /// Whether it is of the version before, which knows only the older places.
         var isOlder = false
-        /// Whether the migration's condition does not hold for it.
+        /// Whether the condition of the migration is false for it.
         var isHeldBack = false
-        /// Whether somebody follows the values.
+        /// Whether the values have observers.
         var isWatched = false
-        var callers: [[Call]]
+        package var callers: [[Call<Verb>]]
+
+        package var note: String {
+            "\(isOlder ? " (older)" : "")\(isHeldBack ? " (held back)" : "")\(isWatched ? " (watched)" : "")"
+        }
+
+        package var simpler: Program {
+            var program = self
+            program.isWatched = false
+            return program
+        }
     }
 
-    package enum Accident: Codable, Hashable, Sendable {
-        case end(program: Int)
-        case powerCut
-        case cancel(program: Int, caller: Int)
-        case trouble(medium: Int, Weather.Trouble?)
-        case failure(medium: Int, Weather.Failure)
-        case stall(medium: Int, seconds: Int)
-        /// Everybody else goes on for a while.
-        case pause(program: Int)
-        /// A program that knows nothing of LocalData changes an older place.
-        case foreign(key: Int, place: Int, removes: Bool)
-    }
-
-    package struct Event: Codable, Hashable, Sendable {
-        /// After how many steps of the round.
-        var step: Int
-        var accident: Accident
-    }
-
-    package struct Round: Codable, Hashable, Sendable {
-        var programs: [Program]
-        var events: [Event]
-    }
-
-    package var kind: Kind
+    package var kind: ValueKind
     var policy: Policy
     /// How many of the kind there are.
     var count: Int
     var isWary: Bool
     var tears: Bool
-    /// See ``Simulation/setHaste(_:)``.
-    var haste: Int
+    package var haste: Int
     var beginnings: [Beginning]
     var older: [OlderBeginning]
-    var rounds: [Round]
+    package var rounds: [Round<Program>]
 
-    /// The plan that follows from a seed.
-    /// - Parameter kind: The kind of migration; drawn when nil.
-    package init(seed: UInt64, kind: Kind? = nil) {
+    package init(seed: UInt64, kind: ValueKind? = nil) {
         // Another stream than the one that picks the steps.
         var numbers = SeededGenerator(seed ^ 0x9E1A_1A90_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
-        let drawn = pick(Kind.allCases)
+        let drawn = pick(ValueKind.allCases)
         let kind = kind ?? drawn
         self.kind = kind
         policy = pick(kind.policies)
@@ -144,5 +119,18 @@ package struct Plan: Codable, Hashable, Sendable {
         case 18: .plan
         default: .batch
         }
+    }
+
+    package var head: String {
+        let begins = zip(beginnings.indices, beginnings).map {
+            "\($0): \($1.rawValue), older \(older[2 * $0].rawValue)/\(older[2 * $0 + 1].rawValue)"
+        }
+        return "\(kind), \(policy), \(count) of it\(isWary ? ", wary" : "")\(tears ? ", tears" : ""); \(begins.joined(separator: "; "))"
+    }
+
+    package var simplifications: [(inout ValuePlan) -> Void] {
+        [{ $0.count = 1 }, { $0.isWary = false }, { $0.tears = false }]
+            + beginnings.indices.map { index in { $0.beginnings[index] = .absent } }
+            + older.indices.map { index in { $0.older[index] = .value } }
     }
 }

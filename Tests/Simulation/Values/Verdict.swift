@@ -5,11 +5,12 @@ import TestSupport
 
 /// Whether a run kept the rules: judged when everything is in reach again.
 struct Verdict: Sendable {
-    let act: Act
+    let act: Act<MovingValues>
+    let scene: Scene
     let begins: [ValueModel]
 
-    private var scene: Scene { act.scene }
-    private var plan: Plan { act.plan }
+    private var machine: Machine<MovingValues> { scene.machine }
+    private var plan: ValuePlan { act.plan }
 
     /// How many sweeps may be needed: a copy that was left on the way, or must outlive a start of the machine, is collected by a later one.
     private static let sweeps = 6
@@ -22,26 +23,22 @@ struct Verdict: Sendable {
             if number > 0, !isOver(report) {
                 // What a keyring acknowledged is certain to be there after an orderly start.
                 last.process.end()
-                scene.disk.restart()
+                machine.disk.restart()
                 last = await scene.launch("last, start \(number)")
             }
-            let before = scene.disk.picture(without: ["own ledger"])
+            let before = machine.disk.picture(without: ["own ledger"])
             report = await last.router.sweep(scene.currentKeys)
-            isIdle = scene.disk.picture(without: ["own ledger"]) == before
+            isIdle = machine.disk.picture(without: ["own ledger"]) == before
         }
-        guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(rows(of: report))") }
+        guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }
         if let held = stillHeld(report).first {
-            throw act.violation(.liveness, "\(held) still holds a value after \(Self.sweeps) sweeps: \(rows(of: report))")
+            throw act.violation(.liveness, "\(held) still holds a value after \(Self.sweeps) sweeps: \(act.rows(of: report))")
         }
-        guard isIdle else { throw act.violation(.twice, "sweep \(Self.sweeps) still changed something: \(rows(of: report))") }
+        guard isIdle else { throw act.violation(.twice, "sweep \(Self.sweeps) still changed something: \(act.rows(of: report))") }
         let values = try await finalValues(last)
-        if let leak = scene.leak { throw act.violation(.secrecy, leak) }
+        if let leak = machine.leak { throw act.violation(.secrecy, leak) }
         try judgeOrder()
         try await judgeUnseen(last, values)
-    }
-
-    private func rows(of report: MigrationReport) -> String {
-        report.rows.map { "\($0.key): \($0.state) \($0.errorCode ?? "") \($0.message ?? "") \($0.residue)" }.joined(separator: "; ")
     }
 
     /// Whether a row need not come to an end: it is refused by design, or what it would need is damaged.
@@ -52,7 +49,7 @@ struct Verdict: Sendable {
         let isHurt =
             plan.beginnings.contains { $0 == .damaged || $0 == .undecodable }
             || plan.older.contains { $0 == .damaged || $0 == .undecodable }
-            || !scene.disk.damage.isEmpty
+            || !machine.disk.damage.isEmpty
         return isHurt && [StorageError.corrupted, StorageError.migrationFailed, StorageError.undecodable].map(\.name).contains(code)
     }
 
@@ -69,12 +66,12 @@ struct Verdict: Sendable {
         if plan.kind == .custom || plan.kind == .byHand { return [] }
         let open = Set(
             scene.moving.filter { moving in
-                excused.contains(moving.calls.key.name) || scene.disk.contents(of: moving.spot.medium)[moving.spot.address] == nil
+                excused.contains(moving.calls.key.name) || machine.disk.contents(of: moving.spot.medium)[moving.spot.address] == nil
             }.flatMap { $0.older.map(\.spot) })
         return scene.moving.flatMap { moving in
             moving.older.map(\.spot).filter { spot in
                 guard spot != moving.spot, !open.contains(spot),
-                    case .value(let payload, _, _) = scene.disk.contents(of: spot.medium)[spot.address]
+                    case .value(let payload, _, _) = machine.disk.contents(of: spot.medium)[spot.address]
                 else { return false }
                 return payload != Scene.undecodable
             }.map(\.address.name)
@@ -88,10 +85,10 @@ struct Verdict: Sendable {
             do {
                 let value = try await moving.calls.value(last.router)
                 values.append(.some(value))
-                scene.diary.add(index, .read(value), "in the end \(index) is \(value ?? "nothing")")
+                machine.diary.add(index, .read(value), "in the end \(index) is \(value ?? "nothing")")
             } catch let error as StorageError {
-                scene.diary.check(message: "\(error)")
-                scene.diary.note("in the end \(index) cannot be read: \(error)")
+                machine.diary.check(message: "\(error)")
+                machine.diary.note("in the end \(index) cannot be read: \(error)")
                 values.append(nil)
                 guard isExcused(error.code.name) else { throw act.violation(.order, "in the end key \(index) cannot be read: \(error)") }
             }
@@ -101,13 +98,10 @@ struct Verdict: Sendable {
 
     private func judgeOrder() throws {
         for (index, moving) in scene.moving.enumerated() {
-            let history = scene.diary.history(of: index, moving, begins[index])
-            guard history.calls.count <= 64 else { throw act.violation(.world, "\(history.calls.count) calls are too many for the search") }
+            let history = machine.diary.history(of: index, moving, begins[index])
             var begin = begins[index]
-            begin.cutsLeft = scene.diary.entries.count { if case .powerCut = $0.deed { $0.end != nil } else { false } }
-            guard history.isLinearizable(from: begin) else {
-                throw act.violation(.order, "no order of the calls of key \(index) explains what was seen")
-            }
+            begin.cutsLeft = machine.diary.powerCuts
+            try act.judge(history, from: begin, of: "key \(index)")
         }
     }
 
@@ -115,12 +109,9 @@ struct Verdict: Sendable {
 
     /// Whether every text that somebody wrote, and every damaged byte, is accounted for.
     private func judgeUnseen(_ last: Scene.Running, _ values: [String??]) async throws {
-        var kept: [[UInt8]] = []
-        do {
-            for entry in try await last.router.audit().quarantine { kept.append(Array(try await last.router.quarantinedData(entry))) }
-        } catch { throw act.violation(.unseen, "the quarantine cannot be read: \(error)") }
+        var kept = try await act.quarantine(last.router)
         for name in scene.media where name != "own quarantine" {
-            for content in scene.disk.contents(of: name).values {
+            for content in machine.disk.contents(of: name).values {
                 switch content {
                 case .value(let payload, _, _): kept.append(payload.canonicalBytes)
                 case .damaged(let bytes): kept.append(bytes)
@@ -128,21 +119,21 @@ struct Verdict: Sendable {
                 }
             }
         }
-        for damage in scene.disk.damage
+        for damage in machine.disk.damage
         where !damage.bytes.isEmpty && !isReplacedFromOutside(damage) && !kept.contains(where: { Self.contains($0, damage.bytes) }) {
             throw act.violation(.unseen, "damaged bytes are gone: \(String(decoding: damage.bytes, as: UTF8.self))")
         }
         // A keyring that lost acknowledged changes with the power owes nobody an account.
-        if plan.isWary, scene.diary.entries.contains(where: { if case .powerCut = $0.deed { $0.end != nil } else { false } }) { return }
-        var numbers = Set(kept.flatMap(Scene.numbers(in:)))
+        if plan.isWary, machine.diary.powerCuts > 0 { return }
+        var numbers = Set(kept.flatMap(Marks.numbers(in:)))
         if plan.kind == .transforming { for bytes in kept { numbers.formUnion(Self.digits(in: bytes)) } }
-        for case let text?? in values { numbers.formUnion(Scene.numbers(in: Array(text.utf8))) }
+        for case let text?? in values { numbers.formUnion(Marks.numbers(in: Array(text.utf8))) }
         for (index, moving) in scene.moving.enumerated() { try judge(index, moving, numbers) }
     }
 
     /// Whether a program that knows nothing of LocalData changed what was damaged.
     private func isReplacedFromOutside(_ damage: SimulatedDisk.Damage) -> Bool {
-        scene.diary.entries.contains { entry in
+        machine.diary.entries.contains { entry in
             guard let place = entry.deed.olderPlace else { return false }
             let spot = scene.moving[entry.key].older[place].spot
             return spot.medium == damage.medium && spot.address == damage.address
@@ -153,7 +144,7 @@ struct Verdict: Sendable {
         // What a key that shares an older place was told to do with its value counts too.
         let sharing = Set(
             scene.moving.indices.filter { !Set(scene.moving[$0].older.map(\.spot)).isDisjoint(with: moving.older.map(\.spot)) })
-        let entries = scene.diary.entries.filter { sharing.contains($0.key) }
+        let entries = machine.diary.entries.filter { sharing.contains($0.key) }
         func changes(after begin: Int) -> Bool {
             entries.contains { entry in
                 switch entry.deed {
@@ -193,8 +184,8 @@ struct Verdict: Sendable {
     }
 
     private func require(_ text: String, _ numbers: Set<Int>) throws {
-        for number in Scene.numbers(in: Array(text.utf8)) where !numbers.contains(number) {
-            throw act.violation(.unseen, "\(Shape.text(of: number)) is neither in its place, nor in an older one, nor in quarantine")
+        for number in Marks.numbers(in: Array(text.utf8)) where !numbers.contains(number) {
+            throw act.violation(.unseen, "\(Marks.text(of: number)) is neither in its place, nor in an older one, nor in quarantine")
         }
     }
 
