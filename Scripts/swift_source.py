@@ -4,6 +4,7 @@ import re
 TYPES = {"struct", "class", "enum", "actor", "protocol", "extension"}
 MODIFIERS = set("""public package internal private fileprivate open final static class indirect nonisolated mutating nonmutating
     override required convenience lazy weak unowned async prefix postfix infix isolated distributed borrowing consuming dynamic""".split())
+HIDDEN, EXPORTED = {"private", "fileprivate"}, {"public", "package", "open"}
 TOKEN = re.compile(r"""(?P<space>\s+)|(?P<comment>//[^\n]*|/\*)|(?P<string>\#*"{3}|\#*")|(?P<name>`[^`\n]+`|[@\#]?[^\W\d]\w*)
     |(?P<number>\d[\w.]*)|(?P<other>->|.)""", re.X | re.S)
 
@@ -46,8 +47,8 @@ def tokens(text, at=0, nested=False):
 class Scope:
     """What a pair of braces encloses: a type, an extension, or code. `bound` are the names it gives to values and generic parameters."""
 
-    def __init__(self, kind, path=None, private=False):
-        self.kind, self.path, self.private, self.bound = kind, path, private, set()
+    def __init__(self, kind, path=None, modifiers=frozenset()):
+        self.kind, self.path, self.modifiers, self.bound = kind, path, modifiers, set()
 
 
 class File:
@@ -61,19 +62,20 @@ class File:
     def word(self, index):
         return self.words[index][0] if 0 <= index < len(self.words) else ""
 
-    def is_private(self, index):
-        index -= 1
+    def modifiers(self, index):
+        """The modifiers in front of the keyword at an index; `private(set)` is not one."""
+        found, index = set(), index - 1
         while index >= 0:
             word = self.word(index)
             if word == ")":
                 while index >= 0 and self.word(index) != "(":
                     index -= 1
-            elif word in ("private", "fileprivate") and self.word(index + 1) != "(":
-                return True
             elif word not in MODIFIERS and not word.startswith("@"):
-                return False
+                break
+            elif self.word(index + 1) != "(":
+                found.add(word)
             index -= 1
-        return False
+        return found
 
     def labels(self, index, declared=False):
         """The argument labels of the parentheses that open at an index, of a call or of a declaration, and where they close."""
@@ -108,12 +110,13 @@ class File:
         return index
 
     def declare(self, kind, name, index, stack, labels=()):
-        scope = stack[-1]
-        private = self.is_private(index) or any(each.private for each in stack)
+        scope, modifiers = stack[-1], self.modifiers(index)
+        private = bool(modifiers & HIDDEN) or any(each.modifiers & HIDDEN for each in stack)
+        exported = bool((modifiers | scope.modifiers) & EXPORTED) or scope.kind in ("protocol", "enum")
         if scope.kind == "code":
             scope.bound.add(name)
         else:
-            self.declared.append((kind, name, [each.path for each in stack if each.path], scope.kind, private, labels))
+            self.declared.append((kind, name, [each.path for each in stack if each.path], scope.kind, private, exported, labels))
 
     def read(self):
         stack, pending, depth = [Scope("file")], None, 0
@@ -139,7 +142,7 @@ class File:
                 while self.word(end + 1) == "." and word == "extension":
                     end += 2
                 path = "".join(each for each, _, _ in self.words[index + 1 : end + 1])
-                scope = Scope("extension" if word == "extension" else word, path, self.is_private(index) and word == "extension")
+                scope = Scope("extension" if word == "extension" else word, path, self.modifiers(index) if word == "extension" else set())
                 scope.bound |= self.generics(end + 1)[0]
                 if word != "extension":
                     self.declare("type", path, index, stack)
