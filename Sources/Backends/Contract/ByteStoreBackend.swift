@@ -115,7 +115,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 
     static func storedName(of address: StorageAddress) -> String {
-        "n.\(hexadecimal(address.namespace.name)).\(hexadecimal(address.name))"
+        "n.\(hexadecimalText(of: address.namespace.name.utf8)).\(hexadecimalText(of: address.name.utf8))"
     }
 
     static func address(storedAs stored: String) -> StorageAddress? {
@@ -127,18 +127,9 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         return address
     }
 
-    private static func hexadecimal(_ text: String) -> String {
-        String(text.utf8.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    }
-
     private static func text(_ hexadecimal: Substring) -> String? {
-        let nibbles = hexadecimal.compactMap(\.hexDigitValue)
-        guard nibbles.count == hexadecimal.count, nibbles.count.isMultiple(of: 2) else { return nil }
-        let bytes = stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
-        return String(validating: bytes, as: UTF8.self)
+        bytes(ofHexadecimal: hexadecimal).flatMap { String(validating: $0, as: UTF8.self) }
     }
-
-    private static var digits: [Character] { Array("0123456789abcdef") }
 }
 
 /// Lets one caller at a time through, in the order of arrival, across suspension points.

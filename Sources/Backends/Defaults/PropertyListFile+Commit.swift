@@ -156,7 +156,7 @@ extension PropertyListFile {
 
     /// The name of a file that will take another's place: recognisable, so that the next writer removes what a killed one left.
     static func temporaryName(of name: String, _ runtime: Runtime) -> String {
-        "\(temporaryPrefix(of: name))\(Hexadecimal.text(runtime.randomBytes(8)))\(temporarySuffix)"
+        "\(temporaryPrefix(of: name))\(hexadecimalText(of: runtime.randomBytes(8)))\(temporarySuffix)"
     }
 
     private static func temporaryPrefix(of name: String) -> String { ".\(name).localdata-" }

@@ -45,7 +45,7 @@ extension PropertyListStore {
     ///   - files: The file system, asked for symbolic links only.
     public static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
         let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-        return "\(directory)/defaults-\(Hexadecimal.text(digest.prefix(16))).lock"
+        return "\(directory)/defaults-\(hexadecimalText(of: digest.prefix(16))).lock"
     }
 
     static func suiteName(ofPath path: String) -> String {

@@ -37,12 +37,12 @@ struct SlotMetadata {
     var metadata: StorageMetadata
 
     /// The digest that ties metadata to the value it was written with.
-    static func digest(_ value: NativeValue) -> String { Hexadecimal.text(SHA256.hash(data: value.canonicalBytes).prefix(16)) }
+    static func digest(_ value: NativeValue) -> String { hexadecimalText(of: SHA256.hash(data: value.canonicalBytes).prefix(16)) }
 
     // MARK: Writing
 
     var encoded: NativeValue {
-        var entries: [String: NativeValue] = ["revision": .string(Hexadecimal.text(revision.bytes))]
+        var entries: [String: NativeValue] = ["revision": .string(hexadecimalText(of: revision.bytes))]
         switch subject {
         case .tombstone: entries["tombstone"] = .boolean(true)
         case .value(let digest, let form, let exact):
@@ -78,7 +78,7 @@ struct SlotMetadata {
     /// Reads an entry of the reserved dictionary; nil when it is not one.
     init?(_ encoded: NativeValue) {
         guard case .dictionary(let entries) = encoded, case .string(let digits)? = entries["revision"],
-            let revision = Hexadecimal.bytes(digits), !revision.isEmpty
+            let revision = bytes(ofHexadecimal: digits), !revision.isEmpty
         else { return nil }
         if entries["tombstone"] == .boolean(true) {
             subject = .tombstone
@@ -130,20 +130,5 @@ struct SlotMetadata {
 
     private static func seconds(_ value: NativeValue?) -> Double? {
         if case .real(let seconds)? = value { seconds } else { nil }
-    }
-}
-
-/// Bytes as lower-case hexadecimal digits.
-enum Hexadecimal {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    static func bytes(_ text: String) -> [UInt8]? {
-        let nibbles = text.compactMap(\.hexDigitValue)
-        guard nibbles.count == text.utf8.count, nibbles.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
     }
 }

@@ -42,7 +42,7 @@
             var rest = parts[folder + 1].utf8[...]
             while let byte = rest.popFirst() {
                 // libsecret's and gnome-keyring's escaping of object paths: _ and two hexadecimal digits.
-                if byte == UInt8(ascii: "_"), let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                if byte == UInt8(ascii: "_"), let escaped = bytes(ofHexadecimal: String(decoding: rest.prefix(2), as: UTF8.self))?.first {
                     name.append(escaped)
                     rest = rest.dropFirst(2)
                 } else {

@@ -43,7 +43,7 @@
         ///   - files: The file system, asked for symbolic links only.
         public static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
             let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-            return "\(directory)/sqlite-\(digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()).lock"
+            return "\(directory)/sqlite-\(hexadecimalText(of: digest.prefix(16))).lock"
         }
     }
 #endif
