@@ -1,4 +1,4 @@
-public import BackendContract
+package import BackendContract
 import BackendRuntime
 
 /// Noticing what other programs change, while somebody listens.
@@ -6,7 +6,7 @@ extension PropertyListStore {
     /// The slots that somebody else changed; nil stands for any slot, as after damage. What this store wrote itself is not reported, what another
     /// store of this process wrote is. The directory is created if need be, and watched until the stream is let go; where directories cannot be
     /// watched, the stream ends.
-    public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+    package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
         let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
         let number = file.addListener(continuation)

@@ -1,16 +1,16 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 import Crypto
 import Foundation
 
 /// Which names can be used, for suites and for slots, and where a suite's files are.
 extension PropertyListStore {
     /// The longest name of a suite, in bytes of UTF-8: with it, the names of temporary files still fit a directory entry of 255 bytes.
-    public static let maximumSuiteNameLength = 200
+    package static let maximumSuiteNameLength = 200
 
     /// Refuses the names of suites that could lead out of the directory, or that no file can have.
     /// - Throws: ``BackendError`` with the code `invalidName`.
-    public static func validateSuiteName(_ name: String) throws(BackendError) {
+    package static func validateSuiteName(_ name: String) throws(BackendError) {
         let advice = "Use a name such as \"com.example.app\"."
         if name.isEmpty { throw BackendError(.invalidName, "A suite's name must not be empty. \(advice)") }
         if name == "." || name == ".." { throw BackendError(.invalidName, "A suite cannot be called \"\(name)\". \(advice)") }
@@ -33,7 +33,7 @@ extension PropertyListStore {
     ///   - suite: The name of the suite.
     ///   - directory: The configuration directory, `$XDG_CONFIG_HOME`.
     /// - Throws: ``BackendError`` with the code `invalidName`.
-    public static func path(ofSuite suite: String, in directory: String) throws(BackendError) -> String {
+    package static func path(ofSuite suite: String, in directory: String) throws(BackendError) -> String {
         try validateSuiteName(suite)
         return "\(directory)/\(suite).plist"
     }
@@ -43,7 +43,7 @@ extension PropertyListStore {
     ///   - path: The property list.
     ///   - directory: A directory of state that all writers of the property list share.
     ///   - files: The file system, asked for symbolic links only.
-    public static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
+    package static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
         let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
         return "\(directory)/defaults-\(hexadecimalText(of: digest.prefix(16))).lock"
     }

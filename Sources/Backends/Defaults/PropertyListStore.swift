@@ -1,5 +1,5 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 
 /// The values of one suite, in one property list, at the path and in the format that Foundation's `UserDefaults` uses on Linux.
 ///
@@ -8,15 +8,15 @@ public import BackendRuntime
 /// that wait together share one. A read is served from memory after one `stat`, and goes to the store's lane only when the file has changed.
 ///
 /// A damaged file is copied to the quarantine directory, reported, and never overwritten.
-public final class PropertyListStore: ObservableBackend, RecoverableBackend {
+package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// The file, with every symbolic link resolved when the store was created.
-    public let identity: BackendIdentity
+    package let identity: BackendIdentity
 
     /// What the store promises: durable atomic batches, preconditions between processes, native values, and that others write too.
-    public let capabilities: BackendCapabilities
+    package let capabilities: BackendCapabilities
 
     /// The largest payload, in bytes.
-    public static let maximumValueSize = 16 << 20
+    package static let maximumValueSize = 16 << 20
 
     let file: PropertyListFile
     let lane: any Lane
@@ -34,7 +34,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     ///   - deadline: How long a call may take, waiting included.
     ///   - runtime: The machine.
     ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
-    public init(
+    package init(
         path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
         protection: ProtectionLevel = .plain
     ) {
@@ -60,7 +60,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     /// Looks at slots. A validated look is served from memory after one `stat` while the file is unchanged; a fresh one reads the file again.
     /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong with the file is told by the probes.
-    public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+    package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         do throws(BackendError) {
             let snapshot = try await snapshot(freshness)
             return addresses.map { Self.probe($0, in: snapshot) }
@@ -80,7 +80,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     /// The slots that hold something, those of other programs included.
     /// - Throws: ``BackendError`` when the file is damaged or cannot be read.
-    public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+    package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         let snapshot = try await snapshot(.validated)
         switch snapshot.content {
         case .document(let document): return document.slots.map(\.address).filter { $0.namespace == namespace }
@@ -90,7 +90,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     }
 
     /// Whether the file can be read, or does not exist yet: then the first change creates it.
-    public func status() async -> BackendStatus {
+    package func status() async -> BackendStatus {
         do throws(BackendError) {
             switch try await snapshot(.validated).content {
             case .document: return .ready
@@ -125,7 +125,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     ///
     /// Calls that wait at the same time share one lock, one rewrite and one flush; each stays a batch of its own.
     /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
-    public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+    package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         guard !mutations.isEmpty else { return [] }
         guard Set(mutations.map(\.address)).count == mutations.count else {
             throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
@@ -150,7 +150,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     /// Flushes the file and its directory to the disk, under the lock.
     /// - Throws: ``BackendError``.
-    public func synchronize() async throws(BackendError) -> StorageDurability {
+    package func synchronize() async throws(BackendError) -> StorageDurability {
         let file = file
         try await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.synchronize(deadline: deadline) }
         return .durable
@@ -159,13 +159,13 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// Removes a damaged file, durably, after making sure that a durable copy of it stands in the quarantine directory.
     /// - Returns: The path of the copy.
     /// - Throws: ``BackendError`` when the file is not damaged, or could not be copied or removed.
-    public func setAsideDamagedStore() async throws(BackendError) -> String {
+    package func setAsideDamagedStore() async throws(BackendError) -> String {
         let file = file
         return try await onLane(isMutation: true) { (deadline) throws(BackendError) in try file.setAside(deadline: deadline) }
     }
 
     /// Lets go of the file; the next call reads it again.
-    public func close() async { file.drop() }
+    package func close() async { file.drop() }
 
     // MARK: The lane
 

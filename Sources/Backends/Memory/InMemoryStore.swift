@@ -1,5 +1,5 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 import Synchronization
 
 /// A store that keeps everything in memory: the reference implementation of the contract, and the domain for transient values.
@@ -8,7 +8,7 @@ import Synchronization
 /// its own, to stand in for another kind of store in a test.
 public final class InMemoryStore: StorageBackend, ObservableBackend {
     /// What the store keeps its slots in.
-    public let medium: MemoryMedium
+    package let medium: MemoryMedium
 
     /// The physical store: by default the medium.
     public let identity: BackendIdentity
@@ -20,9 +20,12 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
 
     /// What a store in memory promises by itself: it lasts as long as the process, changes batches in one step and takes native values;
     /// since nothing reaches a disk, it protects as well as a keyring.
-    public static let ownCapabilities = BackendCapabilities(
+    package static let ownCapabilities = BackendCapabilities(
         durability: .process, atomicBatch: true, crossProcess: false, protection: .keyring, storesNativeValues: true,
         usefulConcurrency: 64)
+
+    /// Creates an empty store, which shares nothing with any other.
+    public convenience init() { self.init(medium: MemoryMedium()) }
 
     /// Creates a store over a medium.
     /// - Parameters:
@@ -30,7 +33,7 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
     ///   - identity: The physical store it stands for; by default the medium, so that two stores on one medium are two views of it.
     ///   - capabilities: What it claims; by default ``ownCapabilities``.
     ///   - runtime: Where the medium's random identifier comes from.
-    public init(
+    package init(
         medium: MemoryMedium = MemoryMedium(), identity: BackendIdentity? = nil,
         capabilities: BackendCapabilities = InMemoryStore.ownCapabilities, runtime: Runtime = .live
     ) {

@@ -1,11 +1,11 @@
-public import BackendContract
+package import BackendContract
 import Synchronization
 
 /// What an ``InMemoryStore`` keeps its slots in: it outlives the store, so that a test can launch a program again over the same bytes.
 ///
 /// Several stores may stand on one medium and see each other's changes. The medium also plays the other program that writes to a shared
 /// store (``writeForeign(_:at:)``) and the disk that goes bad (``corrupt(_:bytes:)``).
-public final class MemoryMedium: Sendable {
+package final class MemoryMedium: Sendable {
     enum Content {
         case value(StoragePayload, StorageMetadata, isForeign: Bool)
         case tombstone(StorageMetadata)
@@ -65,18 +65,18 @@ public final class MemoryMedium: Sendable {
     let state = Mutex(State())
 
     /// Creates an empty medium.
-    public init() {}
+    package init() {}
 
     /// Writes a value as another program would, which knows nothing of metadata: what stood in the slot, and what was known about it, is gone.
     /// - Parameters:
     ///   - payload: The value.
     ///   - address: The slot.
-    public func writeForeign(_ payload: StoragePayload, at address: StorageAddress) {
+    package func writeForeign(_ payload: StoragePayload, at address: StorageAddress) {
         change(address, to: .value(payload, StorageMetadata(), isForeign: true))
     }
 
     /// Empties a slot as another program would, leaving no tombstone.
-    public func removeForeign(_ address: StorageAddress) {
+    package func removeForeign(_ address: StorageAddress) {
         state.withLock { state in
             guard state.empty(address) else { return }
             state.announce([address], by: nil)
@@ -87,7 +87,7 @@ public final class MemoryMedium: Sendable {
     /// - Parameters:
     ///   - address: The slot.
     ///   - bytes: The bytes that a reader is to find there.
-    public func corrupt(_ address: StorageAddress, bytes: [UInt8]) { change(address, to: .damaged(bytes)) }
+    package func corrupt(_ address: StorageAddress, bytes: [UInt8]) { change(address, to: .damaged(bytes)) }
 
     private func change(_ address: StorageAddress, to content: Content) {
         state.withLock { state in

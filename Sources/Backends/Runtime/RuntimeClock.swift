@@ -2,29 +2,29 @@ internal import Dispatch
 import Synchronization
 
 /// A point on a clock that never goes back, in nanoseconds since an arbitrary beginning.
-public struct MonotonicInstant: Hashable, Comparable, Sendable {
+package struct MonotonicInstant: Hashable, Comparable, Sendable {
     /// Nanoseconds since the clock's beginning.
-    public var nanoseconds: Int64
+    package var nanoseconds: Int64
 
     /// Creates an instant.
-    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// Whether the first is earlier than the second.
-    public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+    package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The instant that lies a duration later; durations beyond 292 years are cut off.
-    public func advanced(by duration: Duration) -> MonotonicInstant {
+    package func advanced(by duration: Duration) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicInstant(nanoseconds: overflow ? .max : sum)
     }
 
     /// The time from this instant to a later one.
-    public func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
+    package func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
 }
 
 extension Duration {
     /// The duration in nanoseconds, cut off at the range of `Int64`.
-    public var wholeNanoseconds: Int64 {
+    package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000
@@ -32,7 +32,7 @@ extension Duration {
 }
 
 /// Time as a store or the router sees it.
-public protocol RuntimeClock: Sendable {
+package protocol RuntimeClock: Sendable {
     /// Now, on a clock that never goes back.
     var now: MonotonicInstant { get }
 
@@ -47,34 +47,34 @@ public protocol RuntimeClock: Sendable {
 }
 
 /// An action that a clock will run, and the means to stop it.
-public struct ScheduledAction: Sendable {
+package struct ScheduledAction: Sendable {
     private let onCancel: @Sendable () -> Void
 
     /// Creates a handle; the closure stops the action if it has not run yet.
-    public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+    package init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
     /// Stops the action if it has not run yet.
-    public func cancel() { onCancel() }
+    package func cancel() { onCancel() }
 }
 
 /// The machine's own clocks.
-public struct SystemClock: RuntimeClock {
+package struct SystemClock: RuntimeClock {
     /// Creates the clock.
-    public init() {}
+    package init() {}
 
     /// The machine's uptime, without the time it slept.
-    public var now: MonotonicInstant { MonotonicInstant(nanoseconds: Int64(bitPattern: DispatchTime.now().uptimeNanoseconds)) }
+    package var now: MonotonicInstant { MonotonicInstant(nanoseconds: Int64(bitPattern: DispatchTime.now().uptimeNanoseconds)) }
 
     /// The machine's wall clock.
-    public var wallSeconds: Double { systemWallSeconds() }
+    package var wallSeconds: Double { systemWallSeconds() }
 
     /// Runs an action on a dispatch queue.
-    public func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+    package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         Self.timer.schedule(at: instant, action)
     }
 
     /// Lets the calling thread sleep.
-    public func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
+    package func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
 
     private static let timer = SharedTimer()
 }
