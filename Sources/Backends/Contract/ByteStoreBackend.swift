@@ -58,7 +58,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         try await store.list().compactMap(Self.address(storedAs:)).filter { $0.namespace == namespace }
     }
 
-    /// Answers what the byte store claims: its writes are durable when they return.
+    /// Returns what the byte store claims: its writes are durable when they return.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
     private func probe(_ address: StorageAddress) async -> StorageProbe {
@@ -81,7 +81,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 
     private func corrupt(_ bytes: [UInt8], _ reason: String) -> StorageProbe {
-        // The bytes name their own state: they carry no revision, and whoever replaces them must have seen exactly these.
+        // The revision of damaged bytes is made of the bytes themselves, so only a caller that has read exactly these bytes can replace them.
         .corrupt(StorageCorruption(bytes: bytes, revision: StorageRevision([0xFF] + bytes), reason: reason))
     }
 
@@ -122,7 +122,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         let parts = stored.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "n", let namespace = text(parts[1]), let name = text(parts[2]) else { return nil }
         let address = StorageAddress(name, in: StorageNamespace(namespace))
-        // Other spellings of the digits, and names that no slot has, are files of somebody else.
+        // A file whose name has other spellings of the digits, or is not the name of a slot, belongs to another program.
         guard storedName(of: address) == stored, (try? address.validate()) != nil else { return nil }
         return address
     }

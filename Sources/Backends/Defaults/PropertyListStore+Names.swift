@@ -65,20 +65,20 @@ extension PropertyListStore {
         }
     }
 
-    /// Refuses names that are not in Unicode's normal form C: Foundation would take them for the same as their composed spelling.
+    /// Refuses names that are not in Unicode normal form C: Foundation would treat them as equal to their composed spelling.
     static func validateNormalization(of address: StorageAddress) throws(BackendError) {
         for text in [address.namespace.name, address.name] {
             if text.utf8.allSatisfy({ $0 < 0x80 }) { continue }
             guard text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(text.utf8) else {
                 throw BackendError(
                     .invalidName,
-                    "Property lists cannot tell canonically equivalent names apart: a name must be in Unicode's normal form C; this one is not."
+                    "Property lists cannot distinguish canonically equivalent names: a name must be in Unicode normal form C, and this one is not."
                 )
             }
         }
     }
 
-    /// Refuses what cannot be carried out whatever the store holds.
+    /// Refuses mutations that are invalid whatever the store contains.
     static func validate(_ mutation: StorageMutation) throws(BackendError) {
         try mutation.address.validate()
         if mutation.address.namespace == .values, mutation.address.name == PropertyListDocument.reservedName {

@@ -1,20 +1,20 @@
 import BackendContract
 import Crypto
 
-/// What the reserved dictionary says about one slot, in terms that a person can read.
+/// The entry of the reserved dictionary for one slot, in a form that a person can read.
 ///
 /// ```
 /// revision    text     32 hexadecimal digits
 /// tombstone   true     only for a removal; then there is no digest and no form
-/// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value as it stands in the file, in hexadecimal
-/// form        text     what the value stands for: see ``Form``; left out where it is "native"
+/// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value in the file, in hexadecimal
+/// form        text     the meaning of the value: see ``Form``; left out for "native"
 /// exact       data     only for the form "exact": the payload as record format 1
 /// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
 /// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
-/// record      data     in place of the last three lines where XML cannot hold them exactly: they as record format 1
+/// record      data     the fields of the last three lines as record format 1, if XML cannot hold them exactly
 /// ```
 struct SlotMetadata {
-    /// What the value in the file stands for.
+    /// The meaning of the value in the file.
     enum Form: String {
         /// The value itself.
         case native

@@ -2,7 +2,7 @@
     import BackendContract
     import BackendRuntime
 
-    /// The folder that gnome-keyring keeps its collections in, as far as it is known, and the last step to durability.
+    /// The folder of gnome-keyring's collections, if its path is known. Flushing it is the last step to durability.
     ///
     /// The daemon flushes a collection's file and renames it before it replies, but does not flush the folder. Whether the folder that was
     /// named is really the daemon's own is judged from the collection's file: it must be there, and a change must have replaced it.

@@ -4,8 +4,8 @@
     import Synchronization
 
     /// The connection to the keyring that all stores of a process share: one link, opened when it is first needed and anew after the daemon or
-    /// the bus died, and the lane that looks run on. Each store changes slots on a lane of its own, where waiting for another process's lock
-    /// delays nobody's looks.
+    /// the bus died, and the lane that reads run on. Each store changes slots on a lane of its own, where waiting for another process's lock
+    /// delays no reads.
     package final class SecretServiceConnection: Sendable {
         /// The connection of the whole process.
         package static let shared = SecretServiceConnection(runtime: .live)

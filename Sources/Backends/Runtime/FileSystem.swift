@@ -19,13 +19,13 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The operation, the path and the system's name for the error.
     package var description: String { "\(operation) \(path): \(systemErrorText(number))" }
 
-    /// Whether the operation failed because there is nothing of that name, or a folder on the way to it is not there.
+    /// Whether the operation failed because the file or a folder of its path does not exist.
     package var isNotFound: Bool { isNumberOfMissingName(number) }
 
     /// Whether the operation failed because the name is in use.
     package var isNameTaken: Bool { isNumberOfTakenName(number) }
 
-    /// The error of a backend that this one amounts to.
+    /// The corresponding backend error.
     package func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
         switch FileErrorKind(number) {
         case .accessDenied:
@@ -38,7 +38,7 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The state of a file, enough to notice that it is another one or was changed.
+/// The status of a file: enough to notice that it was replaced or changed.
 package struct FileStatus: Hashable, Sendable {
     /// The device and number of the file.
     package var device: UInt64
@@ -102,7 +102,7 @@ package protocol FileLock: Sendable {
     func release()
 }
 
-/// The part of a file system that stores stand on. Every operation may block: it is called on a lane.
+/// The file system operations that stores need. Every operation may block: call it on a lane.
 ///
 /// An operation is durable only where it says so. The real one is ``PosixFileSystem``; a simulation implements the same operations over
 /// a volatile and a durable view.
@@ -125,7 +125,7 @@ package protocol FileSystem: Sendable {
     /// Gives a file a second name that must be free: fails with EEXIST otherwise. Atomic; durable once the directory is synchronized.
     func link(_ path: String, to newPath: String) throws(FileError)
 
-    /// Removes a name; nothing there is not an error. Durable once the directory is synchronized.
+    /// Removes a file; a missing one is not an error. Durable once the directory is synchronized.
     func remove(_ path: String) throws(FileError)
 
     /// Makes the names in a directory durable (fsync of the directory).
@@ -140,7 +140,7 @@ package protocol FileSystem: Sendable {
     /// The path with every symbolic link resolved, also where its last parts do not exist yet.
     func resolve(_ path: String) -> String
 
-    /// Takes the exclusive lock that a file stands for, creating the file (0600) if need be; the file is never removed.
+    /// Takes the exclusive lock of a lock file, creating the file (0600) if necessary. The file is never removed.
     /// - Parameters:
     ///   - path: The file.
     ///   - giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
@@ -154,13 +154,13 @@ extension FileSystem {
     /// Replaces a file's content, durably and in one step: a new file beside it (0600), flushed, renamed over it, and the directory flushed.
     ///
     /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
-    /// the new content already (then it may or may not survive a power cut); otherwise the old content stands untouched.
+    /// the new content already (then it may or may not survive a power cut); otherwise the old content is unchanged.
     /// - Parameters:
     ///   - path: The file.
     ///   - bytes: Its new content.
     ///   - temporaryName: The name of the file beside it; it must not be in use.
     ///   - stillWanted: Asked when the new content is on the disk, right before it takes the old one's place.
-    /// - Returns: Whether the content was replaced: false when it was not wanted any more, and nothing changed.
+    /// - Returns: Whether the content was replaced: false if it was no longer wanted, and nothing changed.
     @discardableResult
     package func replaceDurably(
         _ path: String, with bytes: [UInt8], temporaryName: String,
@@ -171,10 +171,10 @@ extension FileSystem {
         do throws(FileError) {
             try create(temporary, bytes)
         } catch {
-            // A file of that name that is somebody else's stays.
+            // Keep an existing file of that name: it belongs to another program.
             if !error.isNameTaken {
                 do throws(FileError) { try remove(temporary) } catch {
-                    // Swept by the next writer.
+                    // The next writer removes the temporary file.
                 }
             }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
@@ -188,7 +188,7 @@ extension FileSystem {
             try rename(temporary, to: path)
         } catch {
             do throws(FileError) { try remove(temporary) } catch {
-                // What is left is swept by the next writer.
+                // The next writer removes the temporary file.
             }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
@@ -205,7 +205,7 @@ extension FileSystem {
 package struct DurableReplaceError: Error, Sendable {
     /// What failed.
     package let error: FileError
-    /// Whether the new content may stand in the old one's place.
+    /// Whether the new content may have replaced the old.
     package let mayBeReplaced: Bool
 }
 

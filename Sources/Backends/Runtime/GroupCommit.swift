@@ -1,9 +1,9 @@
 package import BackendContract
 import Synchronization
 
-/// Requests that wait for a lane together are carried out together: one lock, one write, one flush for all of them.
+/// Carries out requests together that wait for a lane at the same time: one lock, one write and one flush for all of them.
 ///
-/// A lone request never waits for company: it starts as soon as the lane is free, and whatever arrives in the meantime forms the next group.
+/// A request never waits for others: it starts as soon as the lane is free. Requests that arrive meanwhile form the next group.
 package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
     private struct Waiting {
         let request: Request
@@ -37,7 +37,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         self.perform = perform
     }
 
-    /// Hands in a request and waits until its group was carried out.
+    /// Submits a request and waits until its group was carried out.
     /// - Throws: What `perform` answered for this request; `timedOut` or `cancelled` when the caller left first.
     package func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)

@@ -1,6 +1,6 @@
-/// What is known about this process and this start of the machine.
+/// Facts about this process and this boot of the machine.
 package struct HostFacts: Sendable {
-    /// A text that is the same until the machine is started again; nil where the machine does not tell.
+    /// The boot ID, which changes with every start of the machine; nil if the system has none.
     package var bootID: String?
     /// The process's number.
     package var processID: Int32
@@ -8,7 +8,7 @@ package struct HostFacts: Sendable {
     package var environment: [String: String]
     /// The name of the program's file, without its folder.
     package var executableName: String
-    /// The home directory; nil where none is known.
+    /// The home directory; nil if it is unknown.
     package var homeDirectory: String?
 
     /// Creates a description.

@@ -1,12 +1,12 @@
 internal import Dispatch
 
-/// A line that blocking work waits in, one piece after the other, off the cooperative pool.
+/// A queue for blocking work, which runs one piece after the other, off the cooperative pool.
 package protocol Lane: Sendable {
-    /// Appends work to the line and returns at once. Work is run in the order of arrival, one piece at a time.
+    /// Appends work to the queue and returns at once. Work is run in the order of arrival, one piece at a time.
     func enqueue(_ work: @escaping @Sendable () -> Void)
 }
 
-/// A lane on a serial dispatch queue: blocking it blocks nobody else.
+/// A lane on a serial dispatch queue: blocking it blocks no other lane.
 package struct DispatchLane: Lane {
     private let queue: DispatchQueue
 

@@ -22,7 +22,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// Kept only until the caller takes it: a timer refers to the call until its time, and a result may be a secret.
+        /// Set to nil once the caller takes it: a timer keeps a reference to the call until it fires, and a result may be a secret.
         var result: Result<Response, BackendError>?
         var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
         var timer: ScheduledAction?
@@ -30,7 +30,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
         /// Why the caller left before the end.
         var abandoned: AbandonReason?
 
-        /// Settles the call, once; returns what is to be resumed and stopped outside the lock.
+        /// Ends the call, once. Returns what the caller of this method must resume and cancel outside the lock.
         mutating func end(_ result: Result<Response, BackendError>) -> Ending {
             defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
             phase = .over
@@ -63,10 +63,10 @@ package final class LaneCall<Response: Sendable>: Sendable {
         self.isMutation = isMutation
     }
 
-    /// Whether nobody waits for the call any more.
+    /// Whether no caller waits for the call any more.
     package var isOver: Bool { state.withLock { $0.phase == .over } }
 
-    /// Marks the call as begun. False when its caller has left: then the work must not be done.
+    /// Marks the call as begun. Returns false if its caller has left: then the work must not be done.
     package func begin() -> Bool {
         state.withLock { state in
             guard state.phase == .waiting else { return false }
@@ -75,7 +75,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
         }
     }
 
-    /// Names what is to be done when the caller leaves while the work is under way; done at once if it has already left.
+    /// Sets the action to run if the caller leaves while the work runs. Runs it at once if the caller has already left.
     package func whenAbandoned(_ action: @escaping @Sendable (AbandonReason) -> Void) {
         let left = state.withLock { state in
             if state.phase != .over { state.whenAbandoned = action }
@@ -137,7 +137,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
 }
 
 extension Runtime {
-    /// Runs work that is done elsewhere and may never answer, and waits for it until a deadline. It holds up no lane; when the caller leaves, it is cancelled.
+    /// Runs work in a task, which may never answer, and waits for it until a deadline. It blocks no lane. The task is cancelled when the caller leaves.
     /// - Parameters:
     ///   - deadline: When the caller leaves.
     ///   - work: The work, in a task of its own.

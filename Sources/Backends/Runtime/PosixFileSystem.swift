@@ -10,7 +10,7 @@ import Synchronization
 
 /// The machine's own files, through POSIX calls.
 package struct PosixFileSystem: FileSystem {
-    /// Creates it.
+    /// Creates the file system.
     package init() {}
 
     /// `stat`: symbolic links are followed.
@@ -23,9 +23,9 @@ package struct PosixFileSystem: FileSystem {
         return FileStatus(info)
     }
 
-    /// Reads a regular file whole, and tells the state of the very file that was read.
+    /// Reads a regular file whole, and returns the status of the same open file.
     package func read(_ path: String) throws(FileError) -> FileContents? {
-        // O_NONBLOCK: a FIFO in the file's place must not hang the lane; it has no effect on regular files.
+        // O_NONBLOCK: opening a FIFO must not block the lane. The flag has no effect on regular files.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -35,7 +35,7 @@ package struct PosixFileSystem: FileSystem {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         guard FileStatus(info).isRegular else { throw FileError(number: EINVAL, operation: "read (not a regular file)", path: path) }
-        // Read into its place: another buffer would keep a copy of what may be a key.
+        // Read directly into the array: another buffer would keep a copy of bytes that may be a key.
         var bytes = [UInt8](repeating: 0, count: Int(info.st_size) + 1)
         var filled = 0
         while true {
@@ -79,7 +79,7 @@ package struct PosixFileSystem: FileSystem {
         let descriptor = open(path, flags)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
         defer { close(descriptor) }
-        // After a failed fsync the kernel may have dropped what it could not write: it is never repeated, always reported.
+        // After a failed fsync the kernel may have dropped the pages that it could not write: report the error, never repeat the call.
         guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
     }
 
@@ -131,7 +131,7 @@ package struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// `realpath`; for a path that does not exist, that of its longest existing part and the rest as it stands.
+    /// `realpath`; for a path that does not exist, the longest existing part is resolved and the rest is appended unchanged.
     package func resolve(_ path: String) -> String {
         if let resolved = realpath(path, nil) {
             defer { free(resolved) }
@@ -161,7 +161,7 @@ package struct PosixFileSystem: FileSystem {
         return DescriptorLock(descriptor)
     }
 
-    /// `inotify` on Linux; elsewhere nothing is noticed.
+    /// `inotify` on Linux; on other systems nothing is reported.
     package func changes(in directory: String) -> AsyncStream<String> { DirectoryWatch.changes(in: directory) }
 }
 

@@ -1,17 +1,17 @@
 /// Everything that a backend or the router needs from the machine, so that a test or a simulation can put something else in its place:
-/// time, randomness, tasks, lanes, files and locks, and what is known about the host.
+/// time, randomness, tasks, lanes, files and locks, and facts about the host.
 package struct Runtime: Sendable {
     /// Time.
     package var clock: any RuntimeClock
     /// Randomness: 64 unpredictable bits a call.
     package var randomBits: @Sendable () -> UInt64
-    /// Where work goes that must outlive its caller.
+    /// Starts work that must outlive its caller.
     package var tasks: any TaskSpawner
     /// Makes the lane that a store's blocking work runs on; the text names it for debuggers.
     package var makeLane: @Sendable (String) -> any Lane
     /// Files and the locks between processes.
     package var files: any FileSystem
-    /// What is known about this process and this start of the machine.
+    /// Facts about this process and this boot of the machine.
     package var host: HostFacts
 
     /// Creates a runtime from its parts.
@@ -37,7 +37,7 @@ package struct Runtime: Sendable {
     /// A generator that draws from ``randomBits``.
     package var generator: RuntimeGenerator { RuntimeGenerator(bits: randomBits) }
 
-    /// A number of random bytes: those of ``randomBits``, the lowest of each 64 bits first. What is left of the last 64 is thrown away.
+    /// A number of random bytes: those of ``randomBits``, the lowest of each 64 bits first. Unused bits of the last 64 are discarded.
     package func randomBytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
             while filled < count {

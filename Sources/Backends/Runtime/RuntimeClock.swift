@@ -36,7 +36,7 @@ package protocol RuntimeClock: Sendable {
     /// Now, on a clock that never goes back.
     var now: MonotonicInstant { get }
 
-    /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that people may set. Never used to order anything.
+    /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that can be set to any time. Never used to order events.
     var wallSeconds: Double { get }
 
     /// Runs an action once, at or after an instant, until it is cancelled. The action must not block.
@@ -79,15 +79,15 @@ package struct SystemClock: RuntimeClock {
     private static let timer = SharedTimer()
 }
 
-/// One timer for all that waits for a time.
+/// One timer for all scheduled actions.
 ///
-/// Nearly everything that is scheduled is a deadline that is cancelled long before it comes. To set and clear a timer of the system for each costs more than a short read;
-/// here the system hears only of a time that is earlier than all others, and of that at most once.
+/// Nearly every scheduled action is a deadline that is cancelled long before its time. A system timer for each would cost more than a short read,
+/// so the system timer is set only for the earliest of all times, and at most once for each.
 private final class SharedTimer: Sendable {
     private struct State {
         var actions: [UInt64: (instant: MonotonicInstant, run: @Sendable () -> Void)] = [:]
         var last: UInt64 = 0
-        /// When the system will call; nil when it will not.
+        /// The time of the system timer; nil if none is set.
         var armed: MonotonicInstant?
     }
 
@@ -102,12 +102,12 @@ private final class SharedTimer: Sendable {
         }
         if mustArm { wake(at: instant) }
         return ScheduledAction { [self] in
-            // What the action held is let go of outside of the lock.
+            // Release what the action holds outside the lock.
             _ = state.withLock { $0.actions.removeValue(forKey: number) }
         }
     }
 
-    /// Whether the system has to be told of an instant.
+    /// Whether the system timer must be set to an instant.
     private static func arm(_ instant: MonotonicInstant, _ state: inout State) -> Bool {
         if let armed = state.armed, armed <= instant { return false }
         state.armed = instant
@@ -120,7 +120,7 @@ private final class SharedTimer: Sendable {
 
     private func fire(_ instant: MonotonicInstant) {
         let (due, next) = state.withLock { state -> ([@Sendable () -> Void], MonotonicInstant?) in
-            // An earlier time has taken this one's place; it asks for the next one itself.
+            // An earlier timer was set meanwhile; it sets the next one itself.
             guard state.armed == instant else { return ([], nil) }
             state.armed = nil
             let now = SystemClock().now

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What a failed system call amounts to.
+/// The kind of a failed system call.
 enum FileErrorKind {
     case accessDenied, noSpace, timedOut, other
 

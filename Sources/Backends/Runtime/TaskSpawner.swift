@@ -1,7 +1,7 @@
-/// Where work goes that must not end with its caller: a shared migration, a forwarding of changes.
+/// Starts work that must not end with its caller: a shared migration, the forwarding of changes.
 package protocol TaskSpawner: Sendable {
-    /// Starts an operation that nobody waits for and that no caller's cancellation reaches. Task-local values are inherited.
-    /// - Returns: The means to cancel the operation.
+    /// Starts an operation in a task of its own, which no caller's cancellation reaches. Task-local values are inherited.
+    /// - Returns: A handle that cancels the operation.
     @discardableResult
     func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction
 }
