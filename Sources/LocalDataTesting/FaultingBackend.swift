@@ -1,5 +1,5 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 import Synchronization
 
 /// A wrapper around any backend that fails as a test requests.
@@ -33,10 +33,14 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     private let clock: any RuntimeClock
 
     /// Wraps a backend.
+    /// - Parameter base: The backend that does the work.
+    public convenience init(_ base: any StorageBackend) { self.init(base, clock: SystemClock()) }
+
+    /// Wraps a backend.
     /// - Parameters:
-    ///   - base: The wrapped backend.
-    ///   - clock: The clock for ``StorageFault/delay(_:)``.
-    public init(_ base: any StorageBackend, clock: any RuntimeClock = SystemClock()) {
+    ///   - base: The backend that does the work.
+    ///   - clock: The clock of ``StorageFault/delay(_:)``.
+    package init(_ base: any StorageBackend, clock: any RuntimeClock) {
         self.base = base
         self.clock = clock
     }

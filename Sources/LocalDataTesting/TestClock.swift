@@ -1,4 +1,4 @@
-public import BackendRuntime
+package import BackendRuntime
 public import LocalData
 import Synchronization
 
@@ -10,34 +10,46 @@ import Synchronization
 /// try await router.set(code, for: .code, lifetime: .seconds(60))
 /// clock.advance(by: .seconds(61))
 /// ```
-public final class TestClock: RuntimeClock {
+public final class TestClock: Sendable {
+    /// The clock as the runtime sees it.
+    package let shifted: ShiftedClock
+
+    /// Creates a clock that shows the present.
+    public init() { shifted = ShiftedClock(SystemClock()) }
+
+    /// Moves the date.
+    /// - Parameter duration: By how much; back, for a negative one.
+    public func advance(by duration: Duration) { shifted.advance(by: duration) }
+}
+
+extension StorageConfiguration {
+    /// Takes the date from a clock of the test's.
+    public mutating func use(_ clock: TestClock) { runtime.clock = clock.shifted }
+}
+
+/// A clock over another one, with the date moved.
+package final class ShiftedClock: RuntimeClock {
     private let base: any RuntimeClock
     private let shift = Mutex(0.0)
 
-    /// Creates a clock that shows the date of another clock.
+    /// Creates a clock that shows the time of another.
     /// - Parameter base: The other clock.
-    public init(_ base: any RuntimeClock = SystemClock()) { self.base = base }
+    package init(_ base: any RuntimeClock) { self.base = base }
 
     /// Moves the date.
-    /// - Parameter duration: The distance; a negative one moves the date back.
-    public func advance(by duration: Duration) {
+    package func advance(by duration: Duration) {
         let seconds = Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
         shift.withLock { $0 += seconds }
     }
 
-    /// The monotonic time of the base clock.
-    public var now: MonotonicInstant { base.now }
-    /// The date of the base clock, plus the shift.
-    public var wallSeconds: Double { base.wallSeconds + shift.withLock(\.self) }
-    /// Schedules an action on the base clock.
-    public func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+    /// The base's own.
+    package var now: MonotonicInstant { base.now }
+    /// The base's date, moved.
+    package var wallSeconds: Double { base.wallSeconds + shift.withLock(\.self) }
+    /// As the base does.
+    package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         base.schedule(at: instant, action)
     }
-    /// Pauses on the base clock.
-    public func pause(_ duration: Duration) { base.pause(duration) }
-}
-
-extension StorageConfiguration {
-    /// Uses a test clock.
-    public mutating func use(_ clock: TestClock) { runtime.clock = clock }
+    /// As the base does.
+    package func pause(_ duration: Duration) { base.pause(duration) }
 }

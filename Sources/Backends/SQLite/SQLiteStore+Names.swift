@@ -1,6 +1,6 @@
 #if SQLite
     public import BackendContract
-    public import BackendRuntime
+    package import BackendRuntime
     import Crypto
 
     /// Which names a database can have, and where its files are.
@@ -41,9 +41,9 @@
         ///   - path: The database.
         ///   - directory: A directory of state that everybody shares who writes the database.
         ///   - files: The file system, asked for symbolic links only.
-        public static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
+        package static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
             let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-            return "\(directory)/sqlite-\(digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()).lock"
+            return "\(directory)/sqlite-\(hexadecimalText(of: digest.prefix(16))).lock"
         }
     }
 #endif

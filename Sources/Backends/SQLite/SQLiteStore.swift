@@ -1,7 +1,7 @@
 #if SQLite
     public import BackendContract
-    public import BackendRuntime
-    public import Sealing
+    package import BackendRuntime
+    package import Sealing
 
     /// Sealed rows in a plain SQLite database: names, values and metadata are hidden from whoever reads the file, and changes to a row are noticed.
     ///
@@ -44,7 +44,7 @@
         ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
         ///   - deadline: How long a call may take, waiting included.
         ///   - runtime: The machine.
-        public init(
+        package init(
             path: String, lockPath: String, keys: SealingKeys, source: any KeySource,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
             deadline: Duration, runtime: Runtime

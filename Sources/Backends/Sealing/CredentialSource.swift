@@ -1,5 +1,5 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 
 /// A key that the service manager hands to the program: a credential of systemd, or a mounted secret of Kubernetes.
 ///
@@ -29,7 +29,7 @@ public struct CredentialSource: KeySource {
     ///   - deadline: How long a call may take.
     ///   - runtime: The machine.
     /// - Throws: ``BackendError`` with `invalidName`.
-    public init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
+    package init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
         // Kubernetes keeps its own links and folders in the directory under names that begin with two dots.
         guard !name.isEmpty, name.utf8.count <= 255, name != ".", !name.hasPrefix(".."),
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })

@@ -1,5 +1,5 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 
 /// A key in a file that only its owner can read.
 ///
@@ -20,7 +20,7 @@ public struct KeyFileSource: KeySource {
     ///   - path: The absolute path.
     ///   - deadline: How long a call may take.
     ///   - runtime: The machine.
-    public init(path: String, deadline: Duration, runtime: Runtime) {
+    package init(path: String, deadline: Duration, runtime: Runtime) {
         self.path = path
         files = KeyFiles("key-file", deadline: deadline, runtime: runtime)
         identifier = "key file \(path)"

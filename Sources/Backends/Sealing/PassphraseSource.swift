@@ -1,5 +1,5 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 internal import Foundation
 
 /// A key in a file beside the data, sealed with a passphrase that a person knows.
@@ -32,7 +32,7 @@ public struct PassphraseSource: KeySource {
     ///   - deadline: How long reading, deriving and writing may take each. The person's answer is waited for without a limit.
     ///   - runtime: The machine.
     ///   - passphrase: Gives the passphrase. Asked only when there is a file to open, or one to be made.
-    public init(
+    package init(
         path: String, name: String? = nil, cost: PassphraseCost = .recommended, deadline: Duration, runtime: Runtime,
         passphrase: @escaping @Sendable () async throws -> String
     ) {

@@ -92,21 +92,3 @@ extension BackendError.Code {
     /// The key that is there is not the one that sealed what is stored.
     public static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
 }
-
-/// Bytes as lower-case hexadecimal text.
-package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
-    var text = ""
-    for byte in bytes {
-        if byte < 16 { text += "0" }
-        text += String(byte, radix: 16)
-    }
-    return text
-}
-
-/// The bytes of hexadecimal text, or nil if it is none.
-package func bytes(ofHexadecimal text: String) -> [UInt8]? {
-    let digits = text.compactMap(\.hexDigitValue)
-    // A digit of another script has more than a byte.
-    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
-}

@@ -1,5 +1,5 @@
 package import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 public import Foundation
 public import Logging
 import MemoryBackend
@@ -42,7 +42,7 @@ public struct StorageConfiguration: Sendable {
     public var logger = Logger(label: "LocalData")
 
     /// Time, randomness, tasks, lanes, files: the machine's own, unless a test or a simulation puts others in their place.
-    public var runtime: Runtime
+    package var runtime: Runtime
 
     /// What the protocol insists on: everything, unless the simulation shows what would happen otherwise.
     package var safeguards = Safeguards.all
