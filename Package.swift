@@ -80,8 +80,9 @@ let package = Package(
                 .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
             ],
             path: "Sources/Backends/Keyring", swiftSettings: house),
+        // GObject's .pc file, not libsecret's, which brings -pthread and with it a warning into every build (see shim.h).
         .systemLibrary(
-            name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "libsecret-1",
+            name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "gobject-2.0",
             providers: [.apt(["libsecret-1-dev"]), .yum(["libsecret-devel"])]),
         .target(
             name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto, cryptoExtras], path: "Sources/Backends/Sealing",
