@@ -22,7 +22,7 @@
             let file: FileID
             let header: DatabaseHeader
             /// A connection for reading, used on the lane until a session takes it.
-            fileprivate let connection: RawDatabase
+            fileprivate let connection: Connection
         }
 
         /// `@unchecked Sendable`: it is reached through the mutex, and what is in it is used on the lane only.
@@ -86,8 +86,8 @@
                 state.withLock { $0.found = again }
                 return again
             }
-            let connection: RawDatabase
-            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
             do throws(BackendError) {
                 guard try fileID() == file else {
                     throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
@@ -101,7 +101,7 @@
             }
         }
 
-        private func read(_ file: FileID, _ connection: RawDatabase) throws(BackendError) -> Found {
+        private func read(_ file: FileID, _ connection: Connection) throws(BackendError) -> Found {
             // One state of the file for all of it.
             let header = try connection.inReadTransaction { () throws(BackendError) in
                 try connection.checkFormat()
@@ -114,7 +114,7 @@
         }
 
         /// Makes sure that the file is as long as it says, unless the rest may be in the log. SQLite takes a part of a page for a whole one.
-        private func checkLength(_ connection: RawDatabase) throws(BackendError) {
+        private func checkLength(_ connection: Connection) throws(BackendError) {
             let length = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
             let file: FileStatus?
             do throws(FileError) { file = try files.status(path) } catch { throw error.backendError() }
@@ -189,9 +189,9 @@
             return made
         }
 
-        private func secondConnection(_ file: FileID) throws(BackendError) -> RawDatabase {
-            let connection: RawDatabase
-            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
+        private func secondConnection(_ file: FileID) throws(BackendError) -> Connection {
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
             do throws(BackendError) {
                 try connection.checkFormat()
                 guard try fileID() == file else {

@@ -1,6 +1,5 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
     /// What stands in clear at a database's beginning: its id, the key source in use, what a reader must know, and the wrapped keys.
@@ -36,11 +35,11 @@
 
         /// Reads the header of a database whose format was checked.
         /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that is not known here, by its name.
-        init(reading connection: RawDatabase) throws(BackendError) {
+        init(reading connection: Connection) throws(BackendError) {
             var values: [String: [UInt8]] = [:]
             try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
-                guard sqlite3_column_type(row, 0) == SQLITE_TEXT, sqlite3_column_type(row, 1) == SQLITE_BLOB else { throw Keyset.damage }
-                values[RawDatabase.text(row, 0)] = RawDatabase.bytes(row, 1)
+                guard row.kind(0) == .text, row.kind(1) == .blob else { throw Keyset.damage }
+                values[row.text(0)] = row.bytes(1)
             }
             guard let features = values.removeValue(forKey: "features"), let database = values.removeValue(forKey: "database"),
                 database.count == Keyset.databaseLength, let tag = values.removeValue(forKey: "tag"),
@@ -55,13 +54,10 @@
             }
             var entries: [KeysetEntry] = []
             try connection.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key") { (row) throws(BackendError) in
-                guard sqlite3_column_type(row, 1) == SQLITE_INTEGER,
-                    [0, 2, 3, 4].allSatisfy({ sqlite3_column_type(row, $0) == SQLITE_BLOB })
-                else { throw Keyset.damage }
+                guard row.kind(1) == .integer, [0, 2, 3, 4].allSatisfy({ row.kind($0) == .blob }) else { throw Keyset.damage }
                 entries.append(
                     try KeysetEntry(
-                        key: RawDatabase.bytes(row, 0), state: sqlite3_column_int64(row, 1), kek: RawDatabase.bytes(row, 2),
-                        verifier: RawDatabase.bytes(row, 3), wrapped: RawDatabase.bytes(row, 4)))
+                        key: row.bytes(0), state: row.integer(1), kek: row.bytes(2), verifier: row.bytes(3), wrapped: row.bytes(4)))
             }
             guard !entries.isEmpty else { throw Keyset.damage }
             self.database = database

@@ -1,6 +1,5 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
     import Synchronization
 
@@ -8,14 +7,9 @@
     final class DatabaseScanner: Sendable {
         /// `@unchecked Sendable`: the connection is used and closed only while the mutex that it is in is held.
         private struct Open: @unchecked Sendable {
-            let connection: RawDatabase
+            let connection: Connection
             let file: DatabaseFile.FileID
             let pages: PageReader
-
-            func close() {
-                pages.finish()
-                connection.close()
-            }
         }
 
         private typealias Interruption = PageReader.Interruption
@@ -88,7 +82,7 @@
 
         /// Reads in one transaction, in which the database is as the session knows it; nil where it is not, or where reading was ended.
         private func atOneMoment<R>(
-            _ session: DatabaseSession, _ connection: RawDatabase, _ body: () throws(PageReader.Interruption) -> R
+            _ session: DatabaseSession, _ connection: Connection, _ body: () throws(PageReader.Interruption) -> R
         ) throws(BackendError) -> R? {
             do throws(Interruption) {
                 return try connection.inReadTransaction { () throws(Interruption) in
@@ -111,7 +105,7 @@
         }
 
         private func list(
-            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: RawDatabase, _ isWanted: () -> Bool
+            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: Connection, _ isWanted: () -> Bool
         ) throws(PageReader.Interruption) -> [StorageAddress] {
             var addresses: [StorageAddress] = []
             var count = 0
@@ -122,7 +116,7 @@
                 count += 1
                 if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
                 let row = RawRow(statement, firstColumn: 0)
-                guard places.isReachable(sqlite3_column_int64(statement, 3), row.slot) else { throw .failed(Self.stray) }
+                guard places.isReachable(statement.integer(3), row.slot) else { throw .failed(Self.stray) }
                 do throws(BackendError) {
                     guard let address = try Self.content(row.open(session.keyset))?.content.address else { return }
                     if address.namespace == namespace { addresses.append(address) }
@@ -185,8 +179,8 @@
             _ session: DatabaseSession, _ isCurrent: () -> Bool, _ open: inout Open?
         ) throws(BackendError) -> Open? {
             if let known = open { return known.file == session.file ? known : nil }
-            let connection: RawDatabase
-            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
             guard isCurrent() else {
                 connection.close()
                 return nil
@@ -205,7 +199,7 @@
         func close() {
             isClosing.store(true, ordering: .relaxed)
             open.withLock { open in
-                open?.close()
+                open?.connection.close()
                 open = nil
             }
             isClosing.store(false, ordering: .relaxed)

@@ -1,6 +1,5 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
     /// Writes labels, inside one transaction. What is the same for many rows of a batch is hashed once.

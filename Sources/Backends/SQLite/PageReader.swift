@@ -1,6 +1,5 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
     /// Reads pages on one connection, inside a transaction of the caller's. Used by one caller at a time.
@@ -19,28 +18,17 @@
             case failed(BackendError)
         }
 
-        private let database: RawDatabase
+        private let database: Connection
         private let finder: RowFinder
-        private let rows: OpaquePointer
+        private let rows: Statement
         /// Made once there are labels.
-        private var slots: OpaquePointer?
-        private var counting: OpaquePointer?
+        private var slots: Statement?
+        private var counting: Statement?
 
-        init(_ database: RawDatabase) throws(SQLiteFault) {
+        init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
             finder = try RowFinder(database)
-            do throws(SQLiteFault) {
-                rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
-            } catch {
-                finder.finish()
-                throw error
-            }
-        }
-
-        /// Lets go of the statements; the reader is not used after it.
-        func finish() {
-            finder.finish()
-            for statement in [rows, slots, counting] { sqlite3_finalize(statement) }
+            rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
         }
 
         /// How much one page holds at most, so that it takes no more memory than that, and how many rows it looks at, so that it takes no more time.
@@ -106,11 +94,11 @@
                 }
                 return !filling.isFull
             }
-            sqlite3_bind_int64(rows, 1, try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) } ?? .min)
-            defer { sqlite3_reset(rows) }
+            rows.bind(try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) } ?? .min, at: 1)
+            defer { rows.reset() }
             var before: Int64?
             while try step(rows) {
-                let id = sqlite3_column_int64(rows, 3)
+                let id = rows.integer(3)
                 if let before, before + 1 != id, !take() {
                     return StoragePage(filling.entries, next: last.map { PageCursor.scan(slot: $0).cursor })
                 }
@@ -178,14 +166,14 @@
             }
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for source in sources {
-                bind(statement, 1, source.label)
-                bind(statement, 2, after)
+                statement.bind(source.label, at: 1)
+                statement.bind(after, at: 2)
                 after = []
-                defer { sqlite3_reset(statement) }
+                defer { statement.reset() }
                 while try step(statement) {
                     filling.look()
                     if filling.isTimeToAsk, !isWanted() { throw .ended }
-                    let slot = RawDatabase.bytes(statement, 0)
+                    let slot = statement.bytes(0)
                     if let entry = try entry(at: slot, source, query, session.keyset) { filling.add(entry) }
                     if filling.isFull {
                         let place = PageCursor.Position(tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot)
@@ -235,12 +223,12 @@
             }
             let label = key.label(of: Label.days(query.namespace).fields)
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
-            bind(statement, 1, label)
-            bind(statement, 2, [])
-            defer { sqlite3_reset(statement) }
+            statement.bind(label, at: 1)
+            statement.bind([], at: 2)
+            defer { statement.reset() }
             var days: [Int64] = []
             while try step(statement) {
-                guard let day = key.day(hiddenIn: RawDatabase.bytes(statement, 0), under: label) else {
+                guard let day = key.day(hiddenIn: statement.bytes(0), under: label) else {
                     throw .failed(Self.damage("one of its days is none"))
                 }
                 if day >= first { days.append(day) }
@@ -290,19 +278,19 @@
                 return nil
             }
             let statement = try kept(&counting, "SELECT count(*) FROM labels WHERE label = ?1")
-            defer { sqlite3_reset(statement) }
+            defer { statement.reset() }
             var count = 0
             for key in session.keyset.decryptOnly + [session.keyset.active] {
-                bind(statement, 1, key.label(of: label.fields))
-                if try step(statement) { count += Int(sqlite3_column_int64(statement, 0)) }
-                sqlite3_reset(statement)
+                statement.bind(key.label(of: label.fields), at: 1)
+                if try step(statement) { count += Int(statement.integer(0)) }
+                statement.reset()
             }
             return count
         }
 
         // MARK: Statements
 
-        private func kept(_ statement: inout OpaquePointer?, _ sql: String) throws(Interruption) -> OpaquePointer {
+        private func kept(_ statement: inout Statement?, _ sql: String) throws(Interruption) -> Statement {
             if let statement { return statement }
             do throws(SQLiteFault) {
                 let made = try database.keptStatement(sql)
@@ -313,26 +301,9 @@
             }
         }
 
-        private func bind(_ statement: OpaquePointer, _ place: Int32, _ bytes: [UInt8]) {
-            let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-            if bytes.isEmpty {
-                sqlite3_bind_zeroblob(statement, place, 0)
-            } else {
-                bytes.withUnsafeBytes { _ = sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), transient) }
-            }
-        }
-
         /// Whether there is another row.
-        private func step(_ statement: OpaquePointer) throws(Interruption) -> Bool {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: return true
-            case SQLITE_DONE: return false
-            default:
-                let fault = SQLiteFault(sqlite3_extended_errcode(database.handle))
-                sqlite3_reset(statement)
-                database.forgetPages()
-                throw .failed(fault.readError())
-            }
+        private func step(_ statement: Statement) throws(Interruption) -> Bool {
+            do throws(SQLiteFault) { return try statement.step() } catch { throw .failed(error.readError()) }
         }
 
         // MARK: Errors

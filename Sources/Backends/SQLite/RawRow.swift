@@ -2,7 +2,6 @@
     import BackendContract
     import BackendRuntime
     import Crypto
-    import GRDBSQLite
     import Sealing
 
     /// A row as it stands in the database, not yet believed. Its bytes are SQLite's own, and there only until the statement moves on.
@@ -13,14 +12,10 @@
         let sealed: UnsafeRawBufferPointer?
 
         /// Takes the three columns that a statement stands on, beginning with a number.
-        init(_ statement: OpaquePointer, firstColumn: Int32) {
-            func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
-                guard sqlite3_column_type(statement, column) == SQLITE_BLOB else { return nil }
-                return RawDatabase.blob(statement, column)
-            }
+        init(_ statement: Statement, firstColumn: Int32) {
+            func bytes(_ column: Int32) -> UnsafeRawBufferPointer? { statement.kind(column) == .blob ? statement.blob(column) : nil }
             slot = bytes(firstColumn)
-            version =
-                sqlite3_column_type(statement, firstColumn + 1) == SQLITE_INTEGER ? sqlite3_column_int64(statement, firstColumn + 1) : nil
+            version = statement.kind(firstColumn + 1) == .integer ? statement.integer(firstColumn + 1) : nil
             sealed = bytes(firstColumn + 2)
         }
 

@@ -1,6 +1,5 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
     /// Finds rows by their slot on one connection, with a statement that is kept. Used by one caller at a time.
@@ -29,19 +28,16 @@
         }
 
         /// The connection.
-        let database: RawDatabase
-        private let statement: OpaquePointer
+        let database: Connection
+        private let statement: Statement
 
-        init(_ database: RawDatabase) throws(SQLiteFault) {
+        init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
             statement = try database.keptStatement("SELECT slot, version, sealed FROM records WHERE id = ?1")
         }
 
-        /// Lets go of the statement; the finder is not used after it.
-        func finish() { sqlite3_finalize(statement) }
-
-        /// How often SQLite has prepared the statement anew because the schema had changed: one look at memory.
-        var schemaChanges: Int32 { sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0) }
+        /// How often SQLite has prepared the statement again because the schema had changed.
+        var schemaChanges: Int32 { statement.schemaChanges }
 
         /// The first place where a slot's row may stand: 62 bits of it, so that going up never runs out.
         static func home(of slot: some Sequence<UInt8>) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
@@ -49,17 +45,9 @@
         /// Looks at one place.
         /// - Returns: What `body` makes of the row there; nil where none is.
         func row<R>(at id: Int64, _ body: (RawRow) -> R) throws(SQLiteFault) -> R? {
-            sqlite3_bind_int64(statement, 1, id)
-            defer { sqlite3_reset(statement) }
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: return body(RawRow(statement, firstColumn: 0))
-            case SQLITE_DONE: return nil
-            default:
-                let fault = SQLiteFault(sqlite3_extended_errcode(database.handle))
-                sqlite3_reset(statement)
-                database.forgetPages()
-                throw fault
-            }
+            statement.bind(id, at: 1)
+            defer { statement.reset() }
+            return try statement.step() ? body(RawRow(statement, firstColumn: 0)) : nil
         }
 
         private enum Step {

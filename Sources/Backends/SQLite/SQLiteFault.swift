@@ -1,15 +1,14 @@
 #if SQLite
     import BackendContract
-    import GRDB
-    import GRDBSQLite
+    import CSQLite
 
-    /// What SQLite answered, and what it amounts to. Only the code is used: a message may quote a statement.
+    /// An error of SQLite's, by its code. Messages are not used: they may quote a statement.
     struct SQLiteFault: Error {
+        /// The extended result code; its lowest byte is the ordinary one.
         let code: Int32
 
+        /// Takes a result code.
         init(_ code: Int32) { self.code = code }
-
-        init(_ error: DatabaseError) { code = error.extendedResultCode.rawValue }
 
         private var text: String { String(cString: sqlite3_errstr(code)) }
 
@@ -35,11 +34,14 @@
             }
         }
 
-        /// Runs statements of GRDB's and turns what they throw into the error of a backend.
-        static func translating<R>(_ body: () throws -> R) throws(BackendError) -> R {
-            do { return try body() } catch let error as BackendError { throw error } catch let error as DatabaseError {
-                throw SQLiteFault(error).backendError()
-            } catch { throw BackendError(.failed, "The database answered something that cannot be read.") }
+        /// Whether another connection held a lock that was needed: the call can be repeated.
+        var isBusy: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
+
+        /// The error of a read: a row that is larger than any that this library writes is damage.
+        func readError() -> BackendError {
+            guard code & 0xFF == SQLITE_TOOBIG else { return backendError() }
+            return BackendError(
+                .corrupted, "A row is larger than any that this library writes. Restore the database from a backup; nothing was changed.")
         }
     }
 #endif

@@ -1,7 +1,7 @@
 #if SQLite
     import BackendContract
     import BackendRuntime
-    import GRDBSQLite
+    import CSQLite
     import Sealing
     import Synchronization
 
@@ -31,7 +31,7 @@
         private let first: SlotConnection
         private let second = Mutex<Second>(.none)
         private let keyset: Keyset
-        private let openSecond: @Sendable () throws(BackendError) -> RawDatabase
+        private let openSecond: @Sendable () throws(BackendError) -> Connection
         private let tag: [UInt8]
 
         /// The connection that is opened when the first is in use for the first time.
@@ -49,8 +49,8 @@
         ///   - openSecond: Opens another connection to the same file.
         /// - Throws: ``BackendError``; the connection is still the caller's then.
         init(
-            _ connection: RawDatabase, keyset: Keyset, tag: [UInt8],
-            openSecond: @escaping @Sendable () throws(BackendError) -> RawDatabase
+            _ connection: Connection, keyset: Keyset, tag: [UInt8],
+            openSecond: @escaping @Sendable () throws(BackendError) -> Connection
         ) throws(BackendError) {
             first = try SlotConnection(connection, tag: tag)
             self.keyset = keyset
@@ -154,16 +154,11 @@
 
         private let open: Mutex<Open?>
 
-        init(_ database: RawDatabase, tag: [UInt8]) throws(BackendError) {
+        init(_ database: Connection, tag: [UInt8]) throws(BackendError) {
             do throws(SQLiteFault) {
                 let finder = try RowFinder(database)
-                do throws(SQLiteFault) {
-                    let header = try HeaderWatch(database, tag: tag)
-                    open = Mutex(Open(finder: finder, header: header, schemaChanges: finder.schemaChanges))
-                } catch {
-                    finder.finish()
-                    throw error
-                }
+                let header = try HeaderWatch(database, tag: tag)
+                open = Mutex(Open(finder: finder, header: header, schemaChanges: finder.schemaChanges))
             } catch {
                 throw error.backendError()
             }
@@ -180,10 +175,7 @@
 
         func close() {
             open.withLock { connection in
-                guard let finder = connection?.finder else { return }
-                connection?.header.finish()
-                finder.finish()
-                finder.database.close()
+                connection?.finder.database.close()
                 connection = nil
             }
         }
@@ -217,7 +209,7 @@
                 }
                 return .success(answer)
             } catch {
-                if error.isPatience { return .success(.busy) }
+                if error.isBusy { return .success(.busy) }
                 // What failed may have failed because somebody changed the schema.
                 do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
                 return .success(.probe(.unavailable(error.readError())))
@@ -227,37 +219,17 @@
 
     /// Whether header and keyset still are what they were, by a statement that is kept.
     private struct HeaderWatch {
-        private let database: RawDatabase
-        private let statement: OpaquePointer
+        private let statement: Statement
         private let tag: [UInt8]
 
-        init(_ database: RawDatabase, tag: [UInt8]) throws(SQLiteFault) {
+        init(_ database: Connection, tag: [UInt8]) throws(SQLiteFault) {
             statement = try database.keptStatement(DatabaseFormat.tagQuery)
-            self.database = database
             self.tag = tag
         }
 
-        func finish() { sqlite3_finalize(statement) }
-
         func isUnchanged() throws(SQLiteFault) -> Bool {
-            defer { sqlite3_reset(statement) }
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: return RawDatabase.blob(statement, 0).elementsEqual(tag)
-            case SQLITE_DONE: return false
-            default: throw SQLiteFault(sqlite3_extended_errcode(database.handle))
-            }
-        }
-    }
-
-    extension SQLiteFault {
-        /// Whether somebody holds what is needed for a moment.
-        var isPatience: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
-
-        /// The error of a look: a row that is larger than any that this library writes is damage.
-        func readError() -> BackendError {
-            guard code & 0xFF == SQLITE_TOOBIG else { return backendError() }
-            return BackendError(
-                .corrupted, "A row is larger than any that this library writes. Restore the database from a backup; nothing was changed.")
+            defer { statement.reset() }
+            return try statement.step() && statement.blob(0).elementsEqual(tag)
         }
     }
 #endif
