@@ -34,10 +34,7 @@ let package = Package(
     products: [
         .library(
             name: "LocalData",
-            targets: [
-                "LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
-                "Sealing",
-            ]),
+            targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
         .library(name: "LocalDataVocabulary", targets: ["LocalDataVocabulary"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),

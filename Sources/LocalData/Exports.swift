@@ -3,4 +3,3 @@
 @_exported public import DefaultsBackend
 @_exported public import KeyringBackend
 @_exported public import MemoryBackend
-@_exported public import SQLiteBackend

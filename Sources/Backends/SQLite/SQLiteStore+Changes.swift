@@ -1,5 +1,5 @@
 #if SQLite
-    public import BackendContract
+    package import BackendContract
     import BackendRuntime
     import Synchronization
 
@@ -8,7 +8,7 @@
         /// Tells that somebody else may have committed something: which slots cannot be told, their names being hidden. It is said once when watching begins, and then
         /// with each commit of others; what this store commits is not reported.
         /// The database's directory is created if need be, and watched until the stream is let go.
-        public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+        package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
             let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
             continuation.onTermination = { _ in stopContinuation.finish() }

@@ -1,13 +1,13 @@
 #if SQLite
-    public import BackendContract
-    public import BackendRuntime
-    public import Sealing
+    package import BackendContract
+    package import BackendRuntime
+    package import Sealing
 
     extension SQLiteStore {
         /// The ids of the keys that wrap the data keys of a directory's databases, of those databases that name a source as theirs: a program that is about to make a
         /// first key for that source learns here that there must be one already.
         /// - Throws: ``BackendError`` when a database cannot be read: then nobody knows.
-        public static func sealingKeyIDs(
+        package static func sealingKeyIDs(
             inDatabasesIn directory: String, sealedFrom source: any KeySource, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> Set<[UInt8]> {
             let lane = runtime.makeLane("sqlite.keys")

@@ -1,7 +1,7 @@
 #if SQLite
-    public import BackendContract
-    public import BackendRuntime
-    public import Sealing
+    package import BackendContract
+    package import BackendRuntime
+    package import Sealing
 
     /// Sealed rows in a plain SQLite database: names, values and metadata are hidden from whoever reads the file, and changes to a row are noticed.
     ///
@@ -10,15 +10,15 @@
     ///
     /// A look at one slot is one short read on the caller's thread and waits for no writer, of this process or another. Changes that wait together share one
     /// transaction and one flush; a change is on the disk when it is acknowledged. The database is made with the first change, never by a look.
-    public final class SQLiteStore: LockableBackend, ObservableBackend {
+    package final class SQLiteStore: LockableBackend, ObservableBackend {
         /// The file, with every symbolic link resolved when the store was created.
-        public let identity: BackendIdentity
+        package let identity: BackendIdentity
 
         /// What the store promises: durable atomic batches, preconditions between processes, and the protection of its key source.
-        public let capabilities: BackendCapabilities
+        package let capabilities: BackendCapabilities
 
         /// The largest payload, in bytes.
-        public static let maximumValueSize = 16 << 20
+        package static let maximumValueSize = 16 << 20
 
         let file: DatabaseFile
         let keys: SealingKeys
@@ -44,7 +44,7 @@
         ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
         ///   - deadline: How long a call may take, waiting included.
         ///   - runtime: The machine.
-        public init(
+        package init(
             path: String, lockPath: String, keys: SealingKeys, source: any KeySource,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
             deadline: Duration, runtime: Runtime
@@ -74,7 +74,7 @@
         /// Looks at slots; every look goes to the database. Freshness makes one difference only: that the file is still the one that stands at the path is asked with every
         /// fresh look, and for the others every tenth of a second.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong is told by the probes.
-        public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
                 if addresses.count <= Self.shortRead, let session = file.session,
@@ -127,7 +127,7 @@
 
         /// The slots that hold something. Each row has to be opened to learn its name, so that this takes as long as there are rows.
         /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name cannot be told; `locked` and others for the key.
-        public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             let list = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.addresses(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
             }
@@ -137,7 +137,7 @@
         /// A part of the values that fulfil a query's conditions. Outside the namespace of values, labels lead to them, and it takes time by what they lead to; in it, every
         /// row has to be opened.
         /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, or a label leads to a row that does not have it; `locked` and others for the key.
-        public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
             let page = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.page(
                     query, after: cursor, limit: limit, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
@@ -147,7 +147,7 @@
 
         /// How many values fulfil a query's conditions: without opening them where one label says it, else page by page.
         /// - Throws: As ``page(_:after:limit:)``.
-        public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
+        package func count(_ query: StorageQuery) async throws(BackendError) -> Int {
             let count = try await scanning { (file, session, _) throws(BackendError) in
                 try file.scanner.count(query, session, isCurrent: { file.isCurrent(session) })
             }
@@ -177,7 +177,7 @@
         }
 
         /// Whether the database can be opened, or does not exist yet: then the first change creates it.
-        public func status() async -> BackendStatus {
+        package func status() async -> BackendStatus {
             do throws(BackendError) {
                 _ = try await opened(deadline: nextDeadline)
                 return .ready
@@ -193,7 +193,7 @@
         ///
         /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
-        public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             guard Set(mutations.map(\.address)).count == mutations.count else {
@@ -261,7 +261,7 @@
 
         /// Flushes the log to the disk, for the sake of what other programs may have written less carefully.
         /// - Throws: ``BackendError``.
-        public func synchronize() async throws(BackendError) -> StorageDurability {
+        package func synchronize() async throws(BackendError) -> StorageDurability {
             let (file, deadline) = (file, nextDeadline)
             try await onLane(deadline) { () throws(BackendError) in try file.synchronize(deadline: deadline) }
             return .durable
@@ -269,14 +269,14 @@
 
         /// Unlocks the place where the key is kept, which may open a prompt, and opens the database if there is one: a passphrase is asked for then.
         /// - Throws: ``BackendError``, as the key's source does, with what is missing.
-        public func unlock() async throws(BackendError) {
+        package func unlock() async throws(BackendError) {
             try await source.unlock()
             _ = try await opened(deadline: nextDeadline)
         }
 
         /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are let go of; the key that wraps them is the program's, and
         /// stays in its ``SealingKeys``.
-        public func close() async {
+        package func close() async {
             let (file, deadline) = (file, nextDeadline)
             do throws(BackendError) {
                 try await onLane(deadline) { () throws(BackendError) in try file.close(deadline: deadline) }

@@ -1,5 +1,5 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 
 /// A key that the service manager hands to the program: a credential of systemd, or a mounted secret of Kubernetes.
 ///
@@ -10,17 +10,17 @@ public import BackendRuntime
 /// The file is only read. Its permissions are the service manager's business: systemd gives 0400, Kubernetes 0644 or what `defaultMode` says, behind
 /// symbolic links, in a folder that everybody may write to by its mode (1777) and that nobody else sees. So others may be allowed to read the
 /// file here; one that *everybody may write to* is neither manager's work, and is refused.
-public struct CredentialSource: KeySource {
+package struct CredentialSource: KeySource {
     private let name: String
     private let directory: String?
     private let files: KeyFiles
 
     /// The credential's name and folder, in words.
-    public let identifier: String
+    package let identifier: String
     /// The credential's name.
-    public var pin: String { "credential \(name)" }
+    package var pin: String { "credential \(name)" }
     /// `sealed`: whether the key is on this machine's disk, and how well it is kept there, is for the service manager to say.
-    public var protection: ProtectionLevel { .sealed }
+    package var protection: ProtectionLevel { .sealed }
 
     /// Names the credential; nothing is opened yet.
     /// - Parameters:
@@ -29,7 +29,7 @@ public struct CredentialSource: KeySource {
     ///   - deadline: How long a call may take.
     ///   - runtime: The machine.
     /// - Throws: ``BackendError`` with `invalidName`.
-    public init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
+    package init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
         // Kubernetes keeps its own links and folders in the directory under names that begin with two dots.
         guard !name.isEmpty, name.utf8.count <= 255, name != ".", !name.hasPrefix(".."),
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
@@ -48,7 +48,7 @@ public struct CredentialSource: KeySource {
 
     /// Reads the key; nil when the folder is there and holds no such credential.
     /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`; `encryptionKeyMismatch`.
-    public func load() async throws(BackendError) -> SealingKey? {
+    package func load() async throws(BackendError) -> SealingKey? {
         guard let directory else {
             throw BackendError(
                 .unavailable,
@@ -60,7 +60,7 @@ public struct CredentialSource: KeySource {
 
     /// Makes nothing: a credential is made by whoever runs the program.
     /// - Throws: ``BackendError`` with `encryptionKeyMissing`, and how to make one.
-    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         throw BackendError(
             .encryptionKeyMissing,
             "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata key new; hand it on with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."

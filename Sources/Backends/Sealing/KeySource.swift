@@ -1,9 +1,9 @@
-public import BackendContract
+package import BackendContract
 
 /// Where a sealing key is kept.
 ///
 /// A source only says what it holds and takes a first key; when a new key may be made at all is decided by ``SealingKeys``.
-public protocol KeySource: Sendable {
+package protocol KeySource: Sendable {
     /// The source, in words that hold no secret: "key file /etc/…", "keyring of com.example".
     var identifier: String { get }
 
@@ -33,8 +33,8 @@ public protocol KeySource: Sendable {
 
 extension KeySource {
     /// Does nothing: nobody makes a key here.
-    public func synchronize() async throws(BackendError) {}
+    package func synchronize() async throws(BackendError) {}
 
     /// Does nothing: there is no lock.
-    public func unlock() async throws(BackendError) {}
+    package func unlock() async throws(BackendError) {}
 }

@@ -3,23 +3,23 @@ internal import Crypto
 internal import CryptoExtras
 
 /// What a passphrase costs to try: the parameters of scrypt (RFC 7914).
-public struct PassphraseCost: Hashable, Sendable {
+package struct PassphraseCost: Hashable, Sendable {
     /// The base-2 logarithm of N, the cost in time and memory.
-    public var logN: UInt8
+    package var logN: UInt8
     /// The size of a block, r: memory is 128 · N · r bytes.
-    public var blockSize: UInt32
+    package var blockSize: UInt32
     /// The number of passes, p, one after the other.
-    public var parallelism: UInt32
+    package var parallelism: UInt32
 
     /// Creates a cost. What is outside of the limits (128 · N · r at most 1 GiB, r and p at most 16) is refused when it is used.
-    public init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
+    package init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
         self.logN = logN
         self.blockSize = blockSize
         self.parallelism = parallelism
     }
 
     /// N = 2^17, r = 8, p = 1: 128 MiB. Source: OWASP, Password Storage Cheat Sheet, the first of its settings for scrypt.
-    public static let recommended = PassphraseCost(logN: 17, blockSize: 8, parallelism: 1)
+    package static let recommended = PassphraseCost(logN: 17, blockSize: 8, parallelism: 1)
 
     /// Whether a file may ask for it: at most 1 GiB and 16 passes. Beyond r = 16 swift-crypto's own limit of memory is too tight for a single pass,
     /// and RFC 7914 wants N below 2^(16 r).

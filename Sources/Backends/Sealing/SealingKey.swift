@@ -1,32 +1,32 @@
-public import BackendContract
-public import Crypto
+package import BackendContract
+package import Crypto
 
 /// A 256-bit key and its name. The name is random, so that it tells nothing of the key, and travels with everything the key seals.
-public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
+package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The key's name: 8 random bytes.
-    public let id: [UInt8]
+    package let id: [UInt8]
     /// The key.
-    public let key: SymmetricKey
+    package let key: SymmetricKey
 
     /// The number of bytes in an id.
-    public static let idLength = 8
+    package static let idLength = 8
     /// The number of bytes in a key.
-    public static let keyLength = 32
+    package static let keyLength = 32
 
     /// Creates a key from its parts.
-    public init(id: [UInt8], key: SymmetricKey) {
+    package init(id: [UInt8], key: SymmetricKey) {
         self.id = id
         self.key = key
     }
 
     /// Creates a new key from random bytes.
     /// - Parameter randomBytes: Gives a number of unpredictable bytes.
-    public static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
+    package static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
         SealingKey(id: randomBytes(idLength), key: .random(randomBytes))
     }
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
-    public var text: String {
+    package var text: String {
         var bytes = textBytes()
         defer { wipe(&bytes) }
         return String(decoding: bytes, as: UTF8.self)
@@ -48,7 +48,7 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Reads ``text``, with or without a newline at its end.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage.
-    public init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
+    package init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
 
     /// Reads ``text`` from its bytes, and leaves no copy of them.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch`.
@@ -72,9 +72,9 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     }
 
     /// The key's id, never the key.
-    public var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
+    package var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
     /// Nothing: a dump shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
+    package var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
 }
 
 extension SymmetricKey {
@@ -88,9 +88,9 @@ extension SymmetricKey {
 
 extension BackendError.Code {
     /// What is stored was sealed with a key that is not there.
-    public static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
+    package static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
     /// The key that is there is not the one that sealed what is stored.
-    public static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
+    package static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
 }
 
 /// Bytes as lower-case hexadecimal text.

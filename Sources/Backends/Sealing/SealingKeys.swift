@@ -1,21 +1,21 @@
-public import BackendContract
+package import BackendContract
 
 /// The keys of one program's sources, each fetched once, and the rule when a new one may be made.
 ///
 /// A key is made only where none is, none was ever recorded, and nothing sealed is there: a missing key never becomes a new one.
-public actor SealingKeys {
+package actor SealingKeys {
     /// Remembers, beside the data, which key a source gave: a missing key is then told from a first start.
-    public struct Pins: Sendable {
+    package struct Pins: Sendable {
         /// The id of the key that a source gave before, or nil.
-        public var recorded: @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?
+        package var recorded: @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?
         /// Records the id, durably.
-        public var record: @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
+        package var record: @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
 
         /// The ids of the keys of all sources that were ever recorded.
-        public var all: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        package var all: @Sendable () async throws(BackendError) -> Set<[UInt8]>
 
         /// Creates pins from closures.
-        public init(
+        package init(
             recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?,
             record: @escaping @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void,
             all: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]>
@@ -26,7 +26,7 @@ public actor SealingKeys {
         }
 
         /// Remembers nothing: only what stands in the stores themselves tells that a key must be there.
-        public static let none = Pins(
+        package static let none = Pins(
             recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
             all: { () throws(BackendError) in [] })
     }
@@ -42,14 +42,14 @@ public actor SealingKeys {
     private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Creates an empty set of keys.
-    public init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
+    package init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
         self.pins = pins
         self.randomBytes = randomBytes
     }
 
     /// The key of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the right one.
     /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is none; `encryptionKeyMismatch` when it is not the recorded one.
-    public func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
+    package func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
         if let key = known[source.identifier] { return key }
         guard let key = try await load(source) else { throw missing(source) }
         if let recorded = try await pins.recorded(source.identifier) { try compare(key, recorded, source) }
@@ -63,7 +63,7 @@ public actor SealingKeys {
     ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the source is
     ///     recorded.
     /// - Throws: ``BackendError``, as ``existing(from:)``.
-    public func forSealing(
+    package func forSealing(
         from source: any KeySource, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
     ) async throws(BackendError) -> SealingKey {
         let name = source.identifier
