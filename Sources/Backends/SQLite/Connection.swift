@@ -15,11 +15,12 @@
         /// Opens an existing file; no file is created.
         /// - Parameters:
         ///   - path: An absolute path.
-        ///   - leavesLog: Whether the log stays as it is when the last connection closes. SQLite would write it back, and that needs the store's lock, which a connection that is
-        ///     released does not have.
+        ///   - leavesLog: Whether the log stays as it is when the last connection closes. SQLite would write it back, and that needs the
+        ///     store's lock, which a connection that is released does not have.
         ///   - mayWait: Called when another connection has the lock that SQLite needs: true to try again, false to give up.
         convenience init(path: String, leavesLog: Bool = true, mayWait: @escaping () -> Bool = { false }) throws(SQLiteFault) {
-            // Where SQLite was built with SQLITE_USE_URI, as Debian's is, it reads a path that begins with "file:" as a URI, whatever the flags say.
+            // Where SQLite was built with SQLITE_USE_URI, as Debian's is, it reads a path that begins with "file:" as a URI, whatever the
+            // flags say.
             guard path.hasPrefix("/") else { throw SQLiteFault(SQLITE_CANTOPEN) }
             var opened: OpaquePointer?
             // A reader of a database with a write-ahead log writes too: to the index of the log.
@@ -172,7 +173,8 @@
             return try body()
         }
 
-        /// Drops the pages that are kept in memory. SQLite checks a page when it reads it, and not again: after a fault it has to be read again.
+        /// Drops the pages that are kept in memory. SQLite checks a page when it reads it, and not again: after a fault it has to be read
+        /// again.
         func forgetPages() { sqlite3_db_release_memory(handle) }
 
         // MARK: The format

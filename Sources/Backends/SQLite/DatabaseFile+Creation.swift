@@ -3,12 +3,12 @@
     import BackendRuntime
     import Sealing
 
-    /// Making a database: whole and durable before it has its name, so that nobody ever sees half of one.
+    /// Creating a database: it is whole and durable before it gets its name, so no process ever sees half of one.
     extension DatabaseFile {
-        /// Makes the database, unless there is one by now.
+        /// Creates the database, unless there is one by now.
         /// - Parameters:
         ///   - kek: The key that wraps its data key.
-        ///   - source: What the key's source calls itself.
+        ///   - source: The short name of the key's source.
         ///   - deadline: Until when another process is waited for.
         func create(kek: SealingKey, source: String, deadline: MonotonicInstant) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in
@@ -72,7 +72,8 @@
 
         private var draftPrefix: String { ".\(lastComponent(of: path)).localdata-" }
 
-        /// Removes drafts, those of processes that were killed too: one of them may be a second name of the database. Called with the lock held, as they are made.
+        /// Removes drafts, those of processes that were killed too: one of them may be a second name of the database. Called with the lock
+        /// held, as they are made.
         func removeDrafts() throws(FileError) {
             let directory = parentDirectory(of: path)
             for name in try files.list(directory) ?? [] where name.hasPrefix(draftPrefix) { try files.remove("\(directory)/\(name)") }

@@ -2,20 +2,20 @@
     import BackendContract
     import Sealing
 
-    /// What stands in clear at a database's beginning: its id, the key source in use, what a reader must know, and the wrapped keys.
+    /// A database's header, which is not encrypted: its id, the key source in use, the features a reader must know, and the wrapped keys.
     struct DatabaseHeader: Hashable, Sendable {
         /// The database's id.
         let database: [UInt8]
-        /// The key source in use, as it calls itself.
+        /// The short name of the key source in use.
         let source: String
-        /// What a reader must know beyond format 1.
+        /// The features beyond format 1 that a reader must know.
         let features: [String]
         /// The wrapped data keys.
         let keyset: [KeysetEntry]
         /// The tag over all of it.
         let tag: [UInt8]
 
-        /// A database's header, sealed anew.
+        /// A header with a new tag.
         init(database: [UInt8], source: String, features: [String] = [], keyset: Keyset, entries: [KeysetEntry]) {
             self.database = database
             self.source = source
@@ -46,10 +46,10 @@
                 let source = values.removeValue(forKey: "source").flatMap({ String(validating: $0, as: UTF8.self) })
             else { throw Keyset.damage }
             self.features = try Self.features(features)
-            if let stranger = values.keys.sorted().first {
+            if let unknown = values.keys.sorted().first {
                 throw BackendError(
                     .corrupted,
-                    "The database's header has an entry \"\(stranger.prefix(40))\" that does not belong there. Restore the file from a backup."
+                    "The database's header has an unknown entry \"\(unknown.prefix(40))\". Restore the file from a backup."
                 )
             }
             var entries: [KeysetEntry] = []
@@ -86,7 +86,7 @@
             return features
         }
 
-        /// The list of features as it stands in the table.
+        /// The list of features as the table holds it.
         static func bytes(ofFeatures features: [String]) -> [UInt8] {
             var writer = ByteWriter()
             for feature in features { writer.counted(feature.utf8) }
@@ -98,7 +98,7 @@
             [("database", database), ("features", bytes(ofFeatures: features)), ("source", Array(source.utf8))]
         }
 
-        /// Unwraps the keys, and checks that header and keyset are as they were written.
+        /// Unwraps the keys, and checks that header and keyset are unchanged.
         /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`.
         func open(_ kek: SealingKey) throws(BackendError) -> Keyset {
             let keys = try Keyset.open(keyset, database: database, kek: kek)

@@ -86,10 +86,10 @@
 
         // MARK: Writing
 
-        /// One transaction: what `body` does stays if it says so, and is durable then.
+        /// Runs one transaction. It is committed, and durable, if `body` returns true.
         /// - Parameters:
-        ///   - deadline: Until when somebody is waited for who keeps the database busy.
-        ///   - body: Works in the transaction, and is given the header as it stands; false undoes what it did.
+        ///   - deadline: Until when other programs that keep the database busy are waited for.
+        ///   - body: Works in the transaction, and is given the current header; false undoes what it did.
         /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
         func transaction(
             deadline: MonotonicInstant, _ body: (Rows, DatabaseHeader) throws(BackendError) -> Bool
@@ -141,8 +141,8 @@
 
         /// Writes the log back into the database and empties it, if bytes of something that was removed are in it.
         ///
-        /// Readers of an older state are waited for until the deadline. If that does not help, every commit tries again, but does not wait for a while: one reader elsewhere must
-        /// not make every change slow.
+        /// Readers of an older state are waited for until the deadline. If that does not help, every commit tries again, but does not wait
+        /// for a while: one reader elsewhere must not make every change slow.
         func scrubIfNeeded(deadline: MonotonicInstant) {
             let now = patience.clock.now
             guard let canWait = state.withLock({ $0.mustScrub ? $0.waitNotBefore <= now : nil }) else { return }
@@ -187,7 +187,7 @@
         final class Rows {
             let finder: RowFinder
             let statements: WriterStatements
-            /// The header as it stands in this transaction.
+            /// The header in this transaction.
             var header: DatabaseHeader
             /// The labels; nil where the database has none.
             var labels: LabelWriter?
@@ -203,35 +203,35 @@
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
-            /// Puts a row where its slot belongs: at its home, or the next free place above it.
+            /// Inserts a row at its slot's home, or at the next free place above it.
             func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 var id = RowFinder.home(of: slot)
-                while try standing(at: id) != nil { id += 1 }
+                while try row(at: id) != nil { id += 1 }
                 do throws(SQLiteFault) { try statements.insertRow(id, slot, version, sealed) } catch { throw error.backendError() }
             }
 
-            /// Replaces what stands at a place.
+            /// Replaces the row at a place.
             func replace(_ id: Int64, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 do throws(SQLiteFault) { try statements.replaceRow(id, slot, version, sealed) } catch { throw error.backendError() }
             }
 
-            /// Removes every row of a slot. There is one, unless somebody else has put an older one beside it.
+            /// Removes every row of a slot. There is one, unless another program has copied an older one beside it.
             func deleteAll(_ slot: [UInt8]) throws(BackendError) { try deleteOthers(slot, above: RowFinder.home(of: slot) - 1) }
 
             /// Removes every row of a slot above a place.
             func deleteOthers(_ slot: [UInt8], above id: Int64) throws(BackendError) {
                 var next = id + 1
-                while let row = try standing(at: next) {
+                while let row = try row(at: next) {
                     if row.slot == slot { try delete(at: next) } else { next += 1 }
                 }
             }
 
-            /// Empties a place, and moves back what had been pushed up by it.
+            /// Deletes the row at a place, and moves rows down that were above it only because their home was taken.
             func delete(at id: Int64) throws(BackendError) {
                 do throws(SQLiteFault) { try statements.deleteRow(id) } catch { throw error.backendError() }
                 hasRemoved = true
                 var (gap, next) = (id, id + 1)
-                while let row = try standing(at: next) {
+                while let row = try row(at: next) {
                     if row.home <= gap {
                         do throws(SQLiteFault) { try statements.moveRow(next, to: gap) } catch { throw error.backendError() }
                         moves += 1
@@ -241,16 +241,16 @@
                 }
             }
 
-            private struct Standing {
+            private struct Place {
                 let slot: [UInt8]?
                 let home: Int64
             }
 
-            /// What stands at a place; a row without a slot is at home where it is, so that it stays. Nil where none is.
-            private func standing(at id: Int64) throws(BackendError) -> Standing? {
+            /// The row at a place; nil where there is none. A row without a slot counts as being at home, so that it stays.
+            private func row(at id: Int64) throws(BackendError) -> Place? {
                 do throws(SQLiteFault) {
                     return try finder.row(at: id) { row in
-                        Standing(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
+                        Place(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
                     }
                 } catch {
                     throw error.backendError()

@@ -1,7 +1,7 @@
 #if SQLite
     import BackendContract
 
-    /// What the writing connection says to the table of labels, prepared once.
+    /// The statements on the table of labels of the connection that writes, prepared once.
     final class LabelStatements {
         private let insert: Statement
         private let delete: Statement
@@ -18,7 +18,7 @@
         func insert(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try run(insert, label, slot) }
         func delete(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try run(delete, label, slot) }
 
-        /// Removes a slot from under every label: it takes time by the table.
+        /// Removes a slot from every label: it reads the whole table.
         func purge(_ slot: [UInt8]) throws(BackendError) { try run(purge, [], slot) }
 
         /// Replaces an entry of the header.

@@ -2,7 +2,7 @@
     import BackendContract
     import Sealing
 
-    /// Reads pages on one connection, inside a transaction of the caller's. Used by one caller at a time.
+    /// Reads pages on one connection, inside the caller's transaction. Used by one caller at a time.
     final class PageReader {
         /// What a page is made from.
         struct Request {
@@ -13,7 +13,7 @@
 
         /// Why there is no page.
         enum Interruption: Error {
-            /// Nobody waits for it any more, or the database is being closed.
+            /// The caller has left, or the database is being closed.
             case ended
             case failed(BackendError)
         }
@@ -31,7 +31,7 @@
             rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
         }
 
-        /// How much one page holds at most, so that it takes no more memory than that, and how many rows it looks at, so that it takes no more time.
+        /// The most bytes of one page, which bounds its memory, and the most rows that are read for it, which bounds its time.
         private static let (maximumBytes, maximumRows) = (4 << 20, 16_384)
 
         /// A page that is being filled.
@@ -77,13 +77,13 @@
 
         /// A page of all rows, in the order of their slots: without labels every row is opened.
         ///
-        /// Slots have the order of their homes, so only rows that stand together without a gap have to be put in order.
+        /// Slots are ordered as their homes are, so only rows next to each other, without a gap, have to be sorted.
         private func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
             var filling = Filling(request.limit)
             var together: [(slot: [UInt8], entry: StoragePage.Entry?)] = []
             var places = DatabaseScanner.Places()
             var last = slot
-            /// Takes what stood together, as far as there is room. Returns whether the page goes on.
+            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page goes on.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
                 for (slot, entry) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
@@ -107,7 +107,7 @@
                 if filling.isTimeToAsk, !isWanted() { throw .ended }
                 let row = RawRow(rows, firstColumn: 0)
                 do throws(BackendError) {
-                    guard places.isReachable(id, row.slot) else { throw DatabaseScanner.stray }
+                    guard places.isReachable(id, row.slot) else { throw DatabaseScanner.misplaced }
                     let content = try DatabaseScanner.content(row.open(request.session.keyset))
                     guard let slot = row.slot else { continue }
                     together.append((Array(slot), content.flatMap { Self.entry($0, request.query) }))
@@ -126,7 +126,7 @@
             return StoragePage.Entry(found.content.address, .record(record))
         }
 
-        /// The first of the rows that stand together with a place, without a gap.
+        /// The first row of the run without a gap that ends before a place.
         private func beginning(of id: Int64) throws(Interruption) -> Int64 {
             var id = id
             do throws(SQLiteFault) {
@@ -139,7 +139,7 @@
 
         // MARK: Labels
 
-        /// A label whose slots are gone through, in the order of the slots.
+        /// A label whose slots are read, in the order of the slots.
         private struct Source {
             let key: DataKey
             let day: Int64
@@ -156,7 +156,7 @@
             var after: [UInt8] = []
             if let position {
                 guard position.tag == tag else { throw .failed(Self.otherKeys) }
-                // The days before are done; on the cursor's own, its slot is the last that was seen.
+                // Earlier days are done. On the cursor's own day, its slot is the last one that was read.
                 let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
                 let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
                 sources = sources[(next ?? sources.startIndex)...]
@@ -184,8 +184,8 @@
             return StoragePage(filling.entries, next: nil)
         }
 
-        /// What answers a query, and more: the values under the label that leaves the fewest of them, as far as that is known beforehand. Keys that only open come
-        /// first: a value that is sealed anew meanwhile goes to the active key, and is met there.
+        /// The labels to read for a query: those that leave the fewest values to check, as far as that is known beforehand. Keys that
+        /// only open come first: a value that is sealed again meanwhile moves to the active key, and is found there.
         private func sources(_ query: StorageQuery, _ keyset: Keyset) throws(Interruption) -> [Source] {
             var sources: [Source] = []
             for key in keyset.decryptOnly + [keyset.active] {
@@ -214,7 +214,7 @@
             return type ?? (isOfDays ? nil : .all(query.namespace))
         }
 
-        /// The days that can hold something, the earliest first.
+        /// The days on which values of the query may have been changed, the earliest first.
         private func days(_ query: StorageQuery, _ key: DataKey) throws(Interruption) -> [Int64] {
             var first = Int64.min
             for case .modified(let since) in query.conditions {
@@ -236,13 +236,13 @@
             return days.sorted()
         }
 
-        /// What stands in a slot that a label names; nil where it does not fulfil the other conditions.
+        /// The value in a slot that a label names; nil where it does not meet the other conditions.
         private func entry(
             at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset
         ) throws(Interruption) -> StoragePage.Entry? {
             guard slot.count == DataKey.slotLength else { throw .failed(Self.damage("one of its entries is no slot")) }
             let result: RowFinder.Result
-            do throws(SQLiteFault) { result = try finder.find(slot, source.key, keyset, isStill: true) } catch {
+            do throws(SQLiteFault) { result = try finder.find(slot, source.key, keyset, inTransaction: true) } catch {
                 throw .failed(error.readError())
             }
             switch result {
@@ -251,7 +251,7 @@
             case .found(let row):
                 switch row.probe {
                 case .value(let record):
-                    // Nobody takes the store's word for what a row is found by.
+                    // The table of labels is not authenticated: check the row itself.
                     guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query) else {
                         throw .failed(Self.damage("one of its entries names a row of another kind"))
                     }
@@ -272,7 +272,7 @@
             return true
         }
 
-        /// How many slots stand under the one label that answers a query; nil where no label does by itself.
+        /// How many slots the one label has that answers a query; nil where no single label does.
         func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
             guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1, let label = Self.label(query) else {
                 return nil
@@ -311,11 +311,11 @@
         private static func damage(_ how: String) -> BackendError {
             BackendError(
                 .corrupted,
-                "The database's table of labels was damaged or changed by somebody else (\(how)), so that nobody can say what belongs on the page. Values that are asked for by name can still be read; restore the file from a backup."
+                "The database's table of labels was damaged or changed by another program (\(how)), so the page cannot be complete. Values that are asked for by name can still be read; restore the file from a backup."
             )
         }
 
         private static let otherKeys = BackendError(
-            .unsupported, "The database's keys are others than when the pages were begun. Begin with the first page.")
+            .unsupported, "The database's keys have changed since the first page. Begin again with the first page.")
     }
 #endif

@@ -13,7 +13,7 @@
         private var text: String { String(cString: sqlite3_errstr(code)) }
 
         /// The error of a backend.
-        /// - Parameter isCommit: Whether it was the commit that failed: a failed write or flush may then show after a crash all the same.
+        /// - Parameter isCommit: Whether the commit failed: what was written may then be there after a crash all the same.
         func backendError(isCommit: Bool = false) -> BackendError {
             switch code & 0xFF {
             case SQLITE_FULL: BackendError(.noSpace, "There is no room left (\(text)). Free some space and try again.")
@@ -28,7 +28,7 @@
             case SQLITE_TOOBIG: BackendError(.tooLarge, "The value is larger than SQLite can hold. Nothing was changed.")
             case SQLITE_IOERR:
                 BackendError(
-                    .failed, "The database could not be \(isCommit ? "written" : "read or written") (\(text)). Look at the disk.",
+                    .failed, "The database could not be \(isCommit ? "written" : "read or written") (\(text)). Check the disk.",
                     outcome: isCommit ? .unknown : .notApplied)
             default: BackendError(.failed, "The database could not be used (\(text)).", outcome: isCommit ? .unknown : .notApplied)
             }

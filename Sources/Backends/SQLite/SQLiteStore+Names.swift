@@ -8,7 +8,7 @@
         /// The longest name of a database, in bytes.
         package static let maximumNameLength = 200
 
-        /// Refuses the names of databases that could lead out of the directory, or that SQLite could take for something else.
+        /// Refuses the names of databases that could lead out of the directory, or that SQLite could read as something else.
         ///
         /// A name has 1 to ``maximumNameLength`` bytes: letters, digits, `.`, `_` and `-` of ASCII, and does not begin with a `.` or a `-`.
         /// - Throws: ``BackendError`` with the code `invalidName`.
@@ -36,11 +36,12 @@
             return "\(directory)/\(name).sqlite"
         }
 
-        /// The file whose lock is held around commits and checkpoints, named by the physical file: every path to a database leads to one lock.
+        /// The file whose lock is held around commits and checkpoints, named by the physical file: every path to a database leads to one
+        /// lock.
         /// - Parameters:
         ///   - path: The database.
-        ///   - directory: A directory of state that everybody shares who writes the database.
-        ///   - files: The file system, asked for symbolic links only.
+        ///   - directory: A directory of state that all programs share that write the database.
+        ///   - files: The file system, used to resolve symbolic links only.
         package static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
             let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
             return "\(directory)/sqlite-\(digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()).lock"

@@ -27,7 +27,7 @@
             delete = try database.keptStatement("DELETE FROM records WHERE id = ?1")
         }
 
-        /// What is said to the table of labels.
+        /// The statements on the table of labels.
         func labels() throws(SQLiteFault) -> LabelStatements {
             if let madeLabels { return madeLabels }
             let made = try LabelStatements(database)
@@ -40,7 +40,7 @@
         /// A failed statement may have ended the transaction by itself; then there is nothing to undo.
         func undoTransaction() { if database.isInTransaction { try? rollback.run() } }
 
-        /// What `PRAGMA data_version` says: another number after somebody else's commit.
+        /// What `PRAGMA data_version` says: another number after another connection's commit.
         func dataVersion() throws(SQLiteFault) -> Int {
             defer { version.reset() }
             return try version.step() ? Int(version.integer(0)) : 0

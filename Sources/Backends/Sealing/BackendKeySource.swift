@@ -7,7 +7,7 @@ package struct BackendKeySource: KeySource {
 
     /// The store and the slot, in words.
     package let identifier: String
-    /// The slot's name, whatever the store.
+    /// The slot's name; it does not depend on the store.
     package var pin: String { "keyring item \(address.name)" }
     /// What the store claims.
     package var protection: ProtectionLevel { backend.capabilities.protection }
@@ -19,7 +19,8 @@ package struct BackendKeySource: KeySource {
         identifier = "\(backend.identity) item \(address.name)"
     }
 
-    /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or damaged.
+    /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or
+    /// damaged.
     package func load() async throws(BackendError) -> SealingKey? {
         switch try await backend.read(address, .validated) {
         case .absent: return nil
@@ -35,7 +36,7 @@ package struct BackendKeySource: KeySource {
         }
     }
 
-    /// Writes the key where nothing stands. A key that stands there already wins; anything else is an error and stays.
+    /// Writes the key if the slot is empty. A key that is there already wins; anything else is an error and stays.
     package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         var result = try await put(key, if: .absent)
         if case .conflict(.corrupt(let corruption)) = result, corruption.bytes.isEmpty, let revision = corruption.revision {
@@ -48,7 +49,7 @@ package struct BackendKeySource: KeySource {
         case .failed(let error): throw error
         case .conflict, .notAttempted:
             throw BackendError(
-                .encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
+                .encryptionKeyMismatch, "\(identifier) holds something that is not a key. Check it; nothing was changed.")
         }
     }
 

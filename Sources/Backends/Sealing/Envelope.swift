@@ -66,7 +66,8 @@ package enum Envelope {
     }
 
     /// Opens what ``seal(_:with:for:_:)`` made.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when another key sealed it; `corrupted` when it was changed, or moved here from another place.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when another key sealed it; `corrupted` when it was changed, or moved here from
+    ///   another place.
     package static func open(_ sealed: [UInt8], with key: SealingKey, for context: Context) throws(BackendError) -> [UInt8] {
         guard let id = keyID(of: sealed) else { throw BackendError(.corrupted, "The bytes are not a sealed value of a known format.") }
         guard id == key.id else {

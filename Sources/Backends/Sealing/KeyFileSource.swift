@@ -12,7 +12,7 @@ package struct KeyFileSource: KeySource {
     package let identifier: String
     /// The file's name, without its folder.
     package var pin: String { "key file \(lastComponent(of: path))" }
-    /// `sealed`: the key lies on a disk, readable by whoever reads the person's files.
+    /// `sealed`: the key is on a disk, and can be read by anyone who can read the user's files.
     package var protection: ProtectionLevel { .sealed }
 
     /// Names the file; nothing is opened yet.
@@ -31,7 +31,7 @@ package struct KeyFileSource: KeySource {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read() }
     }
 
-    /// Makes the file, durably and whole, if there is none; returns the key that stands in it then.
+    /// Makes the file, durably and whole, if there is none; returns the key that it holds then.
     package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         let draftName = files.draftName(for: path)
         return try await files.onLane(isMutation: true) { () throws(BackendError) in

@@ -1,7 +1,7 @@
 package import BackendContract
 package import Crypto
 
-/// A 256-bit key and its name. The name is random, so that it tells nothing of the key, and travels with everything the key seals.
+/// A 256-bit key and its name. The name is random, so that it says nothing about the key; it is stored with everything the key seals.
 package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The key's name: 8 random bytes.
     package let id: [UInt8]
@@ -32,7 +32,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// ``text`` as bytes, for somebody who wipes them: no other copy is left.
+    /// ``text`` as bytes, which the caller wipes: there is no other copy.
     func textBytes(ending: String = "") -> [UInt8] {
         let head = Array("LocalData-key-1 \(hexadecimalText(of: id)) ".utf8)
         let length = Base64.encodedLength(of: key.bitCount / 8)
@@ -56,16 +56,16 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         let parts = textBytes.split { " \t\r\n".utf8.contains($0) }
         guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
             let id = bytes(ofHexadecimal: String(decoding: parts[1], as: UTF8.self)), id.count == Self.idLength
-        else { throw Self.stranger }
+        else { throw Self.malformed }
         let key = withUnsafeTemporaryAllocation(byteCount: Self.keyLength, alignment: 8) { raw -> SymmetricKey? in
             defer { wipe(raw) }
             return Base64.decode(parts[2], into: raw) ? SymmetricKey(data: UnsafeRawBufferPointer(raw)) : nil
         }
-        guard let key else { throw Self.stranger }
+        guard let key else { throw Self.malformed }
         self.init(id: id, key: key)
     }
 
-    private static var stranger: BackendError {
+    private static var malformed: BackendError {
         BackendError(
             .encryptionKeyMismatch,
             "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
@@ -78,7 +78,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
 }
 
 extension SymmetricKey {
-    /// A new key of 32 random bytes, which stand nowhere else afterwards.
+    /// A new key of 32 random bytes; no copy of them is left.
     static func random(_ randomBytes: (Int) -> [UInt8]) -> SymmetricKey {
         var bytes = randomBytes(SealingKey.keyLength)
         defer { wipe(&bytes) }
@@ -87,9 +87,9 @@ extension SymmetricKey {
 }
 
 extension BackendError.Code {
-    /// What is stored was sealed with a key that is not there.
+    /// The key that sealed what is stored is missing.
     package static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
-    /// The key that is there is not the one that sealed what is stored.
+    /// The key is not the one that sealed what is stored.
     package static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
 }
 
