@@ -2,4 +2,3 @@
 @_exported public import BackendContract
 @_exported public import KeyringBackend
 @_exported public import MemoryBackend
-@_exported public import SQLiteBackend
