@@ -239,7 +239,7 @@ extension RecordCoder {
         return ids
     }
 
-    /// The ids of the keys that sealed what stands in slots.
+    /// The ids of the keys that sealed the contents of slots.
     static func sealedIDs(in probes: [StorageProbe]) -> Set<[UInt8]> {
         var ids: Set<[UInt8]> = []
         for probe in probes {

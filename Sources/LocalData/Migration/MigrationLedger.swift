@@ -16,7 +16,7 @@ final class MigrationLedger: Sendable {
     private struct State {
         /// What is to be written, by slot: only the latest of each counts.
         var pending: [StorageAddress: StorageMutation] = [:]
-        /// What the ledger held when it was last looked at.
+        /// What the ledger held when it was last read.
         var known: Known?
     }
 

@@ -32,7 +32,7 @@ final class Quarantine: Sendable {
 
     /// Keeps a record, durably when it returns.
     /// - Parameters:
-    ///   - route: Where it stands.
+    ///   - route: Its place.
     ///   - others: The other places of its key; the strongest protection of all of them is kept.
     /// - Throws: ``StorageError`` when it cannot be kept as well protected as it was: then it must stay where it is.
     func keep(_ record: StorageRecord, of route: Route, beside others: [Route], reason: String) async throws {

@@ -13,7 +13,7 @@ extension StorageRouter {
     ///   - syncStatus: How far it has come on its way to another machine; kept as it is when not given.
     ///   - attributes: Texts to keep beside it, to be asked for; those that are not named stay as they are, nil removes one.
     ///   - lifetime: How long it stays valid from now on; what the collection says when not given.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when a record of another type stands under the id. Its `outcome` says whether the record may have been stored.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type. Its `outcome` says whether the record may have been stored.
     @concurrent
     public nonisolated func set<Record>(
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, attributes: [String: String?] = [:],
@@ -42,7 +42,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - id: The record's id.
     ///   - collection: Its collection.
-    ///   - body: Changes the record, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the record meanwhile.
+    ///   - body: Changes the record, nil when it is absent; setting it to nil removes it. It may run again when another process or task changed the record meanwhile.
     @concurrent
     @discardableResult
     public nonisolated func update<Record: Identifiable, R: Sendable>(
@@ -54,7 +54,7 @@ extension StorageRouter {
     // MARK: Reading
 
     /// The record of an id, or nil when there is none.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when a record of another type stands there.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type.
     @concurrent
     public nonisolated func value<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
@@ -148,7 +148,7 @@ extension StorageRouter {
 
     // MARK: Removing
 
-    /// Removes what is kept of earlier versions of a collection's records, once nobody will want them back; durable when it returns.
+    /// Removes what is kept of earlier versions of a collection's records, once they are not needed any more; durable when it returns.
     /// - Throws: ``StorageError``; repeating it goes on where it was.
     @concurrent
     public nonisolated func discardBackups<Record>(of collection: StorageCollection<Record>) async throws {

@@ -77,7 +77,7 @@ extension StorageRouter {
         return MigrationReport(rows: rows)
     }
 
-    /// Runs a key's migration now, whatever stands at its destination, and applies its conflict policy.
+    /// Runs a key's migration now, whatever its destination holds, and applies its conflict policy.
     /// - Throws: ``StorageError``; the values are then where they were.
     @discardableResult
     public func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {

@@ -76,7 +76,8 @@ public actor StorageRouter {
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         if let value = try await ValueReader(env).read(try entry(key), self).value ?? key.defaultValue { return value }
         throw StorageError(
-            StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
+            StorageError.notFound, key: key.name,
+            "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
     }
 
     /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
@@ -106,7 +107,7 @@ public actor StorageRouter {
 
     /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
     ///
-    /// A value of an earlier shape is brought to the key's, and is not written back. Older places are not looked at.
+    /// A value of an earlier shape is brought to the key's, and is not written back. Legacy locations are not read.
     /// - Returns: The value and what is known of it; nil when it is absent or was removed.
     /// - Throws: As ``get(_:)``, without `notFound`.
     @concurrent
@@ -116,7 +117,7 @@ public actor StorageRouter {
 
     /// Puts back the bytes that a key's value had before its chain of versions changed it, if the chain keeps them: ``TypedEvolution/keepingBackup()``.
     ///
-    /// What stands in the key's place becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
+    /// The present value becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
     /// chain's end again by the next read of a program whose key has the chain.
     /// - Parameters:
     ///   - key: The key.
@@ -133,7 +134,7 @@ public actor StorageRouter {
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
     /// - Parameters:
     ///   - key: The key.
-    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
+    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when another process or task changed the value meanwhile.
     /// - Returns: What `body` returned the last time.
     /// - Throws: What `body` throws, with nothing changed; ``StorageError``.
     @concurrent
@@ -148,7 +149,7 @@ public actor StorageRouter {
     /// - Parameters:
     ///   - key: The key.
     ///   - default: What the body starts with when the value is absent.
-    ///   - body: Changes the value. It may run again when somebody else changed the value meanwhile.
+    ///   - body: Changes the value. It may run again when another process or task changed the value meanwhile.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
@@ -162,7 +163,7 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes what is kept of a value's earlier versions, once nobody will want them back; durable when it returns. Removing the value does it too.
+    /// Removes what is kept of a value's earlier versions, once they are not needed any more; durable when it returns. Removing the value does it too.
     /// - Throws: ``StorageError``; repeating it is harmless.
     @concurrent
     public nonisolated func discardBackups<Value>(of key: StorageKey<Value>) async throws {
@@ -179,7 +180,7 @@ public actor StorageRouter {
         try await ValueWriter(env).remove(try entry(key), self)
     }
 
-    /// Whether the key's own place holds a value. Older places are not looked at.
+    /// Whether the key's own place holds a value. Legacy locations are not read.
     /// - Throws: ``StorageError`` when that cannot be known.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
@@ -188,7 +189,7 @@ public actor StorageRouter {
 
     /// The current value first, then every change that this process makes, in the order of the commits; changes of other processes as they are noticed.
     ///
-    /// Nil stands for an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
+    /// Nil means an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
     public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
         ValueSequence(router: self, key: key)
     }

@@ -31,7 +31,7 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Makes a change without a condition. Damaged bytes in its way are quarantined first: nobody has seen them.
+    /// Makes a change without a condition. Damaged bytes in its way are quarantined first.
     private func put(_ operation: StorageMutation.Operation, _ route: Route) async throws {
         var precondition = StorageMutation.Precondition.none
         for _ in 0..<Environment.attempts {
