@@ -47,7 +47,8 @@ import Testing
                         continue
                     }
                     if case .native = coded.payload {
-                        try hold(slot.route.capabilities.storesNativeValues && security == .automatic, "a native value in \(domain) \(security)")
+                        let isAllowed = slot.route.capabilities.storesNativeValues && security == .automatic
+                        try hold(isAllowed, "a native value in \(domain) \(security)")
                     }
                     try same(coded.metadata.sealing != nil, security != .automatic, "whether it is sealed")
                     // The way through a store of bytes.
