@@ -100,7 +100,7 @@ import Testing
         }
 
         private func fixture(_ path: String) -> String {
-            URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/Releases/\(path)").path
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Releases/\(path)").path
         }
     #endif
 
