@@ -3,7 +3,8 @@
     import TestSupport
     import Testing
 
-    @Suite(.inTurn, .timeLimit(.minutes(10))) struct KeyringBrokenTests {
+    @Suite(.inTurn, .timeLimit(.minutes(10)))
+    struct KeyringBrokenTests {
         // MARK: Locked, empty, absent
 
         @Test func `a locked keyring is never mistaken for an empty one`() async throws {

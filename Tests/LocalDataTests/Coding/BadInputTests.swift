@@ -12,27 +12,6 @@ import Testing
         StorageKey(name: name, domain: domain, owner: "Tests", description: "A value")
     }
 
-    /// Expects an error of a code that says what to do next and shows none of the texts that it must not.
-    func expectRefusal(
-        _ codes: StorageError.Code..., hiding hidden: [String] = [], at location: SourceLocation = #_sourceLocation,
-        body: () async throws -> Void
-    ) async {
-        do {
-            try await body()
-            Issue.record("nothing was thrown, expected \(codes)", sourceLocation: location)
-        } catch let error as StorageError {
-            #expect(codes.contains(error.code), "\(error)", sourceLocation: location)
-            #expect(error.message.split(separator: " ").count >= 4, "\(error)", sourceLocation: location)
-            var dumped = ""
-            dump(error, to: &dumped)
-            for text in ["\(error)", String(reflecting: error), dumped, error.underlying.map { "\($0)" } ?? ""] {
-                for part in hidden { #expect(!text.contains(part), "\(text)", sourceLocation: location) }
-            }
-        } catch {
-            Issue.record("\(error) was thrown, expected \(codes)", sourceLocation: location)
-        }
-    }
-
     // MARK: Names
 
     @Test func `hostile names of values are refused or kept exactly, and what was there stays`() async throws {
@@ -64,7 +43,7 @@ import Testing
         for refused in ["", "a\0b", "a\nb", String(repeating: "x", count: 10_000)] {
             await expectRefusal(StorageError.invalidName) { try await router.set(secret, for: key(refused)) }
         }
-        #expect(try stage.files(holding: secret).isEmpty)
+        #expect(try stage.traces(of: secret).isEmpty)
     }
 
     @Test func `composed and decomposed names of values are never one for the other`() async throws {
@@ -96,15 +75,15 @@ import Testing
     // MARK: Permissions
 
     private func permit(_ path: String, _ mode: Int) throws {
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        try setPermissions(mode, of: path)
     }
 
     @Test func `a folder that cannot be entered is refused, not taken for an empty one`() async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key("a", .userDefaults(suite: "shared")))
-        let nobody = try Worker(asNobodyOn: stage)
+        let nobody = try stage.workerAsNobody()
         for command in ["read shared a", "write shared a x", "read other a", "write other a x"] {
-            let answer = try await nobody.program.ask(command)
+            let answer = try await nobody.ask(command)
             #expect(answer.contains("accessDenied"), "\(command): \(answer)")
             #expect(!answer.contains(secret))
         }
@@ -116,17 +95,17 @@ import Testing
         let value = key("a", .userDefaults(suite: "shared"))
         try await stage.launch().set(secret, for: value)
         for folder in [stage.directory.path, stage.root.path, stage.preferences] { try permit(folder, 0o755) }
-        let nobody = try Worker(asNobodyOn: stage)
+        let nobody = try stage.workerAsNobody()
         for command in ["read shared a", "write shared a x"] {
-            let answer = try await nobody.program.ask(command)
+            let answer = try await nobody.ask(command)
             #expect(answer.contains("accessDenied"), "\(command): \(answer)")
         }
         try permit(stage.preferences + "/shared.plist", 0o644)
-        #expect(try await nobody.program.ask("read shared a") == "value \(secret)")
-        let refused = try await nobody.program.ask("write shared a x")
+        #expect(try await nobody.ask("read shared a") == "value \(secret)")
+        let refused = try await nobody.ask("write shared a x")
         #expect(refused.contains("accessDenied"), "\(refused)")
         #expect(!refused.contains(secret))
-        #expect(try await nobody.program.ask("read shared a") == "value \(secret)")
+        #expect(try await nobody.ask("read shared a") == "value \(secret)")
         #expect(try await stage.launch().get(value) == secret)
     }
 
@@ -241,7 +220,7 @@ import Testing
     @Test func `of two processes that make a key at once both use one`() async throws {
         for _ in 0..<10 {
             let stage = try Stage()
-            let workers = [try Worker(stage), try Worker(stage)]
+            let workers = [try stage.worker(), try stage.worker()]
             for worker in workers { _ = try await worker.run("status") }
             async let first = workers[0].run("seal", "a", "first")
             async let second = workers[1].run("seal", "b", "second")
@@ -262,7 +241,7 @@ import Testing
             var environment = keyring.environment
             environment["DBUS_SESSION_BUS_ADDRESS"] = nil
             environment["XDG_RUNTIME_DIR"] = try TemporaryDirectory().path
-            let worker = try Worker(stage, environment: environment)
+            let worker = try stage.worker(environment)
             _ = try await worker.run("seed", "old_key_name", secret)
             let start = ContinuousClock.now
             let answer = try await worker.run("get")
@@ -277,7 +256,7 @@ import Testing
             let keyring = try PrivateKeyring(.unlocked)
             var environment = keyring.environment
             environment["WORKER_KEYRING_DEADLINE"] = "1500"
-            let worker = try Worker(stage, environment: environment)
+            let worker = try stage.worker(environment)
             _ = try await worker.run("seed", "old_key_name", secret)
             keyring.stopDaemon()
             let start = ContinuousClock.now

@@ -176,7 +176,7 @@
             try await first.shutdown()
             let database = try SealedDatabase(path: stage.path(ofDatabase: "first"), keyFile: stage.root.path + "/data/sealing-key")
             try database.tamper(StorageAddress("old")) { $0[$0.count / 2] ^= 1 }
-            await expectCode(StorageError.corrupted) { _ = try await launch(stage).get(key) }
+            await expectRefusal(StorageError.corrupted) { _ = try await launch(stage).get(key) }
             #expect(!FileManager.default.fileExists(atPath: stage.path(ofDatabase: "second")))
             try database.tamper(StorageAddress("old")) { $0[$0.count / 2] ^= 1 }
             #expect(try await launch(stage).get(key) == "v")
@@ -190,7 +190,7 @@
                 let source = textKey("old", .keychain)
                 let database = textKey("new", .encryptedSQLite(database: "first"))
                 try await router.set("precious", for: source)
-                await expectRefusal(StorageError.weakerProtection, "new", saying: "allowsWeakerProtection") {
+                await expectRefusal(StorageError.weakerProtection, of: "new", saying: "allowsWeakerProtection") {
                     _ = try await router.get(database.moved(from: source))
                 }
                 #expect(try await router.row(of: database.moved(from: source)).errorCode == "weakerProtection")

@@ -47,7 +47,7 @@
             try await router.set("v", for: source)
             _ = try await router.get(key)
             try await router.set("from an old program", for: source)
-            try await router.registerCatalog(DatabaseCatalog(.key(key)))
+            try await router.registerCatalog(TestCatalog(.key(key)))
             #expect(await router.planSweep().rows.map(\.state) == [.conflict])
             #expect(try await router.row(of: key).state == .resolved)
             #expect(try await stage.launch().get(key) == "v")
@@ -101,8 +101,8 @@
             let database = try SealedDatabase(path: stage.path(ofDatabase: "b"), keyFile: stage.root.path + "/data/sealing-key")
             try database.tamper(StorageAddress("new")) { $0[$0.count - 1] ^= 1 }
             let router = stage.launch()
-            await expectRefusal(StorageError.corrupted, "new", saying: "backup") { _ = try await router.get(bare) }
-            await expectRefusal(StorageError.corrupted, "new") { _ = try await router.get(bare.moved(from: source)) }
+            await expectRefusal(StorageError.corrupted, of: "new", saying: "backup") { _ = try await router.get(bare) }
+            await expectRefusal(StorageError.corrupted, of: "new") { _ = try await router.get(bare.moved(from: source)) }
             #expect(try await router.audit().quarantine.isEmpty)
             try await router.set("v", for: source)
             #expect(try await router.get(bare.moved(from: source)) == "v")
@@ -114,8 +114,8 @@
         @Test func `a new shape in place is transformed under its revision and nothing is deleted`() async throws {
             let stage = try Stage()
             let router = stage.launch()
-            let before = StorageKey<Int>(name: "size", domain: bare.domain, owner: "Tests", description: "A size")
-            let after = StorageKey<[String: Int]>(name: "size", domain: bare.domain, owner: "Tests", description: "A size")
+            let before = testKey("size", bare.domain, of: Int.self)
+            let after = testKey("size", bare.domain, of: [String: Int].self)
                 .moved(from: before) { ["width": $0, "height": $0] }
             try await router.set(5, for: before)
             #expect(try await router.get(after) == ["width": 5, "height": 5])
@@ -177,7 +177,7 @@
             try FileManager.default.moveItem(atPath: keyFile, toPath: keyFile + "-away")
             let key = textKey("new", .encryptedSQLite(database: "b")).moved(from: database).moved(from: lower)
             let router = stage.launch { $0.databaseKeySources["b"] = .keyFile("b-key") }
-            await expectCode(StorageError.encryptionKeyMissing) { _ = try await router.get(key) }
+            await expectRefusal(StorageError.encryptionKeyMissing) { _ = try await router.get(key) }
             #expect(try await router.row(of: key).state == .failed)
             try FileManager.default.moveItem(atPath: keyFile + "-away", toPath: keyFile)
             #expect(try await router.get(key) == "right")

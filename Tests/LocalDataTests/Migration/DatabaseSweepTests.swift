@@ -43,9 +43,9 @@
             let count = 10_000
             let stage = try Stage()
             try seed(stage, count)
-            let files = CountedFileSystem()
+            let files = HookedFiles()
             let router = stage.launch { $0.runtime.files = files }
-            try await router.registerCatalog(DatabaseCatalog((0..<count).map { .key(key($0)) }))
+            try await router.registerCatalog(TestCatalog((0..<count).map { .key(key($0)) }))
             let progress = Mutex<[Int]>([])
             let report = await router.sweep { step in progress.withLock { $0.append(step.finished) } }
             try report.requireComplete()
@@ -53,7 +53,7 @@
             #expect(progress.withLock(\.self) == Array(1...count))
             // Nothing is committed to the database, and so nothing flushed, without its lock: there are no more commits than locks taken. How many keys share one
             // depends on how busy the machine is; alone each would take one of its own.
-            let (locks, rewrites) = (files.count("lock", "/sqlite-"), files.count("rename", "legacy.plist"))
+            let (locks, rewrites) = (files.locks("/sqlite-"), files.count("rename", "legacy.plist"))
             #expect(locks > 0 && locks <= count / 2, "\(locks) locks for \(count) keys")
             #expect(rewrites > 0 && rewrites <= count / 5, "\(rewrites) rewrites of the property list for \(count) keys")
 
@@ -76,11 +76,11 @@
             for round in 0..<12 where shares.count(where: { !$0.contains(0) }) < 2 {
                 let stage = try Stage()
                 try seed(stage, count)
-                let workers = [try Worker(stage), try Worker(stage)]
+                let workers = [try stage.worker(), try stage.worker()]
                 #expect(try await workers[0].run("register", "\(count)", "database") == "done")
                 #expect(try await workers[1].run("register", "\(count)", "database", "reversed") == "done")
-                async let first = workers[0].program.ask(untilAnswer: "sweep")
-                async let second = workers[1].program.ask(untilAnswer: "sweep")
+                async let first = workers[0].ask(untilAnswer: "sweep")
+                async let second = workers[1].ask(untilAnswer: "sweep")
                 let answers = try await [first, second]
                 #expect(answers.allSatisfy { $0.hasPrefix("moved") }, "round \(round): \(answers)")
                 let moved = answers.map { Int($0.split(separator: " ").last ?? "") ?? 0 }
@@ -100,15 +100,15 @@
             for round in 0..<rounds {
                 let stage = try Stage()
                 try seed(stage, count)
-                let worker = try Worker(stage)
+                let worker = try stage.worker()
                 #expect(try await worker.run("register", "\(count)", "database") == "done")
-                try await worker.program.kill(during: "sweep", after: 1 + (round * 97) % (count / 2))
+                try await worker.kill(during: "sweep", after: 1 + (round * 97) % (count / 2))
                 let (old, new) = try await inventory(stage)
                 #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
                 if !old.isEmpty && !new.isEmpty { landed += 1 }
-                let next = try Worker(stage)
+                let next = try stage.worker()
                 #expect(try await next.run("register", "\(count)", "database") == "done")
-                let answer = try await next.program.ask(untilAnswer: "sweep")
+                let answer = try await next.ask(untilAnswer: "sweep")
                 #expect(answer.hasPrefix("moved"), "\(answer)")
                 let (rest, all) = try await inventory(stage)
                 #expect(rest.isEmpty, "round \(round)")
@@ -125,8 +125,8 @@
             let stage = try Stage()
             var seen: [String] = []
             for round in 0..<rounds {
-                let worker = try Worker(stage)
-                try await worker.program.kill(during: "batches \(count)", after: 3 + round * 7)
+                let worker = try stage.worker()
+                try await worker.kill(during: "batches \(count)", after: 3 + round * 7)
                 let router = stage.launch()
                 var values: Set<String> = []
                 for index in 0..<count { values.insert(try await router.get(textKey("\(index)", .encryptedSQLite(database: "batches")))) }
@@ -143,10 +143,10 @@
             let (stage, count) = (try Stage(), 600)
             try seed(stage, count)
             let (router, other) = (stage.launch(), stage.launch())
-            let catalog = DatabaseCatalog((0..<count).map { .key(key($0)) })
-            let begun = Signal()
-            async let report = router.sweep(catalog) { _ in begun.raise() }
-            await begun.wait()
+            let catalog = TestCatalog((0..<count).map { .key(key($0)) })
+            let begun = Gate()
+            async let report = router.sweep(catalog) { _ in begun.open() }
+            await begun.pass()
             var removed: Set<Int> = []
             for index in stride(from: count - 1, through: 0, by: -3) {
                 // Half of them by the router that sweeps, half by another process.
@@ -172,14 +172,5 @@
             #expect(old.isEmpty)
             #expect(new == Set(0..<count).subtracting(removed))
         }
-    }
-
-    /// Something that has happened.
-    private final class Signal: Sendable {
-        private let stream: AsyncStream<Void>
-        private let continuation: AsyncStream<Void>.Continuation
-        init() { (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1)) }
-        func raise() { continuation.yield() }
-        func wait() async { for await _ in stream { return } }
     }
 #endif

@@ -107,7 +107,7 @@ import Testing
 
     /// Sweeps until there is nothing left to do: at most twice, and once more to see that it stays so.
     private func settle(_ router: StorageRouter, _ scenario: FaultScenario, _ place: String) async throws {
-        try await router.registerCatalog(FaultCatalog(keys: scenario.keys))
+        try await router.registerCatalog(TestCatalog(scenario.keys))
         let first = await router.sweep()
         let second = await router.sweep()
         #expect(first.isComplete || second.isComplete, "\(place): \(second.rows)")

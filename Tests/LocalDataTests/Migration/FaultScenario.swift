@@ -38,9 +38,9 @@ enum Places {
     static let legacy = StorageDomain.userDefaults(suite: "a")
     static let middle = StorageDomain.userDefaults(suite: "c")
     static let modern = StorageDomain.keychain(service: "s")
-    static let source = StorageKey<String>(name: "old", domain: legacy, owner: "Tests", description: "The older place")
-    static let second = StorageKey<String>(name: "second", domain: middle, owner: "Tests", description: "Another older place")
-    static let bare = StorageKey<String>(name: "new", domain: modern, owner: "Tests", description: "The value")
+    static let source = textKey("old", legacy)
+    static let second = textKey("second", middle)
+    static let bare = textKey("new", modern)
     static let key = bare.moved(from: source)
 
     static func read(_ key: StorageKey<String>) -> @Sendable (StorageRouter) async throws -> String? { { try await $0.value(for: key) } }
@@ -95,7 +95,7 @@ extension FaultScenario {
     static let all: [FaultScenario] = [
         moves("lazy get", Places.key),
         moves("sweep", Places.key) { router in
-            let report = try await router.registerCatalog(FaultCatalog(keys: [.key(Places.key)]), migrateImmediately: true)
+            let report = try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
             try report.requireComplete()
         },
         change("set over pending", to: "new") { try await $0.set("new", for: Places.key) },
@@ -125,8 +125,7 @@ extension FaultScenario {
         inPlace, aggregate, torn, policyChange, intoDatabase, outOfDatabase,
     ]
 
-    private static let document = StorageKey<String>(
-        name: "document", domain: .encryptedSQLite(database: "d"), owner: "Tests", description: "A value in a database")
+    private static let document = textKey("document", .encryptedSQLite(database: "d"))
 
     /// The value is changed while it waits to move from a property list into a database.
     private static let intoDatabase = change(
@@ -139,7 +138,7 @@ extension FaultScenario {
         prepare: { try await $0.launch().set("old", for: document) }, act: { _ = try await $0.get(Places.bare.moved(from: document)) },
         read: Places.read(Places.bare.moved(from: document)), outcomes: { _ in ["old"] }, older: [document])
 
-    static let third = StorageKey<String>(name: "third", domain: Places.modern, owner: "Tests", description: "Version 3")
+    static let third = textKey("third", Places.modern)
         .moved(from: Places.second.moved(from: Places.source))
 
     private static func chain(
@@ -163,8 +162,8 @@ extension FaultScenario {
 
     /// A new shape in place: nothing is deleted and nothing is quarantined.
     private static let inPlace: FaultScenario = {
-        let before = StorageKey<Int>(name: "size", domain: Places.modern, owner: "Tests", description: "A size")
-        let after = StorageKey<[String: Int]>(name: "size", domain: Places.modern, owner: "Tests", description: "A size")
+        let before = testKey("size", Places.modern, of: Int.self)
+        let after = testKey("size", Places.modern, of: [String: Int].self)
             .moved(from: before) { ["width": $0] }
         return FaultScenario(
             description: "conversion in place", stores: [Places.modern], keys: [.key(after)],
@@ -197,18 +196,12 @@ extension FaultScenario {
 
     /// A value that is plain in its own slot is sealed there.
     private static let policyChange: FaultScenario = {
-        let plain = StorageKey<String>(name: "old", domain: Places.legacy, security: .none, owner: "Tests", description: "Plain")
-        let sealed = StorageKey<String>(name: "old", domain: Places.legacy, security: .encrypted, owner: "Tests", description: "Sealed")
+        let plain = textKey("old", Places.legacy, .none)
+        let sealed = textKey("old", Places.legacy, .encrypted)
             .moved(from: plain)
         return FaultScenario(
             description: "sealing in place", stores: [Places.legacy, .keychain(service: nil)], keys: [.key(sealed)],
             prepare: { $0.seedUserDefaults(["old": .string("old")], suite: "a") }, act: { _ = try await $0.get(sealed) },
             read: Places.read(sealed), outcomes: { _ in ["old"] }, older: [])
     }()
-}
-
-struct FaultCatalog: StorageKeyCatalog {
-    var id = "Faults"
-    let keys: [AnyStorageKey]
-    var allKeys: [AnyStorageKey] { keys }
 }

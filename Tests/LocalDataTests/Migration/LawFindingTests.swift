@@ -22,7 +22,7 @@ import Testing
             .moved(from: key("size", .userDefaults(suite: "b"), as: Int.self)) { "\($0) pt" }
             .moved(from: oldest) { "\($0) pt" }.resolvingConflicts(.sourceWins)
         #expect(try await router.get(third) == "5 pt")
-        let report = try await router.registerCatalog(Catalog(.key(third)), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog(.key(third)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.collected])
         #expect(try await router.get(third) == "5 pt")
         #expect(try await router.value(for: oldest) == nil)
@@ -35,11 +35,11 @@ import Testing
         let key = key("name", .userDefaults(suite: "c"), as: String.self).moved(from: source)
         try await router.remove(source)
         machine.corrupt(key.domain, name: "name", bytes: [1, 2, 3])
-        await expectCode(StorageError.corrupted) { _ = try await router.get(key) }
-        let report = try await router.registerCatalog(Catalog(.key(key)), migrateImmediately: true)
+        await expectRefusal(StorageError.corrupted) { _ = try await router.get(key) }
+        let report = try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.failed])
         #expect(report.rows.first?.errorCode == StorageError.corrupted.name)
-        await expectCode(StorageError.corrupted) { try await router.forceMigration(for: key) }
+        await expectRefusal(StorageError.corrupted) { try await router.forceMigration(for: key) }
         machine.writeForeign(.integer(7), to: key.domain, name: "name")
         #expect(await router.sweep().rows.map(\.errorCode) == [StorageError.undecodable.name])
         #expect(try await router.audit().quarantine.isEmpty)
@@ -52,13 +52,8 @@ import Testing
         try await router.set("theirs", for: source)
         try await router.set("mine", for: key("token", .userDefaults(suite: "b")))
         for key in [plain.resolvingConflicts(.sourceWins), plain.resolvingConflicts(.merge { mine, theirs in (mine ?? "") + theirs })] {
-            await expectCode(StorageError.weakerProtection) { try await router.forceMigration(for: key) }
+            await expectRefusal(StorageError.weakerProtection) { try await router.forceMigration(for: key) }
         }
         #expect(try await router.audit().quarantine.isEmpty)
-    }
-
-    private struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        init(_ keys: AnyStorageKey...) { allKeys = keys }
     }
 }

@@ -15,14 +15,14 @@ import Testing
         let stage = try Stage()
         let router = stage.launch()
         let source = legacy("count")
-        let key = StorageKey<Int>(name: "count", domain: .userDefaults(suite: "new"), owner: "Tests", description: "A count").moved(
+        let key = testKey("count", .userDefaults(suite: "new"), of: Int.self).moved(
             from: source
         ) { text in
             guard let number = Int(text) else { throw CocoaError(.formatting) }
             return number
         }
         try await router.set("x", for: source)
-        await expectCode(StorageError.migrationFailed) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.migrationFailed) { _ = try await router.get(key) }
         #expect(try await router.get(source) == "x")
         try await router.set("42", for: source)
         #expect(try await router.get(key) == 42)
@@ -33,7 +33,7 @@ import Testing
         let stage = try Stage()
         let router = stage.launch()
         let (first, last) = (legacy("first"), legacy("last"))
-        let name = StorageKey<String>(name: "name", domain: .userDefaults(suite: "new"), owner: "Tests", description: "The name")
+        let name = textKey("name", .userDefaults(suite: "new"))
             .merged(from: first, last) { first, last in
                 guard let first, let last else { return nil }
                 return "\(first) \(last)"
@@ -45,17 +45,5 @@ import Testing
         #expect(try await router.get(name) == "John Snow")
         #expect(try await !router.exists(first))
         #expect(try await !router.exists(last))
-    }
-}
-
-/// Lets `#expect(throws:)` compare the code of what was thrown.
-func expectCode(_ code: StorageError.Code, _ location: SourceLocation = #_sourceLocation, _ body: () async throws -> Void) async {
-    do {
-        try await body()
-        Issue.record("nothing was thrown, expected \(code)", sourceLocation: location)
-    } catch let error as StorageError {
-        #expect(error.code == code, "\(error)", sourceLocation: location)
-    } catch {
-        Issue.record("\(error) was thrown, expected \(code)", sourceLocation: location)
     }
 }

@@ -19,7 +19,7 @@ import Testing
         let router = machine.launch()
         let first = key("first", .userDefaults(suite: "b")).moved(from: source)
         let second = key("second", .userDefaults(suite: "b")).moved(from: source)
-        try await router.registerCatalog(FaultCatalog(keys: [.key(first), .key(second)]))
+        try await router.registerCatalog(TestCatalog([.key(first), .key(second)]))
         try await router.set("v", for: source)
         machine.writeForeign(.integer(7), to: second.domain, name: "second")
         #expect(try await router.get(first) == "v")
@@ -33,7 +33,7 @@ import Testing
         let middle = key("middle", .userDefaults(suite: "c")).moved(from: source)
         let far = key("far", .keychain(service: "s")).moved(from: middle)
         let near = key("near", .userDefaults(suite: "b")).moved(from: source)
-        try await router.registerCatalog(FaultCatalog(keys: [.key(near), .key(far)]))
+        try await router.registerCatalog(TestCatalog([.key(near), .key(far)]))
         try await router.set("v", for: source)
         #expect(try await router.get(near) == "v")
         #expect(try await router.get(far) == "v")
@@ -43,7 +43,7 @@ import Testing
 
     @Test func `a registered chain leaves nothing behind on its way`() async throws {
         let router = machine.launch()
-        try await router.registerCatalog(FaultCatalog(keys: [.key(FaultScenario.third)]))
+        try await router.registerCatalog(TestCatalog([.key(FaultScenario.third)]))
         try await router.set("v", for: source)
         #expect(try await router.get(FaultScenario.third) == "v")
         #expect(try await router.value(for: source) == nil)
@@ -75,7 +75,7 @@ import Testing
         try await router.set("a", for: Places.second)
         try await router.set("b", for: source)
         machine.lock(Places.second.domain)
-        await expectCode(StorageError.residueRemains) {
+        await expectRefusal(StorageError.residueRemains) {
             try await router.batch {
                 $0.remove(first)
                 $0.remove(other)
@@ -102,7 +102,7 @@ import Testing
         let older = Places.key
         machine.seedUserDefaults(["old": .string("1")], suite: "a")
         try await router.set([2], for: newer)
-        await expectCode(StorageError.undecodable) { _ = try await router.get(older) }
+        await expectRefusal(StorageError.undecodable) { _ = try await router.get(older) }
         #expect(try await router.get(newer) == [2])
         #expect(try await router.audit().quarantine.isEmpty)
     }
@@ -112,7 +112,7 @@ import Testing
         _ = await router.status(of: Places.legacy)
         let backend = try #require(machine.backends(of: Places.legacy).first)
         backend.inject(.unavailable, at: 2)
-        await expectCode(StorageError.unavailable) { _ = try await router.value(for: Places.key) }
+        await expectRefusal(StorageError.unavailable) { _ = try await router.value(for: Places.key) }
         #expect(try await router.value(for: Places.key) == nil)
     }
 
@@ -120,7 +120,7 @@ import Testing
         let router = machine.launch()
         machine.seedUserDefaults(["old": .string("v")], suite: "a")
         machine.lock(Places.legacy)
-        await expectCode(StorageError.residueRemains) { try await router.remove(Places.key) }
+        await expectRefusal(StorageError.residueRemains) { try await router.remove(Places.key) }
         machine.unlock(Places.legacy)
         try await router.remove(Places.bare)
         try await router.batch { $0.remove(Places.bare) }
@@ -133,7 +133,7 @@ import Testing
         try await router.set("w", for: Places.key)
         try await router.update(Places.bare) { $0 = nil }
         #expect(try await router.value(for: Places.key) == nil)
-        try await router.registerCatalog(FaultCatalog(keys: [.key(Places.key)]), migrateImmediately: true)
+        try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
         #expect(try await router.value(for: Places.key) == nil)
         #expect(try await router.value(for: source) == nil)
         #expect(try await router.audit().quarantine.isEmpty)
@@ -150,7 +150,7 @@ import Testing
         _ = await router.status(of: Places.modern)
         let modern = try #require(machine.backends(of: Places.modern).first)
         modern.inject(.locked, at: reads, of: .read, repeats: true)
-        let report = try await router.registerCatalog(FaultCatalog(keys: [.key(first)]), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog([.key(first)]), migrateImmediately: true)
         #expect(!report.isComplete, "\(report.rows)")
     }
 
@@ -178,22 +178,22 @@ import Testing
                     AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: $0, sourceKey: source), below: "2.0"))
                 })
         }
-        let swept = FaultCatalog(id: "swept", keys: [.key(conditional("swept", from: source))])
+        let swept = TestCatalog([.key(conditional("swept", from: source))], id: "swept")
         let left = conditional("left", from: Places.second)
         machine.seedUserDefaults(["old": .string("a")], suite: "a")
         machine.seedUserDefaults(["second": .string("b")], suite: "c")
         let first = machine.launch(version: "2.0")
         try await first.registerCatalog(swept, migrateImmediately: true).requireComplete()
-        try await first.registerCatalog(FaultCatalog(id: "left", keys: [.key(left)]))
+        try await first.registerCatalog(TestCatalog([.key(left)], id: "left"))
         try await first.shutdown()
         let second = machine.launch(version: "2.0")
         try await second.registerCatalog(swept, migrateImmediately: true)
-        try await second.registerCatalog(FaultCatalog(id: "left", keys: [.key(left)]))
+        try await second.registerCatalog(TestCatalog([.key(left)], id: "left"))
         #expect(try await second.get(left) == "b")
         // What was swept by this version is not older than it.
         machine.seedUserDefaults(["old": .string("late")], suite: "a")
         let late = conditional("swept-2", from: source)
-        try await second.registerCatalog(FaultCatalog(id: "swept", keys: [.key(late)]))
+        try await second.registerCatalog(TestCatalog([.key(late)], id: "swept"))
         #expect(try await second.value(for: late) == nil)
     }
 
@@ -220,7 +220,7 @@ import Testing
                 Issue.record("nothing was thrown")
             } catch { errors.append(error) }
         }
-        let report = await router.sweep(FaultCatalog(keys: [.key(quoting), .key(shaped)]))
+        let report = await router.sweep(TestCatalog([.key(quoting), .key(shaped)]))
         for error in errors {
             var dumped = ""
             dump(error, to: &dumped)

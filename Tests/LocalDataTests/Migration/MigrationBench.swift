@@ -6,10 +6,6 @@ import LocalDataTesting
 
 /// A world on a machine in memory, under the real router.
 struct MigrationBench {
-    struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-    }
-
     struct Refused: Error {}
 
     private let world: World
@@ -27,7 +23,7 @@ struct MigrationBench {
         }
         let domain = key.domain
         try await put(world.held, in: domain, isStrong: world.isStrong, naming: world.named)
-        try await router.registerCatalog(Catalog(allKeys: [.key(key)]))
+        try await router.registerCatalog(TestCatalog([.key(key)]))
         for (index, place) in world.places.enumerated() { reach(place.reach, Self.domain(index, place.isStrong)) }
         reach(world.reach, domain)
     }
@@ -40,14 +36,13 @@ struct MigrationBench {
 
     private static func key(_ world: World) -> StorageKey<String> {
         let domain = world.isStrong ? StorageDomain.keychain(service: "d") : .userDefaults(suite: "d")
-        var key = StorageKey<String>(name: "v", domain: domain, owner: "Tests", description: "A value")
+        var key = textKey("v", domain)
         if world.convertsInPlace {
-            let before = StorageKey<Int>(name: "v", domain: domain, owner: "Tests", description: "The same slot")
+            let before = testKey("v", domain, of: Int.self)
             key = key.moved(from: before, options: MigrationOptions(keepsReplacedBytes: world.keepsReplacedBytes)) { "n\($0)" }
         }
         for (index, place) in world.places.enumerated() {
-            let source = StorageKey<String>(
-                name: "v", domain: Self.domain(index, place.isStrong), owner: "Tests", description: "An older place")
+            let source = textKey("v", Self.domain(index, place.isStrong))
             key = key.moved(
                 from: source,
                 options: MigrationOptions(
@@ -98,7 +93,7 @@ struct MigrationBench {
     private func backend(_ domain: StorageDomain) async throws -> FaultingBackend {
         if let backend = machine.backends(of: domain).first { return backend }
         // A store is opened by its first use.
-        _ = try await router.exists(StorageKey<String>(name: "other", domain: domain, owner: "Tests", description: "Another slot"))
+        _ = try await router.exists(textKey("other", domain))
         guard let backend = machine.backends(of: domain).first else { throw Refused() }
         return backend
     }

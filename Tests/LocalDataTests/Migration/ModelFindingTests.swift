@@ -9,13 +9,9 @@ import Testing
     private let machine = TestMachine()
     private let place = StorageDomain.userDefaults(suite: "b")
     private let older = StorageDomain.userDefaults(suite: "a")
-    private let source = StorageKey<String>(name: "old", domain: .userDefaults(suite: "a"), owner: "Tests", description: "An older place")
+    private let source = textKey("old", .userDefaults(suite: "a"))
     private var bare: StorageKey<String> { StorageKey(name: "new", domain: place, owner: "Tests", description: "A value") }
     private var key: StorageKey<String> { bare.moved(from: source) }
-
-    private struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-    }
 
     private func barriers() -> Int {
         machine.backends(of: place).reduce(0) { $0 + $1.log.count { $0.kind == .synchronize } }
@@ -54,9 +50,9 @@ import Testing
         #expect(try await router.value(for: source) == "first")
         // Locked at the sweep's first look at the place, and within reach at the second.
         for backend in machine.backends(of: older) { backend.inject(.locked, of: .read) }
-        _ = try await router.registerCatalog(Catalog(allKeys: [.key(key)]), migrateImmediately: true)
+        _ = try await router.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true)
         #expect(try await router.value(for: key) == "second")
-        _ = await router.sweep(Catalog(allKeys: [.key(key)]))
+        _ = await router.sweep(TestCatalog([.key(key)]))
         #expect(try await router.value(for: key) == "second")
         #expect(try await router.value(for: source) == nil)
         #expect(try await router.audit().quarantine.isEmpty)
@@ -76,7 +72,7 @@ import Testing
         await #expect(throws: StorageError.self) { try await router.set("mine", for: key) }
         #expect(try await router.value(for: key) == "theirs")
         try await router.set("mine", for: key)
-        try await router.sweep(Catalog(allKeys: [.key(key)])).requireComplete()
+        try await router.sweep(TestCatalog([.key(key)])).requireComplete()
         #expect(try await router.value(for: key) == "mine")
     }
 }

@@ -11,15 +11,10 @@ import Testing
 @Suite(.inTurn) struct SimulationFindingTests {
     let machine = TestMachine()
 
-    private struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        init(_ keys: AnyStorageKey...) { allKeys = keys }
-    }
-
     private static let list = StorageDomain.userDefaults(suite: "a")
     private static let otherList = StorageDomain.userDefaults(suite: "b")
-    private let old = StorageKey<String>(name: "old", domain: Self.list, owner: "Tests", description: "An older place")
-    private let new = StorageKey<String>(name: "new", domain: Self.otherList, owner: "Tests", description: "A value")
+    private let old = textKey("old", Self.list)
+    private let new = textKey("new", Self.otherList)
 
     /// A migration as one would write it without further thought.
     private struct ByHand: StorageMigration {
@@ -47,10 +42,10 @@ import Testing
         machine.seedUserDefaults(["old": .string("removed")], suite: "a")
         machine.makeUnavailable(Self.list)
         try await router.set("mine", for: key)
-        await expectCode(StorageError.residueRemains) { try await router.remove(key) }
+        await expectRefusal(StorageError.residueRemains) { try await router.remove(key) }
         machine.makeAvailable(Self.list)
         #expect(try await router.value(for: key) == nil)
-        let report = try await router.registerCatalog(Catalog(.key(key)), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.resolved])
         #expect(report.isComplete)
         #expect(try await router.forceMigration(for: key).metadata["state"] == "removed")
@@ -92,8 +87,7 @@ import Testing
 
     @Test func `a source that is emptied between two looks does not hide what it would take its value from`() async throws {
         let router = machine.launch()
-        let middle = StorageKey<String>(name: "middle", domain: Self.list, owner: "Tests", description: "A place between").moved(
-            from: StorageKey<String>(name: "oldest", domain: .userDefaults(suite: "c"), owner: "Tests", description: "The oldest place"))
+        let middle = textKey("middle", Self.list).moved(from: textKey("oldest", .userDefaults(suite: "c")))
         let key = new.moved(from: middle)
         machine.seedUserDefaults(["oldest": .string("oldest")], suite: "c")
         machine.seedUserDefaults(["middle": .string("middle")], suite: "a")
@@ -104,22 +98,21 @@ import Testing
         backend.inject(.hold(gate), at: 2, of: .read)
         async let value = router.value(for: key)
         await gate.untilArrivals()
-        try await machine.launch().remove(StorageKey<String>(name: "middle", domain: Self.list, owner: "Tests", description: "The same"))
+        try await machine.launch().remove(textKey("middle", Self.list))
         gate.open()
         #expect(try await value == "oldest")
     }
 
     @Test func `a sweep clears what the sources of a source hold beside a settled value`() async throws {
         let router = machine.launch()
-        let oldest = StorageKey<String>(name: "oldest", domain: .userDefaults(suite: "c"), owner: "Tests", description: "The oldest place")
-        let middle = StorageKey<String>(name: "middle", domain: Self.list, owner: "Tests", description: "A place between").moved(
-            from: oldest)
+        let oldest = textKey("oldest", .userDefaults(suite: "c"))
+        let middle = textKey("middle", Self.list).moved(from: oldest)
         try await router.set("middle", for: middle)
         try await router.remove(middle)
         let key = new.moved(from: middle)
         try await router.set("mine", for: key)
         machine.seedUserDefaults(["oldest": .string("written later")], suite: "c")
-        try await router.registerCatalog(Catalog(.key(key)), migrateImmediately: true).requireComplete()
+        try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true).requireComplete()
         #expect(try await router.value(for: key) == "mine")
         #expect(try await !router.exists(oldest))
         #expect(try await router.audit().quarantine.count == 1)
@@ -129,19 +122,19 @@ import Testing
     func `a copy that an older version moves from one older place to another is still a copy`(_ policy: ConflictPolicy<String>) async throws
     {
         let router = machine.launch()
-        let better = StorageKey<String>(name: "better", domain: .userDefaults(suite: "c"), owner: "Tests", description: "A better place")
+        let better = textKey("better", .userDefaults(suite: "c"))
         let key = new.moved(from: better).moved(from: old).resolvingConflicts(policy)
         machine.seedUserDefaults(["old": .string("second")], suite: "a")
         machine.seedUserDefaults(["better": .string("first")], suite: "c")
         try await router.set("mine", for: key)
         for domain in [Self.list, better.domain] { machine.makeUnavailable(domain) }
-        _ = await router.sweep(Catalog(.key(key)))
+        _ = await router.sweep(TestCatalog(.key(key)))
         for domain in [Self.list, better.domain] { machine.makeAvailable(domain) }
         // The version before: it knows the two older places only, and moves one's value to the other.
         try await router.remove(better)
         let before = machine.launch()
         #expect(try await before.get(better.moved(from: old)) == "second")
-        for _ in 0..<3 { _ = await router.sweep(Catalog(.key(key))) }
+        for _ in 0..<3 { _ = await router.sweep(TestCatalog(.key(key))) }
         #expect(try await router.get(key) == "mine")
         #expect(try await router.value(for: better) == nil)
     }
@@ -171,11 +164,11 @@ import Testing
 
     @Test func `what was sealed in its place is told in the clear from quarantine`() async throws {
         let router = machine.launch()
-        let sealed = StorageKey<String>(name: "new", domain: Self.otherList, security: .encrypted, owner: "Tests", description: "A value")
+        let sealed = textKey("new", Self.otherList, .encrypted)
         let key = sealed.moved(from: old).resolvingConflicts(.sourceWins)
         try await router.set("mine", for: key)
         machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
-        _ = await router.sweep(Catalog(.key(key)))
+        _ = await router.sweep(TestCatalog(.key(key)))
         #expect(try await router.get(key) == "theirs")
         let kept = try #require(try await router.audit().quarantine.first)
         #expect(kept.isSealed)
@@ -188,20 +181,20 @@ import Testing
         func launch(boot: String) -> StorageRouter {
             var configuration = machine.configuration
             configuration.runtime.host.bootID = boot
-            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in VerificationTests.HesitantStore(medium) }
+            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in VerificationTests.hesitantStore(medium) }
             return StorageRouter(configuration: configuration)
         }
-        let bare = StorageKey<String>(name: "new", domain: .custom("hesitant", scope: "x"), owner: "Tests", description: "A value")
-        let store = VerificationTests.HesitantStore(medium)
+        let bare = textKey("new", .custom("hesitant", scope: "x"))
+        let store = VerificationTests.hesitantStore(medium)
         let json = StoragePayload.bytes(Array("\"mine\"".utf8))
         _ = try await store.apply(
             isRemoved
                 ? .tombstone(at: StorageAddress("new")) : .put(json, StorageMetadata(serializer: "json"), at: StorageAddress("new")))
         machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
         let key = bare.moved(from: old)
-        #expect(try await !launch(boot: "first").registerCatalog(Catalog(.key(key)), migrateImmediately: true).isComplete)
+        #expect(try await !launch(boot: "first").registerCatalog(TestCatalog(.key(key)), migrateImmediately: true).isComplete)
         let second = launch(boot: "second")
-        try await second.registerCatalog(Catalog(.key(key)), migrateImmediately: true).requireComplete()
+        try await second.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true).requireComplete()
         #expect(try await second.value(for: key) == (isRemoved ? nil : "mine"))
         #expect(try await !second.exists(old))
     }

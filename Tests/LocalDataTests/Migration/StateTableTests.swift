@@ -9,18 +9,13 @@ import Testing
 /// sweep make of it.
 @Suite(.inTurn) struct StateTableTests {
     let machine = TestMachine()
-    let source = StorageKey<String>(name: "old", domain: .userDefaults(suite: "a"), owner: "Tests", description: "An older place")
+    let source = textKey("old", .userDefaults(suite: "a"))
     var key: StorageKey<String> {
         StorageKey(name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A value").moved(from: source)
     }
 
-    struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        init(_ keys: AnyStorageKey...) { allKeys = keys }
-    }
-
     func sweep(_ router: StorageRouter, _ key: StorageKey<String>? = nil) async throws -> MigrationReport.Row {
-        let report = try await router.registerCatalog(Catalog(.key(key ?? self.key)), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog(.key(key ?? self.key)), migrateImmediately: true)
         return try #require(report.rows.first)
     }
 
@@ -59,7 +54,7 @@ import Testing
         try await router.set("v", for: source)
         _ = try await router.get(key)
         try await router.set("from an old program", for: source)
-        try await router.registerCatalog(Catalog(.key(key)))
+        try await router.registerCatalog(TestCatalog(.key(key)))
         #expect(await router.planSweep().rows.map(\.state) == [.conflict])
         #expect(try await router.get(source) == "from an old program")
         #expect(try await sweep(router).state == .resolved)
@@ -154,18 +149,18 @@ import Testing
     @Test func `damaged: without an older value the bytes stay and the read fails`() async throws {
         let router = machine.launch()
         machine.corrupt(key.domain, name: "new", bytes: [1, 2, 3])
-        await expectCode(StorageError.corrupted) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.corrupted) { _ = try await router.get(key) }
         machine.writeForeign(.integer(7), to: key.domain, name: "new")
-        await expectCode(StorageError.undecodable) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.undecodable) { _ = try await router.get(key) }
         #expect(try await router.audit().quarantine.isEmpty)
-        let number = StorageKey<Int>(name: "new", domain: key.domain, owner: "Tests", description: "The same slot")
+        let number = testKey("new", key.domain, of: Int.self)
         #expect(try await router.get(number) == 7)
     }
 
     @Test func `a new shape in place is transformed under its revision and nothing is deleted`() async throws {
         let router = machine.launch()
-        let before = StorageKey<Int>(name: "size", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A size")
-        let after = StorageKey<[String: Int]>(name: "size", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A size")
+        let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
+        let after = testKey("size", .userDefaults(suite: "b"), of: [String: Int].self)
             .moved(from: before) { ["width": $0, "height": $0] }
         try await router.set(5, for: before)
         #expect(try await router.get(after) == ["width": 5, "height": 5])
@@ -175,8 +170,8 @@ import Testing
 
     @Test func `old bytes of a new shape in place are kept where the migration asks for it`() async throws {
         let router = machine.launch()
-        let before = StorageKey<Int>(name: "size", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A size")
-        let after = StorageKey<String>(name: "size", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A size")
+        let before = testKey("size", .userDefaults(suite: "b"), of: Int.self)
+        let after = textKey("size", .userDefaults(suite: "b"))
             .moved(from: before, options: MigrationOptions(keepsReplacedBytes: true)) { "\($0) pt" }
         try await router.set(5, for: before)
         #expect(try await router.get(after) == "5 pt")
@@ -187,10 +182,10 @@ import Testing
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.lock(key.domain)
-        await expectCode(StorageError.locked) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.locked) { _ = try await router.get(key) }
         machine.unlock(key.domain)
         machine.lock(source.domain)
-        await expectCode(StorageError.locked) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.locked) { _ = try await router.get(key) }
         #expect(try await !router.exists(key))
         machine.unlock(source.domain)
         #expect(try await router.get(key) == "v")
@@ -198,33 +193,31 @@ import Testing
 
     @Test func `a locked source is never passed over for a lower one`() async throws {
         let router = machine.launch()
-        let lower = StorageKey<String>(name: "older", domain: .userDefaults(suite: "c"), owner: "Tests", description: "A place before")
+        let lower = textKey("older", .userDefaults(suite: "c"))
         let key = key.moved(from: lower)
         try await router.set("right", for: source)
         try await router.set("wrong", for: lower)
         machine.lock(source.domain)
-        await expectCode(StorageError.locked) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.locked) { _ = try await router.get(key) }
         machine.unlock(source.domain)
         #expect(try await router.get(key) == "right")
     }
 
     @Test func `a source that is out of reach is passed over only where the migration says so`() async throws {
         let router = machine.launch()
-        let lower = StorageKey<String>(name: "older", domain: .userDefaults(suite: "c"), owner: "Tests", description: "A place before")
+        let lower = textKey("older", .userDefaults(suite: "c"))
         try await router.set("lower", for: lower)
         machine.makeUnavailable(source.domain)
-        await expectCode(StorageError.unavailable) { _ = try await router.get(key.moved(from: lower)) }
-        let skipping = StorageKey<String>(name: "new", domain: key.domain, owner: "Tests", description: "A value")
+        await expectRefusal(StorageError.unavailable) { _ = try await router.get(key.moved(from: lower)) }
+        let skipping = textKey("new", key.domain)
             .moved(from: source, options: MigrationOptions(whenSourceUnavailable: .skip)).moved(from: lower)
         #expect(try await router.get(skipping) == "lower")
     }
 
     @Test func `source and destination in one physical slot: nothing is deleted`() async throws {
         let router = machine.launch()
-        let same = StorageKey<String>(
-            name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "The same place by another key")
-        let key = StorageKey<String>(name: "new", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A value").moved(
-            from: same)
+        let same = textKey("new", .userDefaults(suite: "b"))
+        let key = textKey("new", .userDefaults(suite: "b")).moved(from: same)
         try await router.set("v", for: same)
         #expect(try await router.get(key) == "v")
         #expect(try await sweep(router, key).state == .unchanged)
@@ -234,10 +227,8 @@ import Testing
 
     @Test func `chains of versions: a value that is two moves behind arrives, and nothing is left on the way`() async throws {
         let router = machine.launch()
-        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "c"), owner: "Tests", description: "Version 2").moved(
-            from: source)
-        let third = StorageKey<String>(name: "third", domain: .keychain(service: "s"), owner: "Tests", description: "Version 3").moved(
-            from: second)
+        let second = textKey("second", .userDefaults(suite: "c")).moved(from: source)
+        let third = textKey("third", .keychain(service: "s")).moved(from: second)
         try await router.set("v", for: source)
         #expect(try await router.get(third) == "v")
         #expect(try await !router.exists(second))
@@ -248,10 +239,8 @@ import Testing
 
     @Test func `remove clears the whole chain, and no program of the chain brings the value back`() async throws {
         let router = machine.launch()
-        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "c"), owner: "Tests", description: "Version 2").moved(
-            from: source)
-        let third = StorageKey<String>(name: "third", domain: .keychain(service: "s"), owner: "Tests", description: "Version 3").moved(
-            from: second)
+        let second = textKey("second", .userDefaults(suite: "c")).moved(from: source)
+        let third = textKey("third", .keychain(service: "s")).moved(from: second)
         try await router.set("v", for: source)
         try await router.remove(third)
         #expect(try await router.value(for: second) == nil)
@@ -263,13 +252,9 @@ import Testing
         let router = machine.launch()
         try await router.set("v", for: source)
         machine.lock(source.domain)
-        do {
-            try await router.remove(key)
-            Issue.record("nothing was thrown")
-        } catch let error as StorageError {
-            #expect(error.code == StorageError.residueRemains)
-            #expect(error.outcome == .applied)
-        }
+        let error = try await #require(throws: StorageError.self) { try await router.remove(key) }
+        #expect(error.code == StorageError.residueRemains)
+        #expect(error.outcome == .applied)
         #expect(try await router.value(for: key) == nil)
         machine.unlock(source.domain)
         try await router.remove(key)
@@ -279,11 +264,11 @@ import Testing
 
     @Test func `protection never decreases by itself, judged before anything is read`() async throws {
         let router = machine.launch()
-        let secret = StorageKey<String>(name: "secret", domain: .keychain(service: "s"), owner: "Tests", description: "A secret")
-        let plain = StorageKey<String>(name: "plain", domain: .userDefaults(suite: "b"), owner: "Tests", description: "A plain place")
+        let secret = textKey("secret", .keychain(service: "s"))
+        let plain = textKey("plain", .userDefaults(suite: "b"))
         try await router.set("hidden", for: secret)
         machine.lock(secret.domain)
-        await expectCode(StorageError.weakerProtection) { _ = try await router.get(plain.moved(from: secret)) }
+        await expectRefusal(StorageError.weakerProtection) { _ = try await router.get(plain.moved(from: secret)) }
         machine.unlock(secret.domain)
         let allowed = plain.moved(from: secret, options: MigrationOptions(allowsWeakerProtection: true))
         #expect(try await router.get(allowed) == "hidden")
@@ -293,25 +278,24 @@ import Testing
 
     @Test func `durability never decreases by itself`() async throws {
         let router = machine.launch()
-        let transient = StorageKey<String>(name: "t", domain: .memory(), owner: "Tests", description: "Gone with the router").moved(
-            from: source)
+        let transient = textKey("t", .memory()).moved(from: source)
         try await router.set("v", for: source)
-        await expectCode(StorageError.weakerProtection) { _ = try await router.get(transient) }
+        await expectRefusal(StorageError.weakerProtection) { _ = try await router.get(transient) }
         #expect(try await router.get(source) == "v")
     }
 
     @Test func `a source that two keys share is collected only after both have what they need`() async throws {
         let router = machine.launch()
-        let first = StorageKey<String>(name: "first", domain: .userDefaults(suite: "b"), owner: "Tests", description: "One half").moved(
+        let first = textKey("first", .userDefaults(suite: "b")).moved(
             from: source
         ) {
             String($0.prefix(1))
         }
-        let second = StorageKey<String>(name: "second", domain: .userDefaults(suite: "b"), owner: "Tests", description: "The other half")
+        let second = textKey("second", .userDefaults(suite: "b"))
             .moved(from: source) {
                 String($0.dropFirst())
             }
-        try await router.registerCatalog(Catalog(.key(first), .key(second)))
+        try await router.registerCatalog(TestCatalog(.key(first), .key(second)))
         try await router.set("ab", for: source)
         #expect(try await router.get(first) == "a")
         #expect(try await router.get(source) == "ab")

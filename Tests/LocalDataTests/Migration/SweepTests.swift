@@ -8,12 +8,6 @@ import Testing
 
 /// LD3, LD5, LD8 and LD9 on real property lists.
 @Suite(.inTurn) struct SweepTests {
-    struct Catalog: StorageKeyCatalog {
-        var id = "SweepTests"
-        var allKeys: [AnyStorageKey]
-        var minimumProtection = ProtectionLevel.plain
-    }
-
     func legacy(_ name: String) -> StorageKey<String> {
         StorageKey(name: name, domain: .userDefaults(suite: "legacy"), security: .none, owner: "Tests", description: "An older place")
     }
@@ -27,12 +21,10 @@ import Testing
         let router = stage.launch()
         let secret = "correct-horse-battery-staple"
         try await router.set(secret, for: legacy("token"))
-        try #require(try stage.files(holding: secret) == ["legacy.plist"])
-        let sealed = StorageKey<String>(
-            name: "token", domain: .userDefaults(suite: "modern"), security: .encrypted, owner: "Tests", description: "The token"
-        ).moved(from: legacy("token"))
+        try #require(try stage.traces(of: secret) == ["legacy.plist"])
+        let sealed = textKey("token", .userDefaults(suite: "modern"), .encrypted).moved(from: legacy("token"))
         #expect(try await router.get(sealed) == secret)
-        #expect(try stage.files(holding: secret).isEmpty)
+        #expect(try stage.traces(of: secret).isEmpty)
         #expect(try await stage.launch().get(sealed) == secret)
     }
 
@@ -54,27 +46,25 @@ import Testing
         #expect(try await !router.exists(before))
         try FileManager.default.removeItem(atPath: stage.directory.file("old-key"))
         #expect(try await stage.launch().get(after) == secret)
-        #expect(try stage.files(holding: secret).isEmpty)
+        #expect(try stage.traces(of: secret).isEmpty)
     }
 
     @Test func `a policy is changed in place`() async throws {
         let stage = try Stage()
         let router = stage.launch()
-        let plain = StorageKey<String>(name: "token", domain: .userDefaults, security: .none, owner: "Tests", description: "The token")
-        let sealed = StorageKey<String>(
-            name: "token", domain: .userDefaults, security: .encrypted, owner: "Tests", description: "The token"
-        ).moved(from: plain)
+        let plain = textKey("token", .userDefaults, .none)
+        let sealed = textKey("token", .userDefaults, .encrypted).moved(from: plain)
         try await router.set("a-secret-in-place", for: plain)
         #expect(try await router.get(sealed) == "a-secret-in-place")
-        #expect(try stage.files(holding: "a-secret-in-place").isEmpty)
-        await expectCode(StorageError.undecodable) { _ = try await router.get(plain) }
+        #expect(try stage.traces(of: "a-secret-in-place").isEmpty)
+        await expectRefusal(StorageError.undecodable) { _ = try await router.get(plain) }
     }
 
     @Test func `LD5: migrateImmediately moves every key, without it none, and a second run does nothing`() async throws {
         let stage = try Stage()
         let router = stage.launch()
         for index in 0..<20 { try await router.set("v\(index)", for: legacy("old-\(index)")) }
-        let catalog = Catalog(allKeys: (0..<20).map { .key(key("new-\($0)", from: "old-\($0)")) })
+        let catalog = TestCatalog((0..<20).map { .key(key("new-\($0)", from: "old-\($0)")) })
         let idle = try await router.registerCatalog(catalog)
         #expect(idle.rows.isEmpty)
         #expect(try stage.propertyList(suite: "modern").isEmpty)
@@ -95,13 +85,13 @@ import Testing
         let stage = try Stage()
         let router = stage.launch()
         for name in ["a", "b", "c"] { try await router.set(name, for: legacy(name)) }
-        let bad = StorageKey<Int>(name: "b", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A number").moved(
+        let bad = testKey("b", .userDefaults(suite: "modern"), of: Int.self).moved(
             from: legacy("b")
         ) { _ in
             throw CocoaError(.formatting)
         }
         let report = try await router.registerCatalog(
-            Catalog(allKeys: [.key(key("a", from: "a")), .key(bad), .key(key("c", from: "c"))]), migrateImmediately: true)
+            TestCatalog([.key(key("a", from: "a")), .key(bad), .key(key("c", from: "c"))]), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.moved, .failed, .moved])
         #expect(try await router.get(legacy("b")) == "b")
         #expect(throws: StorageError.self) { try report.requireComplete() }
@@ -114,7 +104,7 @@ import Testing
             try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
             let router = stage.launch()
             let progress = Mutex<[Int]>([])
-            try await router.registerCatalog(Catalog(allKeys: (0..<count).map { .key(key("new-\($0)", from: "old-\($0)")) }))
+            try await router.registerCatalog(TestCatalog((0..<count).map { .key(key("new-\($0)", from: "old-\($0)")) }))
             let report = await router.sweep { step in progress.withLock { $0.append(step.finished) } }
             try report.requireComplete()
             #expect(report.moved.count == count)
@@ -133,7 +123,7 @@ import Testing
         let router = stage.launch()
         try await router.set("v", for: legacy("old"))
         let runs = Mutex(0)
-        let key = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(
+        let key = textKey("new", .userDefaults(suite: "modern")).moved(
             from: legacy("old")
         ) {
             runs.withLock { $0 += 1 }
@@ -167,12 +157,12 @@ import Testing
     @Test func `LD9: catalogs add up, and a faulty one registers nothing`() async throws {
         let stage = try Stage()
         let router = stage.launch()
-        try await router.registerCatalog(Catalog(id: "first", allKeys: [.key(key("a", from: "a"))]))
-        try await router.registerCatalog(Catalog(id: "second", allKeys: [.key(key("b", from: "b"))]))
+        try await router.registerCatalog(TestCatalog([.key(key("a", from: "a"))], id: "first"))
+        try await router.registerCatalog(TestCatalog([.key(key("b", from: "b"))], id: "second"))
         #expect(try await router.audit().rows.map(\.key) == ["a", "b"])
         let blankOwner = StorageKey<String>(name: "c", domain: .userDefaults, owner: " ", description: "A value")
-        let blankDescription = StorageKey<String>(name: "c", domain: .userDefaults, owner: "Tests", description: "")
-        let hostile = StorageKey<String>(name: "a\0b", domain: .userDefaults, owner: "Tests", description: "A value")
+        let blankDescription = textKey("c", .userDefaults)
+        let hostile = textKey("a\0b", .userDefaults)
         let other = AnyStorageKey.key(key("d", from: "d"))
         let faults: [(StorageError.Code, [AnyStorageKey])] = [
             (StorageError.duplicateKey, [other, .key(key("a", from: "x"))]), (StorageError.duplicateKey, [other, other]),
@@ -180,11 +170,11 @@ import Testing
             (StorageError.invalidName, [other, .key(hostile)]),
         ]
         for (code, keys) in faults {
-            await expectCode(code) { try await router.registerCatalog(Catalog(id: "third", allKeys: keys)) }
+            await expectRefusal(code) { try await router.registerCatalog(TestCatalog(keys, id: "third")) }
             #expect(try await router.audit().rows.map(\.key) == ["a", "b"])
         }
-        await expectCode(StorageError.weakerProtection) {
-            try await router.registerCatalog(Catalog(id: "strict", allKeys: [other], minimumProtection: .sealed))
+        await expectRefusal(StorageError.weakerProtection) {
+            try await router.registerCatalog(TestCatalog([other], id: "strict", minimum: .sealed))
         }
     }
 }

@@ -156,8 +156,8 @@ import Testing
                     })
         }
 
-        func catalog(_ domain: StorageDomain, at version: Int) -> PlanCatalog {
-            PlanCatalog([.collection(documents("rows", domain, version: version + 1))])
+        func catalog(_ domain: StorageDomain, at version: Int) -> TestCatalog {
+            TestCatalog([.collection(documents("rows", domain, version: version + 1))])
         }
     }
 

@@ -67,7 +67,7 @@ import Testing
                 try await router.set(document, for: writer)
                 await #expect { try await router.get(key) } throws: { StorageError.incompatibleSchema ~= $0 }
                 await #expect { try await router.update(key) { $0 = nil } } throws: { StorageError.incompatibleSchema ~= $0 }
-                let report = try await router.registerCatalog(FaultCatalog(id: "\(version)", keys: [.key(key)]), migrateImmediately: true)
+                let report = try await router.registerCatalog(TestCatalog([.key(key)], id: "\(version)"), migrateImmediately: true)
                 #expect(report.rows.map(\.errorCode) == ["incompatibleSchema"])
                 #expect(try await launch().get(writer) == document)
                 // A program without the chain knows version 1.
@@ -123,28 +123,28 @@ import Testing
             }
             await #expect { try await router.get(faulty) } throws: { isRefused($0) }
             await #expect { try await router.set(Note(id: "", title: "", words: 0), for: faulty) } throws: { isRefused($0) }
-            await #expect { try await router.registerCatalog(FaultCatalog(keys: [.key(faulty)])) } throws: { isRefused($0) }
+            await #expect { try await router.registerCatalog(TestCatalog([.key(faulty)])) } throws: { isRefused($0) }
             #expect(try await router.get(key(domain, NoteV1.self)).name == "N")
         }
     }
 
     @Test(arguments: Place.allCases) func `a shortcut is one step, and the chain is the way of the others`(place: Place) async throws {
-        let taken = Counter()
-        let chain = Evolution.from(version: 1).to { _ in taken.add(1) }.to { _ in taken.add(1) }.to { _ in taken.add(1) }
-            .shortcut(from: 1, to: 4) { _ in taken.add(100) }.decoding(NoteV1.self)
+        let taken = Shared(0)
+        let chain = Evolution.from(version: 1).to { _ in taken.count() }.to { _ in taken.count() }.to { _ in taken.count() }
+            .shortcut(from: 1, to: 4) { _ in taken.count(by: 100) }.decoding(NoteV1.self)
         try await place.withLaunches { launch, domain in
-            let before = taken.value
+            let before = taken.number
             for version in [1, 2] {
                 let name = "from \(version)"
                 try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self, name: name).version(version))
                 _ = try await launch().get(key(domain, NoteV1.self, name: name).evolving(chain))
             }
-            #expect(taken.value - before == 102)
+            #expect(taken.number - before == 102)
             // Of two ways that are equally long, the one that was put beside the chain is taken.
-            let detour = Evolution.from(version: 1).to { _ in taken.add(1) }.shortcut(from: 1, to: 2) { _ in taken.add(1_000) }
+            let detour = Evolution.from(version: 1).to { _ in taken.count() }.shortcut(from: 1, to: 2) { _ in taken.count(by: 1_000) }
             try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self, name: "detour"))
             _ = try await launch().get(key(domain, NoteV1.self, name: "detour").evolving(detour))
-            #expect(taken.value - before == 1_102)
+            #expect(taken.number - before == 1_102)
         }
     }
 
@@ -202,7 +202,7 @@ import Testing
                 "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
             try await router.set((0..<300).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
             let notes = notes(domain).evolving(Self.chain.keepingBackup())
-            await router.sweep(FaultCatalog(keys: [.collection(notes)]))
+            await router.sweep(TestCatalog([.collection(notes)]))
             #expect(try await launch().restoreBackup(of: notes.key("n7")) == 1)
             // The others too, in one call, and none twice.
             #expect(try await launch().restoreBackups(of: notes) == 299)
@@ -211,7 +211,7 @@ import Testing
             let shelf = StorageCollection<NoteV1>(
                 "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
             #expect(try await launch().value(for: shelf.key("n8")) == NoteV1(id: "n8", name: "N"))
-            await router.sweep(FaultCatalog(keys: [.collection(notes)]))
+            await router.sweep(TestCatalog([.collection(notes)]))
             try await router.discardBackups(of: notes)
             #expect(try await launch().restoreBackup(of: notes.key("n8")) == nil)
         }
@@ -223,8 +223,7 @@ import Testing
         place: Place
     ) async throws {
         try await place.withLaunches { launch, domain in
-            let list = StorageKey<[NoteV1]>(
-                name: "notes", domain: .userDefaults(suite: "legacy"), owner: "Tests", description: "The notes of version 1")
+            let list = testKey("notes", .userDefaults(suite: "legacy"), of: [NoteV1].self)
             let old = (0..<300).map { NoteV1(id: "n\($0)", name: "Note \($0)") }
             try await launch().set(old, for: list)
             let notes = notes(domain).version(3).moved(from: list) { list in
@@ -243,7 +242,7 @@ import Testing
             #expect(try await next.count(in: notes) == 299)
             try await launch().set(old + [NoteV1(id: "late", name: "Late")], for: list)
             #expect(try await next.value("late", in: notes) == nil)
-            let report = try await next.registerCatalog(FaultCatalog(keys: [.collection(notes)]), migrateImmediately: true)
+            let report = try await next.registerCatalog(TestCatalog([.collection(notes)]), migrateImmediately: true)
             try report.requireComplete()
             #expect(report.rows.map(\.state) == [.resolved])
             #expect(try await next.value(for: list) == nil)
@@ -267,7 +266,7 @@ import Testing
             #expect(try await router.value(for: old.key("n6")) != nil)
             try await router.remove("n6", in: notes)
             try await router.set(Note(id: "n7", title: "Mine", words: 1), in: notes)
-            let report = try await router.registerCatalog(FaultCatalog(keys: [.collection(notes)]), migrateImmediately: true)
+            let report = try await router.registerCatalog(TestCatalog([.collection(notes)]), migrateImmediately: true)
             try report.requireComplete()
             let reader = launch()
             #expect(try await reader.count(in: notes) == 599)
@@ -275,7 +274,7 @@ import Testing
             #expect(try await reader.value("n6", in: notes) == nil)
             #expect(try await reader.get("n7", in: notes).title == "Mine")
             #expect(try await reader.storedValue("n9", in: notes)?.syncStatus == .synced)
-            let again = await reader.sweep(FaultCatalog(keys: [.collection(notes)]))
+            let again = await reader.sweep(TestCatalog([.collection(notes)]))
             #expect(again.rows.map(\.state) == [.unchanged])
         }
     }
@@ -289,8 +288,8 @@ import Testing
             StorageCollection<NoteV1>("new", domain: .userDefaults(suite: suite), owner: "Tests", description: "Notes", id: { $0.id })
                 .moved(from: old)
         }
-        try await router.registerCatalog(FaultCatalog(id: "b", keys: [.collection(copy("b"))]))
-        try await router.registerCatalog(FaultCatalog(id: "c", keys: [.collection(copy("c"))]))
+        try await router.registerCatalog(TestCatalog([.collection(copy("b"))], id: "b"))
+        try await router.registerCatalog(TestCatalog([.collection(copy("c"))], id: "c"))
         #expect(try await router.count(in: copy("b")) == 20)
         #expect(try await router.count(in: old) == 20)
         await router.sweep()

@@ -31,7 +31,7 @@ import Testing
             let records = (0..<300).map { record("\($0)", ["text": .string("\($0)")]) }
             try await launch().set(records, in: documents("old", domain), attributes: ["kept": "yes"])
             try await launch().set(record("1"), in: documents("useless", domain))
-            let catalog = PlanCatalog(
+            let catalog = TestCatalog(
                 [.collection(documents("new", domain, version: 2)), .collection(documents("copy", domain))],
                 CatalogSchema(
                     "V2", entities: [EntityDescription("new", texts("id", "title")), EntityDescription("copy", texts("id", "text"))]))
@@ -83,7 +83,7 @@ import Testing
             try await launch().set(["first": "John", "last": "Snow", "age": "20"], for: old)
             let key = StorageKey<Profile>(name: "profile", domain: domain, owner: "Plans", description: "The user").version(2)
             let shape = texts("name") + [AttributeDescription("age", .integer)]
-            let catalog = PlanCatalog([.key(key)], CatalogSchema("V2", entities: [EntityDescription("profile", shape)]))
+            let catalog = TestCatalog([.key(key)], CatalogSchema("V2", entities: [EntityDescription("profile", shape)]))
             try await launch().registerCatalog(catalog, migrationPolicy: policy)
             #expect(try await launch().get(key) == Profile(name: "John Snow", age: 20))
             #expect(try await launch().value(for: old) == nil)
@@ -96,18 +96,16 @@ import Testing
                 "people", domain: domain, owner: "Plans", description: "People", typeTag: "Record", id: \.name)
             try await launch().set([record("a", ["name": "a"]), record("b", ["name": "b", "age": 3])], in: documents("people", domain))
             let before = try await launch().slots(domain, "people")
-            let catalog = PlanCatalog([.collection(collection.version(2))])
+            let catalog = TestCatalog([.collection(collection.version(2))])
             let chain = MigrationChain {
                 ModelMigration("V1") { AddEntity("people") { AddAttribute("name", attributeType: .string) } }
                 ModelMigration("V2") { UpdateEntity("people") { AddAttribute("more", attributeType: .string, optional: true) } }
             }
-            do {
+            let error = try await #require(throws: StorageError.self) {
                 try await launch().registerCatalog(catalog, migrationPolicy: .incremental(chain))
-                Issue.record("nothing was thrown")
-            } catch let error as StorageError {
-                #expect(error.code == StorageError.migrationFailed)
-                #expect(error.message.contains("record a of people"), "\(error)")
             }
+            #expect(error.code == StorageError.migrationFailed)
+            #expect(error.message.contains("record a of people"), "\(error)")
             #expect(try await launch().slots(domain, "people") == before)
         }
     }
@@ -124,9 +122,9 @@ import Testing
             try await Place.memory.withLaunches { launch, domain in
                 try await launch().set(record("1", ["text": "a"]), in: documents("old", domain))
                 try await launch().set(record("1", ["text": .string(text)]), in: documents("new", domain))
-                let catalog = PlanCatalog([.collection(documents("new", domain))])
+                let catalog = TestCatalog([.collection(documents("new", domain))])
                 if isRefused {
-                    await expectCode(StorageError.migrationFailed) {
+                    await expectRefusal(StorageError.migrationFailed) {
                         try await launch().registerCatalog(catalog, migrationPolicy: .incremental(chain))
                     }
                     #expect(try await launch().all(documents("old", domain)).count == 1)

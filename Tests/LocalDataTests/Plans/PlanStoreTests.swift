@@ -67,8 +67,8 @@ import Testing
             StorageKey<[String: Int]>(name: "profile", domain: pair.second, owner: "Plans", description: "The user").version(2)
         }
 
-        var catalog: PlanCatalog {
-            PlanCatalog(
+        var catalog: TestCatalog {
+            TestCatalog(
                 [
                     .collection(documents("notes", pair.first, version: 2)), .collection(documents("archive", pair.second, version: 2)),
                     .collection(documents("persons", pair.second, version: 2)), .key(profile),
@@ -139,7 +139,9 @@ import Testing
     #endif
 
     #if SQLite && Keyring && os(Linux)
-        @Test func `a plan over a real keyring and a database ends as it says`() async throws {
+        @Test func `a plan over a real keyring and a database ends as it says`()
+            async throws
+        {
             let stage = try Stage(keyring: true)
             let change = { (configuration: inout StorageConfiguration) in configuration.keySource = .keyFile("sealing.key") }
             let second = StorageDomain.keychain(service: stage.service)
@@ -165,7 +167,8 @@ import Testing
 
     // MARK: Killed
 
-    @Test(arguments: Pair.all) func `a plan over two stores that was killed at any change goes on and ends as it says`(
+    @Test(arguments: Pair.all)
+    func `a plan over two stores that was killed at any change goes on and ends as it says`(
         pair: Pair
     ) async throws {
         let program = Program(pair: pair, ids: 2)
@@ -201,7 +204,8 @@ import Testing
 
     // MARK: Two programs
 
-    @Test(arguments: Pair.all) func `of two programs that run a plan at once both end as it says`(pair: Pair) async throws {
+    @Test(arguments: Pair.all)
+    func `of two programs that run a plan at once both end as it says`(pair: Pair) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
             var number = 0
@@ -268,7 +272,7 @@ import Testing
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["from": "a"]), in: documents("a", pair.first))
         try await machine.launch().set(record("1", ["from": "b"]), in: documents("b", pair.first))
-        let catalog = PlanCatalog([.collection(documents("a", pair.first)), .collection(documents("c", pair.second))])
+        let catalog = TestCatalog([.collection(documents("a", pair.first)), .collection(documents("c", pair.second))])
         let second = MigrationChain(Array(chain.migrations.prefix(2)))
         try await machine.launch().registerCatalog(catalog, migrationPolicy: .incremental(second))
         #expect(try await machine.launch().all(documents("a", pair.first)) == ["1": record("1", ["from": "b"])])
@@ -281,7 +285,8 @@ import Testing
         #expect(try await machine.launch().all(documents("a", pair.first)) == ["2": record("2")])
     }
 
-    @Test(arguments: Pair.all) func `a program that is late with a plan takes nothing that was written after it`(pair: Pair) async throws {
+    @Test(arguments: Pair.all)
+    func `a program that is late with a plan takes nothing that was written after it`(pair: Pair) async throws {
         func chain(_ second: SchemaPlan.EntityChange) -> MigrationChain {
             MigrationChain {
                 ModelMigration("V1") { AddEntity("a", in: pair.first) { AddAttribute("id", attributeType: .string) } }
@@ -297,7 +302,7 @@ import Testing
                 let machine = TestMachine()
                 // More than one page.
                 for id in 0..<2 { try await machine.launch().set(record("\(id)"), in: documents("a", pair.first)) }
-                let catalog = PlanCatalog([.collection(documents("a", pair.first)), .collection(documents("b", pair.second))])
+                let catalog = TestCatalog([.collection(documents("a", pair.first)), .collection(documents("b", pair.second))])
                 let policy = MigrationPolicy.incremental(chain(change))
                 let slow = machine.launch()
                 _ = try? await slow.value(for: textKey("any", pair.first))
@@ -352,7 +357,7 @@ import Testing
             UpdateEntity("b") { UpdateAttribute("text", to: "title") }.change,
             UpdateEntity("c") { UpdateAttribute("text", attributeType: .integer) }.change,
         ])
-        let catalog = PlanCatalog([.collection(documents("b", domain, version: 2)), .collection(documents("c", domain, version: 2))])
+        let catalog = TestCatalog([.collection(documents("b", domain, version: 2)), .collection(documents("c", domain, version: 2))])
         // What is written meanwhile makes the step fail after its first part.
         let failing = machine.launch()
         _ = try? await failing.value(for: textKey("any", domain))
@@ -380,7 +385,7 @@ import Testing
             RenameEntity("a", to: "b").change,
             UpdateEntity("c") { UpdateAttribute("text", attributeType: .integer) { _ in throw Mishap() } }.change,
         ])
-        let catalog = PlanCatalog([.collection(documents("b", domain)), .collection(documents("c", domain, version: 2))])
+        let catalog = TestCatalog([.collection(documents("b", domain)), .collection(documents("c", domain, version: 2))])
         let failing = machine.launch()
         _ = try? await failing.value(for: textKey("any", domain))
         // The check is what finds it before anything is written; a record that comes meanwhile is met later.
@@ -389,13 +394,11 @@ import Testing
             RenameEntity("a", to: "b").change, UpdateEntity("c") { UpdateAttribute("text", to: "title") }.change,
         ])
         await #expect(throws: (any Error).self) { try await failing.registerCatalog(catalog, migrationPolicy: .incremental(begins)) }
-        await expectCode(StorageError.migrationFailed) {
+        await expectRefusal(StorageError.migrationFailed) {
             try await machine.launch().registerCatalog(catalog, migrationPolicy: .incremental(wrong))
         }
-        let other = Self.models([
-            RenameEntity("a", to: "z").change, UpdateEntity("c") { UpdateAttribute("text", to: "title") }.change,
-        ])
-        let renamed = PlanCatalog([.collection(documents("z", domain)), .collection(documents("c", domain, version: 2))])
+        let other = Self.models([RenameEntity("a", to: "z").change, UpdateEntity("c") { UpdateAttribute("text", to: "title") }.change])
+        let renamed = TestCatalog([.collection(documents("z", domain)), .collection(documents("c", domain, version: 2))])
         do {
             try await machine.launch().registerCatalog(renamed, migrationPolicy: .incremental(other))
             #expect(try await machine.launch().all(documents("z", domain)).count == 1)
@@ -424,8 +427,8 @@ import Testing
         let domain = StorageDomain.encryptedSQLite(database: "one")
         let machine = TestMachine()
         try await machine.launch().set(record("1"), in: documents("a", domain))
-        func catalog(_ version: String) -> PlanCatalog {
-            PlanCatalog(
+        func catalog(_ version: String) -> TestCatalog {
+            TestCatalog(
                 [.collection(documents("a", domain)), .collection(documents("b", domain))],
                 CatalogSchema(version, entities: ["a", "b"].map { EntityDescription($0, texts("id")) }))
         }
@@ -438,7 +441,7 @@ import Testing
             .lightweight, .incremental(older), .incremental(older, lightWeightBackup: true),
             .adHoc(migrations: [AdHocMigration("V1") { CopyEntity("a", to: "b") }], lightWeightBackup: true),
         ]
-        await expectCode(StorageError.incompatibleSchema) {
+        await expectRefusal(StorageError.incompatibleSchema) {
             try await machine.launch().registerCatalog(catalog("V2"), migrationPolicy: policies[way])
         }
         #expect(try await machine.launch().slots(domain, "a", "b") == before)
@@ -460,20 +463,18 @@ import Testing
             }
             ModelMigration("V2") { UpdateEntity("a") { UpdateAttribute("text", to: "title") } }
         }
-        let catalog = PlanCatalog([.collection(documents("a", domain, version: 2))])
+        let catalog = TestCatalog([.collection(documents("a", domain, version: 2))])
         let machine = TestMachine()
         try await machine.launch().set(record("1", ["title": "kept"]), in: documents("a", domain))
         try await machine.launch().registerCatalog(catalog, migrationPolicy: .incremental(chain))
         #expect(try await machine.launch().all(documents("a", domain, version: 2)) == ["1": record("1", ["title": "kept"])])
         let other = TestMachine()
         try await other.launch().set(record("1", ["title": "kept", "text": "moved"]), in: documents("a", domain))
-        do {
+        let error = try await #require(throws: StorageError.self, "one of the two is lost") {
             try await other.launch().registerCatalog(catalog, migrationPolicy: .incremental(chain))
-            Issue.record("one of the two is lost")
-        } catch let error as StorageError {
-            #expect(error.code == StorageError.migrationFailed)
-            for word in ["text", "title", "record 1"] { #expect(error.message.contains(word), "\(error)") }
         }
+        #expect(error.code == StorageError.migrationFailed)
+        for word in ["text", "title", "record 1"] { #expect(error.message.contains(word), "\(error)") }
         #expect(try await other.launch().all(documents("a", domain)) == ["1": record("1", ["title": "kept", "text": "moved"])])
     }
 
@@ -490,8 +491,7 @@ import Testing
         }
         let machine = TestMachine()
         try await machine.launch().set(record("1"), in: documents("gone", first))
-        try await machine.launch().registerCatalog(
-            PlanCatalog([.collection(documents("a", second))]), migrationPolicy: .incremental(chain))
+        try await machine.launch().registerCatalog(TestCatalog([.collection(documents("a", second))]), migrationPolicy: .incremental(chain))
         #expect(try await machine.launch().all(documents("gone", first)).isEmpty)
 
         let elsewhere = MigrationChain {
@@ -501,14 +501,12 @@ import Testing
         let other = TestMachine()
         try await other.launch().set(record("1"), in: documents("a", first))
         let before = try await other.launch().slots(first, "a")
-        do {
+        let error = try await #require(throws: StorageError.self, "what the plan says of the place is ignored") {
             try await other.launch().registerCatalog(
-                PlanCatalog([.collection(documents("a", second, version: 2))]), migrationPolicy: .incremental(elsewhere))
-            Issue.record("what the plan says of the place is ignored")
-        } catch let error as StorageError {
-            #expect(error.code == StorageError.invalidEvolution)
-            for word in ["ModelMigration V1", "AddEntity a", "\(first)", "\(second)"] { #expect(error.message.contains(word), "\(error)") }
+                TestCatalog([.collection(documents("a", second, version: 2))]), migrationPolicy: .incremental(elsewhere))
         }
+        #expect(error.code == StorageError.invalidEvolution)
+        for word in ["ModelMigration V1", "AddEntity a", "\(first)", "\(second)"] { #expect(error.message.contains(word), "\(error)") }
         #expect(try await other.launch().slots(first, "a") == before)
     }
 
@@ -528,17 +526,14 @@ import Testing
             let machine = TestMachine()
             try await machine.launch().set(record("1"), in: documents("a", sealed))
             let before = try await machine.launch().slots(sealed, "a")
-            let catalog = PlanCatalog([
+            let catalog = TestCatalog([
                 .collection(documents("a", sealed, version: 2)), .collection(documents("b", plain)), .collection(documents("gone", sealed)),
             ])
-            do {
-                try await machine.launch().registerCatalog(
-                    catalog, migrationPolicy: .incremental(chain, lightWeightBackup: backup))
-                Issue.record("nothing was thrown")
-            } catch let error as StorageError {
-                #expect(error.code == StorageError.weakerProtection || error.code == StorageError.invalidEvolution, "\(error)")
-                #expect(error.message.contains("b in"), "\(error)")
+            let error = try await #require(throws: StorageError.self) {
+                try await machine.launch().registerCatalog(catalog, migrationPolicy: .incremental(chain, lightWeightBackup: backup))
             }
+            #expect(error.code == StorageError.weakerProtection || error.code == StorageError.invalidEvolution, "\(error)")
+            #expect(error.message.contains("b in"), "\(error)")
             #expect(try await machine.launch().slots(sealed, "a") == before)
         }
     }
@@ -559,7 +554,7 @@ import Testing
         try await machine.launch().set(record("short"), in: documents("a", pair.first).expiring(after: .seconds(60)))
         try await machine.launch().set(record("long"), in: documents("a", pair.first).expiring(after: .seconds(600)))
         clock.advance(by: .seconds(120))
-        let catalog = PlanCatalog([.collection(documents("b", pair.second, version: 2)), .collection(documents("c", pair.second))])
+        let catalog = TestCatalog([.collection(documents("b", pair.second, version: 2)), .collection(documents("c", pair.second))])
         try await machine.launch().registerCatalog(catalog, migrationPolicy: .incremental(chain))
         for collection in [documents("b", pair.second, version: 2), documents("c", pair.second)] {
             #expect(try await machine.launch().all(collection).keys.sorted() == ["long"])
@@ -602,13 +597,13 @@ import Testing
         try await first.shutdown()
         let router = stage.launch(change)
         try await router.registerCatalog(
-            PlanCatalog([.key(key("new", 2)), .key(key("copy", 1))]), migrationPolicy: .incremental(more)
+            TestCatalog([.key(key("new", 2)), .key(key("copy", 1))]), migrationPolicy: .incremental(more)
         ).requireComplete()
         #expect(try await router.get(key("new", 2)) == ["title": "s3cr3t-in-a-plan"])
         #expect(try await router.get(key("copy", 1)) == ["text": "s3cr3t-in-a-plan"])
         #expect(try await router.value(for: key("old", 1)) == nil)
         try await router.shutdown()
-        #expect(try stage.files(holding: "s3cr3t-in-a-plan") == [])
+        #expect(try stage.traces(of: "s3cr3t-in-a-plan") == [])
     }
 
     @Test func `a value that another program wrote in a property list is changed in its place`() async throws {
@@ -626,7 +621,7 @@ import Testing
             ModelMigration("V2") { UpdateEntity("user") { UpdateAttribute("name", to: "title") } }
         }
         let router = stage.launch()
-        try await router.registerCatalog(PlanCatalog([.key(key)]), migrationPolicy: .incremental(chain)).requireComplete()
+        try await router.registerCatalog(TestCatalog([.key(key)]), migrationPolicy: .incremental(chain)).requireComplete()
         #expect(try await router.get(key) == ["age": "20", "title": "x"])
         try await router.shutdown()
     }
@@ -665,13 +660,11 @@ import Testing
         }
         let before = try await slots()
         for (word, policy) in plans {
-            do {
+            let error = try await #require(throws: StorageError.self, "nothing was thrown: \(word)") {
                 try await machine.launch().registerCatalog(program.catalog, migrationPolicy: policy)
-                Issue.record("nothing was thrown: \(word)")
-            } catch let error as StorageError {
-                #expect(error.code == StorageError.invalidEvolution, "\(error)")
-                #expect(error.message.contains(word), "\(error)")
             }
+            #expect(error.code == StorageError.invalidEvolution, "\(error)")
+            #expect(error.message.contains(word), "\(error)")
             #expect(try await slots() == before, "\(word)")
         }
     }

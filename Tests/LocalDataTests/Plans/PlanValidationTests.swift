@@ -136,37 +136,33 @@ import Testing
 
     @Test(arguments: all) func `a faulty plan is refused before the first write`(faulty: Faulty) async throws {
         try await Place.memory.withLaunches { launch, domain in
-            let old = PlanCatalog([.collection(documents("notes", domain))], CatalogSchema("V1"))
+            let old = TestCatalog([.collection(documents("notes", domain))], CatalogSchema("V1"))
             try await launch().registerCatalog(old, migrationPolicy: .lightweight)
             try await launch().set(record("1", ["text": "a", "list": ["x"]]), in: documents("notes", domain))
             let before = try await launch().slots(domain, "notes")
             for backup in [false, true] {
                 var policy = faulty.policy
                 policy.options.lightWeightBackup = backup
-                do {
-                    let catalog = PlanCatalog([.collection(documents("notes", domain, version: faulty.version))], faulty.schema)
+                let error = try await #require(throws: StorageError.self) {
+                    let catalog = TestCatalog([.collection(documents("notes", domain, version: faulty.version))], faulty.schema)
                     try await launch().registerCatalog(catalog, migrationPolicy: policy)
-                    Issue.record("nothing was thrown")
-                } catch let error as StorageError {
-                    #expect(error.code == StorageError.invalidEvolution, "\(error)")
-                    for word in faulty.words { #expect(error.message.contains(word), "\(error)") }
                 }
+                #expect(error.code == StorageError.invalidEvolution, "\(error)")
+                for word in faulty.words { #expect(error.message.contains(word), "\(error)") }
                 #expect(try await launch().slots(domain, "notes") == before)
             }
         }
     }
 
     private func expectRefusal(
-        _ catalog: PlanCatalog, _ policy: StorageMigrationPolicy, _ words: String..., configuration: String? = nil
+        _ catalog: TestCatalog, _ policy: StorageMigrationPolicy, _ words: String..., configuration: String? = nil
     ) async throws {
         try await Place.memory.withRouter { router, _ in
-            do {
+            let error = try await #require(throws: StorageError.self) {
                 try await router.registerCatalog(catalog, migrationPolicy: policy, configuration: configuration)
-                Issue.record("nothing was thrown")
-            } catch let error as StorageError {
-                #expect(error.code == StorageError.invalidEvolution, "\(error)")
-                for word in words { #expect(error.message.contains(word), "\(error)") }
             }
+            #expect(error.code == StorageError.invalidEvolution, "\(error)")
+            for word in words { #expect(error.message.contains(word), "\(error)") }
         }
     }
 
@@ -174,11 +170,11 @@ import Testing
         let (one, two) = (StorageDomain.memory("one"), StorageDomain.memory("two"))
         let chain = MigrationChain([Self.v1, Self.sound])
         let evolving = documents("notes", one).evolving(Evolution.from(version: 1).to { $0.remove("list") })
-        try await expectRefusal(PlanCatalog([.collection(evolving)]), .incremental(chain), "notes", "chain of versions of its own")
-        let catalog = PlanCatalog([.collection(documents("others", one)), .collection(documents("more", two))])
+        try await expectRefusal(TestCatalog([.collection(evolving)]), .incremental(chain), "notes", "chain of versions of its own")
+        let catalog = TestCatalog([.collection(documents("others", one)), .collection(documents("more", two))])
         let removing = MigrationChain([Self.v1, ModelMigration("V2") { RemoveEntity("notes") }])
         try await expectRefusal(catalog, .incremental(removing), "notes", "several domains")
-        let twice = PlanCatalog([.collection(documents("notes", one)), .collection(documents("notes", two))])
+        let twice = TestCatalog([.collection(documents("notes", one)), .collection(documents("notes", two))])
         try await expectRefusal(twice, .incremental(chain), "several keys or collections")
     }
 
@@ -186,7 +182,7 @@ import Testing
         let domain = StorageDomain.memory("one")
         let keys: [AnyStorageKey] = [.collection(documents("notes", domain)), .collection(documents("copy", domain))]
         let entities = [EntityDescription("notes"), EntityDescription("copy")]
-        let catalog = PlanCatalog(keys, CatalogSchema("V2", entities: entities, configurations: ["CONF": ["copy"]]))
+        let catalog = TestCatalog(keys, CatalogSchema("V2", entities: entities, configurations: ["CONF": ["copy"]]))
         let chain = MigrationChain {
             ModelMigration("V1") { AddEntity("notes") }
             ModelMigration("V2") { CopyEntity("notes", to: "copy") }

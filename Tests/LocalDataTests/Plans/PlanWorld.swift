@@ -4,18 +4,6 @@ import Synchronization
 
 @testable import LocalData
 
-/// A catalog put together by a test.
-struct PlanCatalog: StorageKeyCatalog {
-    var id = "plans"
-    var allKeys: [AnyStorageKey]
-    var schema: CatalogSchema?
-
-    init(_ keys: [AnyStorageKey], _ schema: CatalogSchema? = nil) {
-        allKeys = keys
-        self.schema = schema
-    }
-}
-
 /// A collection of documents: the shape is the test's to say.
 func documents(_ name: String, _ domain: StorageDomain, version: Int = 1) -> StorageCollection<StoredDocument> {
     StorageCollection<StoredDocument>(
@@ -52,13 +40,6 @@ extension StorageRouter {
         for try await record in storedRecords(in: collection) { found[record.id] = record.value }
         return found
     }
-}
-
-/// What was called, in its order.
-final class Calls: Sendable {
-    private let names = Mutex<[String]>([])
-    var all: [String] { names.withLock(\.self) }
-    func note(_ name: String) { names.withLock { $0.append(name) } }
 }
 
 /// What a test lets go wrong.

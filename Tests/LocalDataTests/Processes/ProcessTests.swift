@@ -27,12 +27,12 @@ import Testing
         let stage = try Stage()
         let count = 3_000
         try seed(stage, count)
-        let workers = [try Worker(stage), try Worker(stage)]
+        let workers = [try stage.worker(), try stage.worker()]
         // Both are ready before either begins, and they begin at opposite ends.
         #expect(try await workers[0].run("register", "\(count)") == "done")
         #expect(try await workers[1].run("register", "\(count)", "reversed") == "done")
-        async let first = workers[0].program.ask(untilAnswer: "sweep")
-        async let second = workers[1].program.ask(untilAnswer: "sweep")
+        async let first = workers[0].ask(untilAnswer: "sweep")
+        async let second = workers[1].ask(untilAnswer: "sweep")
         let answers = try await [first, second]
         let moved = answers.map { Int($0.split(separator: " ").last ?? "") ?? 0 }
         #expect(moved.allSatisfy { $0 > 0 }, "\(answers)")
@@ -51,18 +51,18 @@ import Testing
         for round in 0..<rounds {
             let stage = try Stage()
             try seed(stage, count)
-            let worker = try Worker(stage)
+            let worker = try stage.worker()
             #expect(try await worker.run("register", "\(count)") == "done")
             // The kill comes after a number of progress lines that differs from round to round: early, late, between the writes.
-            try await worker.program.kill(during: "sweep", after: 1 + (round * 97) % (count - 900))
+            try await worker.kill(during: "sweep", after: 1 + (round * 97) % (count - 900))
             let (old, new) = try inventory(stage)
             #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
             if !new.isEmpty && !old.isEmpty { landed += 1 }
             histogram[new.count * 10 / count, default: 0] += 1
 
-            let next = try Worker(stage)
+            let next = try stage.worker()
             #expect(try await next.run("register", "\(count)") == "done")
-            let answer = try await next.program.ask(untilAnswer: "sweep")
+            let answer = try await next.ask(untilAnswer: "sweep")
             #expect(answer.hasPrefix("moved"), "\(answer)")
             let (rest, all) = try inventory(stage)
             #expect(rest.isEmpty, "round \(round)")
@@ -75,32 +75,11 @@ import Testing
 
     @Test func `an update in two processes loses no increment`() async throws {
         let stage = try Stage()
-        let workers = [try Worker(stage), try Worker(stage)]
+        let workers = [try stage.worker(), try stage.worker()]
         async let first = workers[0].run("increment", "200")
         async let second = workers[1].run("increment", "200")
         #expect(try await [first, second] == ["done", "done"])
         let counter = StorageKey<Int>(name: "counter", domain: .userDefaults, owner: "Worker", description: "A counter")
         #expect(try await stage.launch().get(counter) == 400)
-    }
-}
-
-extension InteractiveProgram {
-    /// Sends a command and waits for its answer, past lines of progress.
-    func ask(untilAnswer command: String) async throws -> String {
-        var line = try await ask(command)
-        while line.hasPrefix("progress") { line = try await ask("") }
-        return line
-    }
-
-    /// Sends a command and kills the program after a number of lines of progress.
-    func kill(during command: String, after count: Int) async throws {
-        var line = try await ask(command)
-        var seen = 1
-        while line.hasPrefix("progress"), seen < count {
-            line = try await ask("")
-            seen += 1
-        }
-        _ = Glibc.kill(processID, SIGKILL)
-        try await waitUntilEnded()
     }
 }

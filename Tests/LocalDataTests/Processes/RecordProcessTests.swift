@@ -8,7 +8,7 @@
     @Suite(.inTurn, .serialized) struct RecordProcessTests {
         private static let count = 1_000
 
-        private func worker(_ stage: Stage) throws -> Worker { try Worker(stage, environment: environment) }
+        private func worker(_ stage: Stage) throws -> RunningProgram { try stage.worker(environment) }
 
         private var environment: [String: String] { ProcessInfo.processInfo.environment.filter { $0.key != "XDG_DATA_HOME" } }
 
@@ -22,18 +22,17 @@
             for round in 0..<rounds {
                 let stage = try Stage()
                 let first = try worker(stage)
-                for step in ["records-seed"] + before { _ = try await first.program.ask(untilAnswer: "\(step) \(Self.count)") }
-                try await first.program.kill(during: command, after: 1 + round * (lines - 2) / (rounds - 1))
+                for step in ["records-seed"] + before { _ = try await first.ask(untilAnswer: "\(step) \(Self.count)") }
+                try await first.kill(during: command, after: 1 + round * (lines - 2) / (rounds - 1))
                 // A second process is killed in what the first one left.
                 let second = try worker(stage)
-                try await second.program.kill(during: command, after: 1 + (round * 37) % 200)
+                try await second.kill(during: command, after: 1 + (round * 37) % 200)
                 let third = try worker(stage)
-                let answer = try await third.program.ask(untilAnswer: command)
+                let answer = try await third.ask(untilAnswer: command)
                 #expect(answer.hasPrefix("converted") || answer.hasPrefix("retagged"), "\(answer)")
                 let last = try worker(stage)
-                #expect(try await last.program.ask(untilAnswer: "\(check) \(Self.count)") == "all", "round \(round)")
-                #expect(
-                    try await last.program.ask(untilAnswer: command).hasSuffix(" \(command == "records-evolve" ? 1 : 0)"), "round \(round)")
+                #expect(try await last.ask(untilAnswer: "\(check) \(Self.count)") == "all", "round \(round)")
+                #expect(try await last.ask(untilAnswer: command).hasSuffix(" \(command == "records-evolve" ? 1 : 0)"), "round \(round)")
                 interrupted += 1
             }
             print("\(command): killed \(interrupted) times at places all over the run, and each time a second one")

@@ -59,11 +59,6 @@ import Testing
         var child: Child
     }
 
-    private struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        init(_ keys: AnyStorageKey...) { allKeys = keys }
-    }
-
     static let older = StorageDomain.userDefaults(suite: "older")
     static let place = StorageDomain.userDefaults(suite: "place")
     private let clock = TestClock()
@@ -94,7 +89,7 @@ import Testing
     @Test func `a collection is registered with its records, and one that is not is refused in every way`() async throws {
         let machine = TestMachine { $0.requiresRegistration = true }
         let router = machine.launch()
-        try await router.registerCatalog(Catalog(.collection(notes())))
+        try await router.registerCatalog(TestCatalog(.collection(notes())))
         try await router.set(Note(id: "a", text: "one"), in: notes())
         #expect(try await router.get("a", in: notes()).text == "one")
         try await router.update("a", in: notes()) { $0?.text = "two" }
@@ -124,7 +119,7 @@ import Testing
             try await machine.launch().set(
                 Note(id: "a", text: "secret"), in: notes(), lifetime: way == "expiry" ? .seconds(60) : nil)
             let router = machine.launch()
-            try await router.registerCatalog(Catalog(.collection(longer())), migrateImmediately: true)
+            try await router.registerCatalog(TestCatalog(.collection(longer())), migrateImmediately: true)
             #expect(try await router.get("a", in: longer()).words == 1)
             switch way {
             case "remove": try await router.remove("a", in: longer())
@@ -158,7 +153,7 @@ import Testing
         try await machine.launch().set(Note(id: "a", text: "one"), in: notes(typeTag: "A"))
         try await machine.launch().set(Note(id: "b", text: "two"), in: notes(typeTag: "B"))
         let router = machine.launch()
-        try await router.registerCatalog(Catalog(.collection(longer(typeTag: "A"))), migrateImmediately: true)
+        try await router.registerCatalog(TestCatalog(.collection(longer(typeTag: "A"))), migrateImmediately: true)
         #expect(try await router.get("b", in: longer(typeTag: "B")).words == 1)
         try await router.update("b", in: longer(typeTag: "B")) { $0?.words = 7 }
         #expect(try await router.restoreBackups(of: longer(typeTag: "A")) == 1)
@@ -271,12 +266,12 @@ import Testing
                 // A program refers to a child that it does not have yet; an old one writes the parent with that child in its midst.
                 try await machine.launch().set(Parent(id: "p", children: [StorageReference(id: "b")]), in: moved)
                 try await write("held by the older copy", "b")
-                let report = try await machine.launch().registerCatalog(Catalog(.collection(moved)), migrateImmediately: true)
+                let report = try await machine.launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true)
                 #expect(report.isComplete)
                 #expect(try await machine.launch().value("b", in: Child.collection)?.text == "held by the older copy", "\(way)")
                 // Another state than the one that stands is quarantined with what holds it.
                 try await write("another state", "b")
-                _ = try await machine.launch().registerCatalog(Catalog(.collection(moved)), migrateImmediately: true)
+                _ = try await machine.launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true)
                 #expect(try await machine.launch().audit().quarantine.count == 1, "\(way)")
             }
         }
@@ -333,7 +328,7 @@ import Testing
         clock.advance(by: .seconds(61))
         let router = machine.launch()
         let notes = notes().moved(from: list) { $0 }
-        try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true)
+        try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
         #expect(try await router.count(in: notes) == 0)
         #expect(try await router.storedValue(for: list) == nil)
         #expect(try await router.migrations().allSatisfy(\.isSafeToDelete))
@@ -351,7 +346,7 @@ import Testing
             case "batch": try await router.batch { $0.remove("x", in: mine) }
             default: try await router.set(Note(id: "x", text: "mine"), in: mine)
             }
-            try await router.registerCatalog(Catalog(.collection(mine)), migrateImmediately: true)
+            try await router.registerCatalog(TestCatalog(.collection(mine)), migrateImmediately: true)
             _ = try? await router.forceMigration(for: mine.key("x"))
             #expect(try await machine.launch().value("x", in: theirs)?.text == "theirs", "\(way)")
         }
@@ -380,7 +375,7 @@ import Testing
             try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "first")], for: first)
             try await machine.launch().set([Note(id: "c", text: "three"), Note(id: "b", text: "second")], for: second)
             let router = machine.launch()
-            if sweeps { try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true) }
+            if sweeps { try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true) }
             #expect(try await router.count(in: notes) == 3)
             #expect(try await router.value("c", in: notes)?.text == "three")
             #expect(try await router.value("b", in: notes)?.text == "first")
@@ -389,7 +384,7 @@ import Testing
             // What was removed stays so, whichever list an old program writes again.
             try await router.remove("a", in: notes)
             try await machine.launch().set([Note(id: "a", text: "again")], for: first)
-            try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true)
+            try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
             #expect(try await router.value("a", in: notes) == nil)
         }
     }
@@ -409,7 +404,7 @@ import Testing
         #expect(try await machine.launch().count(in: notes) == 2)
         try await machine.launch().set([Note(id: "a", text: "two")], for: list)
         let router = machine.launch()
-        try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true)
+        try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
         #expect(try await router.value("a", in: notes) == nil)
         #expect(try await router.value("b", in: notes)?.text == "one")
         #expect(try await router.audit().quarantine.count == 2)
@@ -433,9 +428,9 @@ import Testing
         try await place.withLaunches { launch, domain in
             try await Child.shelf.withValue(Self.children("children", domain)) {
                 for (index, key) in [
-                    StorageKey<Holder>(name: "json", domain: domain, owner: "Tests", description: "A holder"),
+                    testKey("json", domain, of: Holder.self),
                     StorageKey<Holder>(name: "plist", domain: domain, serializer: .plist, owner: "Tests", description: "A holder"),
-                    StorageKey<Holder>(name: "sealed", domain: domain, security: .encrypted, owner: "Tests", description: "A holder"),
+                    testKey("sealed", domain, .encrypted, of: Holder.self),
                 ].enumerated() {
                     func child(_ name: String) -> StorageReference<Child> { StorageReference(Child(id: "\(index)\(name)", text: name)) }
                     let holder = Holder(
@@ -513,7 +508,7 @@ import Testing
                     try await group.waitForAll()
                 }
                 let router = launch()
-                try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true)
+                try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
                 #expect(try await router.count(in: notes) == 20, "\(way)")
                 for id in 0..<20 { #expect(try await router.value("\(id)", in: notes) == nil, "\(way)") }
                 for id in 20..<30 { #expect(try await router.value("\(id)", in: notes)?.text == "new", "\(way)") }

@@ -7,11 +7,6 @@ import Testing
 
 /// What the simulation of versions, collections and lifetimes found, each as the life of a program.
 @Suite(.inTurn) struct RecordFindingTests {
-    private struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        init(_ keys: AnyStorageKey...) { allKeys = keys }
-    }
-
     struct Note: Codable, Sendable, Identifiable, Equatable {
         var id: String
         var text: String
@@ -21,7 +16,7 @@ import Testing
     private static let place = StorageDomain.userDefaults(suite: "place")
     private let clock = TestClock()
     private let machine: TestMachine
-    private let old = StorageKey<String>(name: "old", domain: Self.older, owner: "Tests", description: "An older place")
+    private let old = textKey("old", Self.older)
         .expiring(after: .seconds(60))
     private let new: StorageKey<String>
     private let oldNotes = StorageCollection<Note>("old", domain: Self.older, owner: "Tests", description: "Notes")
@@ -29,7 +24,7 @@ import Testing
 
     init() {
         machine = TestMachine { [clock] in $0.use(clock) }
-        new = StorageKey<String>(name: "new", domain: Self.place, owner: "Tests", description: "A value").expiring(after: .seconds(60))
+        new = textKey("new", Self.place).expiring(after: .seconds(60))
             .moved(from: old)
     }
 
@@ -43,7 +38,7 @@ import Testing
         let router = machine.launch()
         #expect(try await router.value(for: new) == nil)
         #expect(try await router.storedValue(for: old) != nil)
-        #expect(try await router.registerCatalog(Catalog(.key(new)), migrateImmediately: true).isComplete)
+        #expect(try await router.registerCatalog(TestCatalog(.key(new)), migrateImmediately: true).isComplete)
         #expect(try await router.storedValue(for: old) == nil)
     }
 
@@ -52,7 +47,7 @@ import Testing
         clock.advance(by: .seconds(61))
         let router = machine.launch()
         let notes = notes().expiring(after: .seconds(60)).moved(from: oldNotes)
-        let report = try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.expired])
         #expect(try await router.storedValue("a", in: oldNotes) == nil)
         #expect(try await router.count(in: notes) == 0)
@@ -64,7 +59,7 @@ import Testing
         clock.advance(by: .seconds(61))
         try await machine.launch().set("second", for: old)
         let router = machine.launch()
-        let report = try await router.registerCatalog(Catalog(.key(new)), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog(.key(new)), migrateImmediately: true)
         #expect(report.isComplete)
         #expect(try await router.value(for: new) == nil)
         let kept = try await router.audit().quarantine
@@ -92,7 +87,7 @@ import Testing
     }
 
     @Test func `a list whose records are all there already, and whose mark cannot be written, is an error`() async throws {
-        let list = StorageKey<[Note]>(name: "list", domain: Self.older, owner: "Tests", description: "Notes")
+        let list = testKey("list", Self.older, of: [Note].self)
         try await machine.launch().set([Note(id: "a", text: "one")], for: list)
         let notes = notes().moved(from: list) { $0 }
         let router = machine.launch()
@@ -100,7 +95,7 @@ import Testing
         // An old program writes the list once more; all of its records are known.
         try await machine.launch().set([Note(id: "a", text: "two")], for: list)
         for backend in machine.backends(of: Self.place) { backend.inject(.locked, of: .apply) }
-        let report = try await router.registerCatalog(Catalog(.collection(notes)), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.blocked])
         for backend in machine.backends(of: Self.place) { backend.removeFaults() }
         #expect(await router.sweep().isComplete)

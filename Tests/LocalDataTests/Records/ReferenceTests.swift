@@ -89,7 +89,7 @@ import Testing
 
     @Test(arguments: Place.allCases) func `a value under a key, and a batch, store what they refer to`(place: Place) async throws {
         try await withPeople(place) { launch, domain in
-            let key = StorageKey<Note>(name: "note", domain: domain, owner: "Tests", description: "A note")
+            let key = testKey("note", domain, of: Note.self)
             try await launch().set(Note(id: "1", author: nick), for: key)
             let router = launch()
             #expect(try await router.resolve(try await router.get(key).author) == nick)
@@ -151,7 +151,7 @@ import Testing
         let machine = TestMachine()
         let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
         try await Person.place.withValue(other) {
-            let key = StorageKey<Note>(name: "note", domain: domain, owner: "Tests", description: "A note")
+            let key = testKey("note", domain, of: Note.self)
             machine.makeUnavailable(other)
             let router = machine.launch()
             await #expect(throws: StorageError.self) { try await router.set(Note(id: "1", author: nick), for: key) }
@@ -197,7 +197,7 @@ import Testing
                 try await launch().set(sam, in: people(domain))
                 let evolving = Person.collection
                 if sweeps {
-                    let report = try await launch().registerCatalog(Everything(.collection(evolving)), migrateImmediately: true)
+                    let report = try await launch().registerCatalog(TestCatalog(.collection(evolving)), migrateImmediately: true)
                     #expect(report.isComplete)
                 }
                 try await expectBothBrothers(launch(), evolving)
@@ -245,8 +245,7 @@ import Testing
             // The same for who reads documents only.
             try await launch().remove("Nick", in: Person.collection)
             try await launch().set(OldPerson(id: "Tom", name: "Tom", brother: sam.brother), in: old)
-            let document = StorageKey<StoredDocument>(
-                name: "Tom", domain: domain, owner: "Tests", description: "A friend")
+            let document = testKey("Tom", domain, of: StoredDocument.self)
             try await launch().set(try StoredDocument(encoding: sam), for: document)
             #expect(try await launch().get(document.evolving(chain))["title"] == "Sam")
             #expect(try await launch().get("Nick", in: Person.collection) == nick)
@@ -259,7 +258,7 @@ import Testing
         for way in ["read", "swept", "all", "list"] {
             try await withPeople(place) { launch, domain in
                 let older = StorageCollection<OldPerson>("people", domain: place.olderDomain, owner: "Tests", description: "People")
-                let list = StorageKey<[OldPerson]>(name: "people", domain: place.olderDomain, owner: "Tests", description: "People")
+                let list = testKey("people", place.olderDomain, of: [OldPerson].self)
                 switch way {
                 case "list":
                     try await launch().set([sam], for: list)
@@ -274,7 +273,7 @@ import Testing
                 default:
                     try await launch().set(sam, in: older)
                     let moved = Person.collection.moved(from: older) { Person($0) }
-                    if way == "swept" { try await launch().registerCatalog(Everything(.collection(moved)), migrateImmediately: true) }
+                    if way == "swept" { try await launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true) }
                     try await expectBothBrothers(launch(), moved)
                     #expect(try await launch().count(in: older) == 0)
                 }
@@ -354,10 +353,10 @@ import Testing
 
     @Test func `a record does not go where it would be protected less, or kept shorter, than within what held it`() async throws {
         let machine = TestMachine()
-        let source = StorageKey<OldPerson>(name: "sam", domain: .keychain, owner: "Tests", description: "Sam")
+        let source = testKey("sam", .keychain, of: OldPerson.self)
         try await Person.place.withValue(.userDefaults(suite: "people")) {
             try await machine.launch().set(sam, for: source)
-            let evolving = StorageKey<Person>(name: "sam", domain: .keychain, owner: "Tests", description: "Sam").evolving(Self.chain)
+            let evolving = testKey("sam", .keychain, of: Person.self).evolving(Self.chain)
             await #expect { try await machine.launch().get(evolving) } throws: { StorageError.weakerProtection ~= $0 }
             #expect(try await machine.launch().get(source) == sam)
             #expect(try await machine.launch().value("Nick", in: Person.collection) == nil)
@@ -366,9 +365,9 @@ import Testing
 
     @Test func `killed at any change, the record is there as soon as what refers to it is`() async throws {
         let domain = StorageDomain.userDefaults(suite: "notes")
-        let old = StorageKey<OldPerson>(name: "sam", domain: domain, owner: "Tests", description: "Sam")
-        let stored = StorageKey<StoredDocument>(name: "sam", domain: domain, owner: "Tests", description: "Sam").version(2)
-        let new = StorageKey<Person>(name: "sam", domain: domain, owner: "Tests", description: "Sam").evolving(Self.chain)
+        let old = testKey("sam", domain, of: OldPerson.self)
+        let stored = testKey("sam", domain, of: StoredDocument.self).version(2)
+        let new = testKey("sam", domain, of: Person.self).evolving(Self.chain)
         for other in [domain, .userDefaults(suite: "people")] {
             try await Person.place.withValue(other) {
                 var kills = 0
@@ -377,8 +376,7 @@ import Testing
                         let machine = TestMachine()
                         try await machine.launch().set(sam, for: old)
                         let router = machine.launch()
-                        _ = try? await router.value(
-                            for: StorageKey<Int>(name: "x", domain: faulty, owner: "Tests", description: "Opens it"))
+                        _ = try? await router.value(for: testKey("x", faulty, of: Int.self))
                         for backend in machine.backends(of: faulty) { backend.inject(fault, at: number, of: .apply) }
                         do { _ = try await router.get(new) } catch { kills += 1 }
                         machine.cut()
@@ -393,10 +391,5 @@ import Testing
                 #expect(kills >= 4)
             }
         }
-    }
-
-    private struct Everything: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        init(_ keys: AnyStorageKey...) { allKeys = keys }
     }
 }

@@ -28,14 +28,9 @@
 
         /// The error that is thrown, which has to be of the code.
         private func note(_ code: StorageError.Code, in printed: Printed, body: () async throws -> Void) async {
-            do {
-                try await body()
-                Issue.record("nothing was thrown, expected \(code)")
-            } catch {
-                #expect((error as? StorageError)?.code == code, "\(error)")
-                printed.note(error)
-                if let underlying = (error as? StorageError)?.underlying { printed.note(underlying) }
-            }
+            guard let error = await expectRefusal(code, body: body) else { return }
+            printed.note(error)
+            if let underlying = error.underlying { printed.note(underlying) }
         }
 
         @Test func `the search finds what is printed, as text or as bytes in any shape`() {
@@ -58,7 +53,7 @@
             for key in keys { #expect(try await router.get(key).hasPrefix(secret)) }
             try await router.update(key) { $0?.append("!") }
             try await router.batch { $0.set("\(secret) of a", for: key) }
-            printed.note(try await router.registerCatalog(DatabaseCatalog(keys.map { .key($0) })))
+            printed.note(try await router.registerCatalog(TestCatalog(keys.map { .key($0) })))
             // A conflict, whose loser goes into quarantine.
             try await router.set("\(secret) from an old program", for: old)
             printed.note(await router.planSweep())
@@ -84,14 +79,14 @@
             let first = launch(stage, printed)
             for key in [key, token, paper] { try await first.set(secret, for: key) }
 
-            let number = StorageKey<Int>(name: "a", domain: key.domain, owner: "Tests", description: "A number")
+            let number = testKey("a", key.domain, of: Int.self)
             await note(StorageError.undecodable, in: printed) { _ = try await first.get(number) }
-            let moved = StorageKey<Int>(name: "number", domain: paper.domain, owner: "Tests", description: "A number").moved(from: key) {
+            let moved = testKey("number", paper.domain, of: Int.self).moved(from: key) {
                 guard let number = Int($0) else { throw StorageError(StorageError.migrationFailed, key: "number", "Not a number.") }
                 return number
             }
             await note(StorageError.migrationFailed, in: printed) { _ = try await first.get(moved) }
-            printed.note(await first.sweep(DatabaseCatalog([.key(moved)])))
+            printed.note(await first.sweep(TestCatalog([.key(moved)])))
             await note(StorageError.tooLarge, in: printed) { try await first.set(String(repeating: secret, count: 600_000), for: key) }
             await note(StorageError.unsupported, in: printed) {
                 try await first.batch { batch in
@@ -100,7 +95,7 @@
                 }
             }
             await note(StorageError.weakerProtection, in: printed) {
-                try await first.registerCatalog(DatabaseCatalog([.key(token)], minimum: .keyring))
+                try await first.registerCatalog(TestCatalog([.key(token)], minimum: .keyring))
             }
             try await first.shutdown()
 
@@ -109,7 +104,7 @@
             try database.tamper(StorageAddress("a")) { $0[$0.count / 2] ^= 1 }
             let damaged = launch(stage, printed)
             await note(StorageError.corrupted, in: printed) { _ = try await damaged.get(key) }
-            printed.note(await damaged.sweep(DatabaseCatalog(.key(key))))
+            printed.note(await damaged.sweep(TestCatalog(.key(key))))
             try await damaged.shutdown()
 
             // Somebody keeps a password in the file, or gives another one: neither is repeated.
@@ -123,7 +118,7 @@
             let without = launch(stage, printed)
             await note(StorageError.encryptionKeyMissing, in: printed) { try await without.set(secret, for: key) }
             printed.note(await without.status(of: key.domain))
-            printed.note(await without.sweep(DatabaseCatalog(.key(key))))
+            printed.note(await without.sweep(TestCatalog(.key(key))))
             try await expectNoTrace(stage, printed, keys)
         }
 

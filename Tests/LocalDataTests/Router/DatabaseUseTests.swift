@@ -15,19 +15,19 @@
 
         @Test func `an update in two processes loses no increment`() async throws {
             let stage = try Stage()
-            let workers = [try Worker(stage), try Worker(stage)]
+            let workers = [try stage.worker(), try stage.worker()]
             async let first = workers[0].run("increment", "200", "database:main")
             async let second = workers[1].run("increment", "200", "database:main")
             #expect(try await [first, second] == ["done", "done"])
-            let counter = StorageKey<Int>(name: "counter", domain: main, owner: "Tests", description: "A counter")
+            let counter = testKey("counter", main, of: Int.self)
             #expect(try await stage.launch().get(counter) == 400)
         }
 
         @Test func `batches of two processes on the same keys come one after the other, whole`() async throws {
             let (stage, count) = (try Stage(), 60)
-            let workers = [try Worker(stage), try Worker(stage)]
-            async let first = workers[0].program.ask(untilAnswer: "batches \(count) a 40")
-            async let second = workers[1].program.ask(untilAnswer: "batches \(count) b 40")
+            let workers = [try stage.worker(), try stage.worker()]
+            async let first = workers[0].ask(untilAnswer: "batches \(count) a 40")
+            async let second = workers[1].ask(untilAnswer: "batches \(count) b 40")
             #expect(try await [first, second] == ["done", "done"])
             let router = stage.launch()
             var values: Set<String> = []
@@ -37,7 +37,7 @@
 
         @Test func `an update by two routers loses no increment, and one that is refused changes nothing`() async throws {
             let stage = try Stage()
-            let counter = StorageKey<Int>(name: "counter", domain: main, owner: "Tests", description: "A counter")
+            let counter = testKey("counter", main, of: Int.self)
             let routers = [stage.launch(), stage.launch()]
             try await withThrowingTaskGroup { group in
                 for caller in 0..<8 {
@@ -60,17 +60,17 @@
 
         @Test func `a batch of many keys is one commit, or nothing`() async throws {
             let stage = try Stage()
-            let files = CountedFileSystem()
+            let files = HookedFiles()
             let router = stage.launch { $0.runtime.files = files }
             try await router.set("first", for: key("0"))
-            let before = files.count("lock", "/sqlite-")
+            let before = files.locks("/sqlite-")
             try await router.batch { batch in
                 for index in 0..<1_000 { batch.set("second", for: key("\(index)")) }
                 for index in 900..<1_000 { batch.remove(key("\(index)")) }
                 batch.set("last of two", for: key("1"))
             }
             // One for the commit; removed values may be scrubbed, and the log written back, under another.
-            let locks = files.count("lock", "/sqlite-") - before
+            let locks = files.locks("/sqlite-") - before
             #expect((1...3).contains(locks), "\(locks) locks")
             let next = stage.launch()
             #expect(try await next.names(in: main).count == 900)
@@ -79,13 +79,13 @@
             print("a batch of 1,000 keys: \(locks) locks")
 
             let tooLarge = String(repeating: "x", count: 16 << 20)
-            await expectRefusal(StorageError.tooLarge, "500") {
+            await expectRefusal(StorageError.tooLarge, of: "500") {
                 try await router.batch { batch in
                     for index in 0..<1_000 { batch.set(index == 500 ? tooLarge : "third", for: key("\(index)")) }
                 }
             }
-            let infinite = StorageKey<Double>(name: "number", domain: main, owner: "Tests", description: "A number")
-            await expectRefusal(StorageError.encodingFailed, "number") {
+            let infinite = testKey("number", main, of: Double.self)
+            await expectRefusal(StorageError.encodingFailed, of: "number") {
                 try await router.batch { batch in
                     batch.set("third", for: key("0"))
                     batch.set(.infinity, for: infinite)
@@ -99,7 +99,7 @@
             let stage = try Stage()
             let router = stage.launch()
             for other in [textKey("b", .userDefaults), textKey("b", .encryptedSQLite(database: "other"))] {
-                await expectRefusal(StorageError.unsupported, "a", saying: "Make a batch for each store") {
+                await expectRefusal(StorageError.unsupported, of: "a", saying: "Make a batch for each store") {
                     try await router.batch { batch in
                         batch.set("v", for: key("a"))
                         batch.set("v", for: other)
@@ -124,7 +124,7 @@
             let next = stage.launch()
             #expect(try await next.get(keys[0]) == "new")
             #expect(try await next.value(for: keys[1]) == nil)
-            try await next.sweep(DatabaseCatalog(keys.map { .key($0) })).requireComplete()
+            try await next.sweep(TestCatalog(keys.map { .key($0) })).requireComplete()
             for source in sources { #expect(try await next.value(for: source) == nil) }
             #expect(try await stage.launch().get(keys[0]) == "new")
         }
@@ -153,7 +153,7 @@
             try await router.set("before", for: key("watched"))
             var values = router.values(for: key("watched")).makeAsyncIterator()
             #expect(try await values.next() == "before")
-            let worker = try Worker(stage)
+            let worker = try stage.worker()
             #expect(try await worker.run("put", "database:main", "other", "x") == "done")
             #expect(try await worker.run("put", "database:main", "watched", "after") == "done")
             #expect(try await values.next() == "after")
@@ -172,14 +172,14 @@
             try await router.set(["a": 1], for: list)
             try await router.shutdown()
             let next = stage.launch()
-            try await next.registerCatalog(DatabaseCatalog(.key(moved), .key(list)))
+            try await next.registerCatalog(TestCatalog(.key(moved), .key(list)))
             let rows = try await next.audit().rows
             #expect(rows.map(\.serializer) == ["json", "plist"])
             #expect(rows.map(\.migration) == ["the-move", nil])
             #expect(rows.allSatisfy { !$0.isForeign && $0.bytes > 0 && $0.domain == "encryptedSQLite(main)" && $0.protection == .sealed })
             #expect(rows.allSatisfy { abs(($0.modifiedAt ?? 0) - begin) < 60 })
             // Read by a key of another serializer: as it was written.
-            let other = StorageKey<[String: Int]>(name: "list", domain: main, owner: "Tests", description: "Numbers")
+            let other = testKey("list", main, of: [String: Int].self)
             #expect(try await next.get(other) == ["a": 1])
         }
 
@@ -195,8 +195,8 @@
                 #expect(try await stage.launch().get(key(name)) == "value of \(name)")
             }
             for name in ["", "a\0b", "a\nb", String(repeating: "x", count: 10_000)] {
-                await expectRefusal(StorageError.invalidName, name) { try await router.set("v", for: key(name)) }
-                await expectRefusal(StorageError.invalidName, name) { _ = try await router.value(for: key(name)) }
+                await expectRefusal(StorageError.invalidName, of: name) { try await router.set("v", for: key(name)) }
+                await expectRefusal(StorageError.invalidName, of: name) { _ = try await router.value(for: key(name)) }
             }
             #expect(try stage.traces(of: secret).isEmpty)
             #expect(try await router.get(key("neighbour")) == "neighbour")

@@ -94,13 +94,14 @@ import Testing
             let before = try contents(of: folder.path)
             #expect(before.keys.contains { $0.hasSuffix("main.sqlite") || $0.contains("databases/main") }, "\(before.keys.sorted())")
             // As version control would leave them.
-            for path in before.keys { try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path) }
+            for path in before.keys { try setPermissions(0o644, of: path) }
             try await GoldenStore.replay(keys, in: folder.path)
             #expect(try contents(of: folder.path) == before)
         }
 
         private func fixture(_ path: String) -> String {
-            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Releases/\(path)").path
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Releases/\(path)")
+                .path
         }
     #endif
 

@@ -28,11 +28,11 @@ import Testing
     }
 
     @Test func `LD6: the guide's own migration does not run while the destination is absent`() async throws {
-        await expectCode(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
+        await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
         #expect(try await router.value(for: CustomSamples.modernToken) == nil)
         let forced = try await router.forceMigration(for: CustomSamples.modernToken)
         #expect(forced.metadata["state"] == MigrationReport.State.absent.rawValue)
-        await expectCode(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
+        await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
     }
 
     @Test func `LD6: the guide's own migration runs when it is forced and the destination is there`() async throws {
@@ -45,22 +45,19 @@ import Testing
 
     /// The guide's migration, which counts what is asked of it.
     private struct Counting: StorageMigration {
-        final class Count: Sendable {
-            let asked = Mutex(0)
-            let run = Mutex(0)
-        }
+        typealias Count = (asked: Shared<Int>, run: Shared<Int>)
 
         let destinationKey: StorageKey<String>
         let count: Count
         let wantsToRun: @Sendable (StorageRouter, StorageKey<String>) async throws -> Bool
 
         func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
-            count.asked.withLock { $0 += 1 }
+            count.asked.count()
             return try await wantsToRun(router, destinationKey)
         }
 
         func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
-            count.run.withLock { $0 += 1 }
+            count.run.count()
             return MigrationResult(success: true)
         }
     }
@@ -74,23 +71,23 @@ import Testing
     }
 
     @Test func `LD6: absent, migrate is not called; present and forced, it is called once`() async throws {
-        let count = Counting.Count()
+        let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { try await $0.exists($1) }
-        await expectCode(StorageError.notFound) { _ = try await router.get(key) }
-        #expect(count.asked.withLock(\.self) == 1)
-        #expect(count.run.withLock(\.self) == 0)
+        await expectRefusal(StorageError.notFound) { _ = try await router.get(key) }
+        #expect(count.asked.number == 1)
+        #expect(count.run.number == 0)
         try await router.set("abc", for: key)
         #expect(try await router.get(key) == "abc")
-        #expect(count.run.withLock(\.self) == 0)
+        #expect(count.run.number == 0)
         try await router.forceMigration(for: key)
-        #expect(count.run.withLock(\.self) == 1)
+        #expect(count.run.number == 1)
     }
 
     @Test func `LD6: a success without a value written is still not found`() async throws {
-        let count = Counting.Count()
+        let count: Counting.Count = (Shared(0), Shared(0))
         let key = key(count) { _, _ in true }
-        await expectCode(StorageError.notFound) { _ = try await router.get(key) }
-        #expect(count.run.withLock(\.self) == 1)
+        await expectRefusal(StorageError.notFound) { _ = try await router.get(key) }
+        #expect(count.run.number == 1)
         #expect(try await router.value(for: key) == nil)
     }
 }

@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: Place.allCases) func `the sample of an ad-hoc migration`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let text = StorageKey<String>(name: "text", domain: domain, owner: "Samples", description: "Something else")
-            var old = PlanCatalog([.key(text)], CatalogSchema("OLD_SCHEMA"))
+            var old = TestCatalog([.key(text)], CatalogSchema("OLD_SCHEMA"))
             old.id = "samples"
             try await launch().registerCatalog(old, migrationPolicy: .lightweight)
             let new = Samples.Catalog("NEW_SCHEMA", .collection(Samples.new(domain, version: 1)), ["newProperty"])
@@ -72,7 +72,7 @@ import Testing
         try await Place.memory.withLaunches { launch, domain in
             try await launch().set(records, in: Samples.old(domain))
             let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])
-            await expectCode(StorageError.migrationFailed) {
+            await expectRefusal(StorageError.migrationFailed) {
                 _ = try await launch().registerCatalog(new, migrationPolicy: .custom(Samples.Refusing()))
             }
         }

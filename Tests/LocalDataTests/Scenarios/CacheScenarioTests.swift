@@ -101,7 +101,7 @@ import Testing
     @Test(arguments: Place.allCases) func `CA4 versioned block: runs once for each object below the version, and never again`(
         place: Place
     ) async throws {
-        let seen = Counter()
+        let seen = Shared(0)
         try await place.withLaunches { launch, domain in
             let old = people(domain, StoredDocument.self)
             var router = launch()
@@ -109,19 +109,19 @@ import Testing
             try await router.set(documents, in: old)
             let new = people(domain, StoredDocument.self).evolving(
                 Evolution.from(version: 1).enumerating { oldVersion, old, new in
-                    seen.add(oldVersion == 1 ? 1 : 1_000_000)
+                    seen.count(by: oldVersion == 1 ? 1 : 1_000_000)
                     new["fullName"] = .string("\(old["firstName"]?.string ?? "?") \(old["lastName"]?.string ?? "?")")
                     new.remove("firstName")
                     new.remove("lastName")
                 })
             router = launch()
-            let report = try await router.registerCatalog(FaultCatalog(keys: [.collection(new)]), migrateImmediately: true)
+            let report = try await router.registerCatalog(TestCatalog([.collection(new)]), migrateImmediately: true)
             try report.requireComplete()
             #expect(report.rows.map(\.records) == [600])
-            #expect(seen.value == 600)
-            let again = try await launch().registerCatalog(FaultCatalog(keys: [.collection(new)]), migrateImmediately: true)
+            #expect(seen.number == 600)
+            let again = try await launch().registerCatalog(TestCatalog([.collection(new)]), migrateImmediately: true)
             #expect(again.rows.map(\.state) == [.unchanged])
-            #expect(seen.value == 600)
+            #expect(seen.number == 600)
             var names: Set<String> = []
             for try await person in launch().records(in: new) {
                 #expect(person.names == ["fullName"])
@@ -155,7 +155,7 @@ import Testing
             let stale = try await router.storedValue(for: key)
             #expect(stale?.value == person)
             #expect(stale?.isExpired == true)
-            let report = try await router.registerCatalog(FaultCatalog(keys: [.key(key)]), migrateImmediately: true)
+            let report = try await router.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true)
             #expect(report.rows.map(\.state) == [.expired])
             #expect(try await launch().storedValue(for: key) == nil)
         }
@@ -166,12 +166,12 @@ import Testing
     ) async throws {
         let clock = TestClock()
         try await place.withLaunches(clock: clock) { launch, domain in
-            let old = StorageKey<Person1>(name: "old", domain: place.olderDomain, owner: "Tests", description: "A person")
+            let old = testKey("old", place.olderDomain, of: Person1.self)
             try await launch().set(Person1(fullName: "John Snow"), for: old, lifetime: .seconds(6_000))
             clock.advance(by: .seconds(3_000))
-            let moved = StorageKey<Person1>(name: "new", domain: domain, owner: "Tests", description: "A person").moved(from: old)
+            let moved = testKey("new", domain, of: Person1.self).moved(from: old)
             #expect(try await launch().get(moved).fullName == "John Snow")
-            let evolved = StorageKey<Person2>(name: "new", domain: domain, owner: "Tests", description: "A person")
+            let evolved = testKey("new", domain, of: Person2.self)
                 .evolving(Evolution.from(Person1.self).to(Self.split)).expiring(after: .seconds(100_000))
             #expect(try await launch().get(evolved).firstName == "John")
             clock.advance(by: .seconds(3_001))
@@ -202,16 +202,9 @@ import Testing
         try await place.withLaunches { launch, domain in
             let router = launch()
             for name in ["a", "b", "c"] {
-                try await router.set(name, for: StorageKey<String>(name: name, domain: domain, owner: "Tests", description: "A text"))
+                try await router.set(name, for: textKey(name, domain))
             }
             #expect(try await launch().names(in: domain) == ["a", "b", "c"])
         }
     }
-}
-
-/// Counts what happens in closures.
-final class Counter: Sendable {
-    private let number = Mutex(0)
-    var value: Int { number.withLock(\.self) }
-    func add(_ count: Int = 1) { number.withLock { $0 += count } }
 }

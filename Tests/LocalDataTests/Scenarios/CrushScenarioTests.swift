@@ -18,16 +18,16 @@ import Testing
     private static let v2 = ModelMigration("V2") { UpdateEntity("notes") { RemoveAttribute("anotherProperty") } }
     private static let adHoc = AdHocMigration("V1") { UpdateEntity("notes") { RemoveAttribute("anotherProperty") } }
 
-    private func catalog(_ version: String, _ domain: StorageDomain, _ number: Int, _ attributes: [AttributeDescription]) -> PlanCatalog {
-        PlanCatalog(
+    private func catalog(_ version: String, _ domain: StorageDomain, _ number: Int, _ attributes: [AttributeDescription]) -> TestCatalog {
+        TestCatalog(
             [.collection(documents("notes", domain, version: number))],
             CatalogSchema(version, entities: [EntityDescription("notes", attributes)]))
     }
 
-    private func old(_ domain: StorageDomain, _ version: String = "V1") -> PlanCatalog {
+    private func old(_ domain: StorageDomain, _ version: String = "V1") -> TestCatalog {
         catalog(version, domain, 1, texts("id", "newProperty", "anotherProperty"))
     }
-    private func new(_ domain: StorageDomain, _ version: String = "V2") -> PlanCatalog {
+    private func new(_ domain: StorageDomain, _ version: String = "V2") -> TestCatalog {
         catalog(version, domain, 2, texts("id", "newProperty"))
     }
 
@@ -60,7 +60,7 @@ import Testing
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain, "YET_ANOTHER")
             let before = try await launch().slots(domain, "notes")
-            await expectCode(StorageError.incompatibleSchema) {
+            await expectRefusal(StorageError.incompatibleSchema) {
                 try await launch().registerCatalog(new(domain), migrationPolicy: .adHoc(migrations: migrations))
             }
             #expect(try await launch().slots(domain, "notes") == before)
@@ -78,7 +78,7 @@ import Testing
             let after = try await launch().slots(domain, "notes")
             #expect(try await launch().registerCatalog(new(domain), migrationPolicy: policy).plan == PlanReport(from: "V2", to: "V2"))
             // A program of the first version does not know the second.
-            await expectCode(StorageError.incompatibleSchema) {
+            await expectRefusal(StorageError.incompatibleSchema) {
                 try await launch().registerCatalog(old(domain), migrationPolicy: .incremental(MigrationChain([Self.v1])))
             }
             #expect(try await launch().slots(domain, "notes") == after)
@@ -99,9 +99,8 @@ import Testing
         }
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
-            let last = catalog(
-                "V3", domain, 3, texts("id", "newProperty") + [AttributeDescription("stars", .integer)])
-            await expectCode(StorageError.migrationFailed) {
+            let last = catalog("V3", domain, 3, texts("id", "newProperty") + [AttributeDescription("stars", .integer)])
+            await expectRefusal(StorageError.migrationFailed) {
                 let chain = MigrationChain([Self.v1, Self.v2, third { _ in throw Mishap() }])
                 try await launch().registerCatalog(last, migrationPolicy: .incremental(chain))
             }
@@ -147,18 +146,16 @@ import Testing
             try await begin(launch(), domain)
             let before = try await launch().slots(domain, "notes")
             let other = catalog("V2", domain, 2, texts("id", "newProperty") + [AttributeDescription("stars", .integer)])
-            do {
+            let error = try await #require(throws: StorageError.self) {
                 try await launch().registerCatalog(other, migrationPolicy: .incremental(chain, lightWeightBackup: true))
-                Issue.record("nothing was thrown")
-            } catch let error as StorageError {
-                #expect(error.code == StorageError.invalidEvolution)
-                #expect(error.message.contains("notes.stars"), "\(error)")
             }
+            #expect(error.code == StorageError.invalidEvolution)
+            #expect(error.message.contains("notes.stars"), "\(error)")
             #expect(try await launch().slots(domain, "notes") == before)
             try await launch().registerCatalog(new(domain), migrationPolicy: .incremental(chain))
             // Nothing is due: it is only looked at where that is asked for.
             #expect(try await launch().registerCatalog(other, migrationPolicy: .incremental(chain)).plan?.steps == [])
-            await expectCode(StorageError.invalidEvolution) {
+            await expectRefusal(StorageError.invalidEvolution) {
                 try await launch().registerCatalog(other, migrationPolicy: .incremental(chain, forceValidateModel: true))
             }
         }
@@ -177,13 +174,11 @@ import Testing
             try await begin(launch(), domain)
             try await launch().set(record("2", ["newProperty": "new", "anotherProperty": "x"]), in: documents("notes", domain))
             let before = try await launch().slots(domain, "notes")
-            do {
+            let error = try await #require(throws: StorageError.self) {
                 try await launch().registerCatalog(catalog("V2", domain, 2, shape), migrationPolicy: policy(false))
-                Issue.record("nothing was thrown")
-            } catch let error as StorageError {
-                #expect(error.code == StorageError.migrationFailed)
-                for word in ["notes", "record 2", "anotherProperty"] { #expect(error.message.contains(word), "\(error)") }
             }
+            #expect(error.code == StorageError.migrationFailed)
+            for word in ["notes", "record 2", "anotherProperty"] { #expect(error.message.contains(word), "\(error)") }
             #expect(try await launch().slots(domain, "notes") == before)
             let report = try await launch().registerCatalog(catalog("V2", domain, 2, shape), migrationPolicy: policy(true))
             #expect(report.plan?.fallback?.contains("anotherProperty") == true)
@@ -197,8 +192,8 @@ import Testing
 
     @Test("CR7 configurations: a group is migrated by itself, and what it shares with another only once", arguments: Place.allCases)
     func cr7(place: Place) async throws {
-        func catalog(_ version: String, _ domain: StorageDomain, _ number: Int) -> PlanCatalog {
-            PlanCatalog(
+        func catalog(_ version: String, _ domain: StorageDomain, _ number: Int) -> TestCatalog {
+            TestCatalog(
                 [.collection(documents("embedded", domain, version: number)), .collection(documents("concrete", domain, version: number))],
                 CatalogSchema(
                     version,
@@ -234,7 +229,7 @@ import Testing
     }
 
     private struct Own: MigrationPolicyProtocol {
-        let calls: Calls
+        let calls: Shared<[String]>
         let fits: Bool
         var choice: MigrationPolicy?
 
@@ -255,8 +250,8 @@ import Testing
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
             let before = try await launch().slots(domain, "notes")
-            let calls = Calls()
-            await expectCode(StorageError.incompatibleSchema) {
+            let calls = Shared<[String]>([])
+            await expectRefusal(StorageError.incompatibleSchema) {
                 try await launch().registerCatalog(new(domain), migrationPolicy: .custom(Own(calls: calls, fits: false)))
             }
             #expect(calls.all == ["validate V1 for V2", "configure", "resolve"])
@@ -276,7 +271,7 @@ import Testing
     func mm7(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             try await begin(launch(), domain)
-            let calls = Calls()
+            let calls = Shared<[String]>([])
             func chain(failing: Bool) -> MigrationChain {
                 MigrationChain {
                     Self.v1
@@ -303,7 +298,7 @@ import Testing
             }
             let last = catalog(
                 "V3", domain, 3, texts("id", "anotherProperty", "title") + [AttributeDescription("hint", .string, isOptional: true)])
-            await expectCode(StorageError.migrationFailed) {
+            await expectRefusal(StorageError.migrationFailed) {
                 try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: true)))
             }
             let (will, did) = ("will, 3 records of version 2", "did, 3 records of version 3")

@@ -274,11 +274,11 @@ import Testing
             #expect(after.lastWorked != nil)
             #expect(after.isSafeToDelete)
             // The chain is a migration of its own.
-            try await router.registerCatalog(FaultCatalog(keys: [.collection(chained)]))
+            try await router.registerCatalog(TestCatalog([.collection(chained)]))
             #expect(try await router.migrations().map(\.pending) == [40])
             await router.sweep()
             let next = launch()
-            try await next.registerCatalog(FaultCatalog(keys: [.collection(chained)]))
+            try await next.registerCatalog(TestCatalog([.collection(chained)]))
             let done = try await next.migrations()
             #expect(done.map(\.pending) == [0])
             #expect(done.allSatisfy { $0.lastWorked != nil })

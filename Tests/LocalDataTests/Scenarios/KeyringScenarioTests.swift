@@ -31,7 +31,7 @@
             let seen = try await run(
                 "secret-tool", ["search", "service", stage.service], environment: try #require(stage.keyring).environment)
             #expect(seen.stdout.contains("modern_token") || seen.stderr.contains("modern_token"))
-            #expect(try stage.files(holding: token).isEmpty)
+            #expect(try stage.traces(of: token).isEmpty)
             // A second get does not touch the source: what an old program writes there now is not taken.
             try await router.set("from an old program", for: legacy())
             #expect(try await router.get(modern(stage)) == token)
@@ -50,7 +50,7 @@
             try FileManager.default.createDirectory(atPath: stage.preferences, withIntermediateDirectories: true)
             var environment = ProcessInfo.processInfo.environment
             environment["XDG_CONFIG_HOME"] = stage.preferences
-            #expect(try await Worker(stage, environment: environment).run("foundation", "old_key_name", "abc") == "done")
+            #expect(try await stage.worker(environment).run("foundation", "old_key_name", "abc") == "done")
             try #require(try stage.propertyList()["old_key_name"] as? String == "abc")
             let router = stage.launch()
             #expect(try await router.get(modern(stage)) == "abc")
@@ -70,7 +70,7 @@
         @Test func `LD4: while the keyring cannot be written the legacy value stays, and then it moves`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)
-            let worker = try Worker(stage, environment: keyring.environment)
+            let worker = try stage.worker(keyring.environment)
             _ = try await worker.run("seed", "old_key_name", "precious")
             try keyring.lock()
             let refused = try await worker.run("get")
@@ -84,7 +84,7 @@
         @Test func `LD10: a launch with a locked keyring blocks, and after unlocking the next sweep finishes`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)
-            let worker = try Worker(stage, environment: keyring.environment)
+            let worker = try stage.worker(keyring.environment)
             _ = try await worker.run("seed", "old_key_name", "precious")
             try keyring.lock()
             #expect(try await worker.run("status") == "locked")

@@ -51,11 +51,11 @@ import Testing
 
             try await second.set(4, for: key("priority", domain))
             let before = try await second.storedValue(for: key("priority", domain, Int.self))
-            await expectRefusal(StorageError.undecodable, "priority") {
+            await expectRefusal(StorageError.undecodable, of: "priority") {
                 _ = try await second.get(key("priority", domain, Priority.self))
             }
             let third = launch()
-            await expectRefusal(StorageError.undecodable, "priority") {
+            await expectRefusal(StorageError.undecodable, of: "priority") {
                 _ = try await third.update(key("priority", domain, Priority.self)) { $0 = .low }
             }
             let after = try await third.storedValue(for: key("priority", domain, Int.self))
@@ -268,7 +268,7 @@ import Testing
             let before = try await first.storedValue(for: bytes)
             #expect(before?.value == Data(#"{"title":"a"}"#.utf8))
             let second = launch()
-            await expectRefusal(StorageError.undecodable, "note") { _ = try await second.get(key("note", domain, Demanding.self)) }
+            await expectRefusal(StorageError.undecodable, of: "note") { _ = try await second.get(key("note", domain, Demanding.self)) }
             let after = try await launch().storedValue(for: bytes)
             #expect(after?.value == before?.value)
             #expect(after?.modifiedAt == before?.modifiedAt)

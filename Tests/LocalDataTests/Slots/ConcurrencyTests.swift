@@ -11,11 +11,11 @@ import Testing
     // MARK: Linearizability
 
     private func key(_ index: Int, _ domain: StorageDomain) -> StorageKey<String> {
-        StorageKey<String>(name: "new-\(index)", domain: domain, owner: "Tests", description: "A value").moved(from: source(index))
+        textKey("new-\(index)", domain).moved(from: source(index))
     }
 
     private func source(_ index: Int) -> StorageKey<String> {
-        StorageKey<String>(name: "old-\(index)", domain: Places.legacy, owner: "Tests", description: "An older value")
+        textKey("old-\(index)", Places.legacy)
     }
 
     @Test(.timeLimit(.minutes(10))) func `LD8: racing calls in two processes are linearizable, and in the end all is in order`()
@@ -47,7 +47,7 @@ import Testing
         }
         let routers = [machine.launch(), machine.launch()]
         let recorder = HistoryRecorder()
-        let catalog = FaultCatalog(keys: keys.map { .key($0) })
+        let catalog = TestCatalog(keys.map { .key($0) })
         await withTaskGroup { group in
             for caller in 0..<6 {
                 let router = routers[caller % 2]
@@ -88,7 +88,7 @@ import Testing
     private func call(
         _ kind: Int, _ router: StorageRouter, _ key: StorageKey<String>, _ keys: [StorageKey<String>], _ text: String,
         _ recorder: HistoryRecorder,
-        _ catalog: FaultCatalog
+        _ catalog: TestCatalog
     ) async {
         let begin = recorder.tick()
         func changed(_ action: RegisterHistory.Action, of keys: [StorageKey<String>], _ body: () async throws -> Void) async {
@@ -235,7 +235,7 @@ import Testing
         let destinationKey: StorageKey<String>
         func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { true }
         func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
-            let counter = StorageKey<Int>(name: "counter", domain: Places.legacy, owner: "Tests", description: "A counter")
+            let counter = testKey("counter", Places.legacy, of: Int.self)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<8 { group.addTask { try await router.update(counter, default: 0) { $0 += 1 } } }
                 try await group.waitForAll()
@@ -256,8 +256,8 @@ import Testing
     // MARK: The shared router
 
     @Test(.isolatedStorage, arguments: 0..<64) func `cases that run side by side never see each other`(number: Int) async throws {
-        let key = StorageKey<Int>(name: "number", domain: .userDefaults, owner: "Tests", description: "A number")
-        let secret = StorageKey<Int>(name: "number", domain: .keychain, owner: "Tests", description: "A number").moved(from: key)
+        let key = testKey("number", .userDefaults, of: Int.self)
+        let secret = testKey("number", .keychain, of: Int.self).moved(from: key)
         #expect(try await StorageRouter.shared.value(for: secret) == nil)
         try await StorageRouter.shared.set(number, for: key)
         for _ in 0..<20 { await Task.yield() }
@@ -265,22 +265,18 @@ import Testing
     }
 
     @Test func `in a test without the trait the shared router refuses, and names the trait`() async throws {
-        let key = StorageKey<Int>(name: "number", domain: .userDefaults, owner: "Tests", description: "A number")
-        do {
-            try await StorageRouter.shared.set(1, for: key)
-            Issue.record("nothing was thrown")
-        } catch let error as StorageError {
-            #expect(error.code == StorageError.unavailable)
-            #expect(error.message.contains(".isolatedStorage"))
-        }
+        let key = testKey("number", .userDefaults, of: Int.self)
+        let error = try await #require(throws: StorageError.self) { try await StorageRouter.shared.set(1, for: key) }
+        #expect(error.code == StorageError.unavailable)
+        #expect(error.message.contains(".isolatedStorage"))
     }
 
     @Test func `the shared router is set up once, and before its first use`() async {
         await #expect(processExitsWith: .success) {
             try StorageRouter.bootstrap(.inMemory())
-            let key = StorageKey<Int>(name: "number", domain: .userDefaults, owner: "Tests", description: "A number")
+            let key = testKey("number", .userDefaults, of: Int.self)
             try await StorageRouter.shared.set(1, for: key)
-            await expectCode(StorageError.alreadyBootstrapped) { try StorageRouter.bootstrap(.inMemory()) }
+            await expectRefusal(StorageError.alreadyBootstrapped) { try StorageRouter.bootstrap(.inMemory()) }
             guard try await StorageRouter.shared.get(key) == 1 else { exit(1) }
         }
         await #expect(processExitsWith: .success) {

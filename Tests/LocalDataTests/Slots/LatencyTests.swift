@@ -2,30 +2,17 @@ import BackendContract
 import BackendRuntime
 import Foundation
 import LocalData
-import Synchronization
 import TestSupport
 import Testing
 
 /// What a call waits for, and what it does not.
 @Suite(.inTurn) struct LatencyTests {
-    /// A lane that counts what is handed to it.
-    private final class CountedLane: Lane {
-        private let lane = DispatchLane(label: "counted")
-        private let hops: Mutex<Int>
-        init() { hops = Mutex(0) }
-        var count: Int { hops.withLock(\.self) }
-        func enqueue(_ work: @escaping @Sendable () -> Void) {
-            hops.withLock { $0 += 1 }
-            lane.enqueue(work)
-        }
-    }
-
     @Test func `a hot get from a property list hops to no lane`() async throws {
         let stage = try Stage()
-        let lane = CountedLane()
-        let router = stage.launch { $0.runtime.makeLane = { _ in lane } }
-        let key = StorageKey<String>(name: "hot", domain: .userDefaults, owner: "Tests", description: "A value")
-        let moved = StorageKey<String>(name: "moved", domain: .userDefaults, owner: "Tests", description: "A value").moved(from: key)
+        let lane = TestLane()
+        let router = stage.launch { $0.runtime.makeLane = { lane.named($0) } }
+        let key = textKey("hot", .userDefaults)
+        let moved = textKey("moved", .userDefaults).moved(from: key)
         try await router.set("v", for: key)
         #expect(lane.count > 0)
         // The file's time stamp must be older than its granularity before memory is believed: the first looks go to the disk.

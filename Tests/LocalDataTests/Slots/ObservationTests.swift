@@ -27,7 +27,7 @@ import Testing
         #expect(try await values.next() == .some(nil))
         machine.seedUserDefaults(["old": .string("moved")], suite: "a")
         #expect(try await router.get(Places.key) == "moved")
-        _ = await router.sweep(FaultCatalog(keys: [.key(Places.key)]))
+        _ = await router.sweep(TestCatalog([.key(Places.key)]))
         try await router.set("last", for: Places.key)
         #expect(try await values.next() == "moved")
         #expect(try await values.next() == "last")
@@ -92,7 +92,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(10))) func `a change of another router on one property list is noticed`() async throws {
         let stage = try Stage()
-        let key = StorageKey<String>(name: "watched", domain: .userDefaults, owner: "Tests", description: "A value")
+        let key = textKey("watched", .userDefaults)
         let (router, other) = (stage.launch(), stage.launch())
         try await other.set("before", for: key)
         var values = router.values(for: key).makeAsyncIterator()

@@ -21,6 +21,22 @@ final class JitterMachine: Sendable {
 
     func pass() async { for _ in 0..<draw(4) { await Task.yield() } }
 
+    private var jitter: FaultyStore.Fault {
+        FaultyStore.Fault(
+            read: { [self] store, addresses, freshness async throws(BackendError) in
+                await pass()
+                let probes = try await store.read(addresses, freshness)
+                await pass()
+                return probes
+            },
+            apply: { [self] store, mutations async throws(BackendError) in
+                await pass()
+                let results = try await store.apply(mutations)
+                await pass()
+                return results
+            })
+    }
+
     func medium(_ domain: StorageDomain) -> MemoryMedium {
         state.withLock { state in
             if let medium = state.media["\(domain)"] { return medium }
@@ -36,36 +52,9 @@ final class JitterMachine: Sendable {
         for kind in [StorageDomain.Kind.userDefaults, .keychain] {
             configuration.use(for: kind) { [self] scope in
                 let domain = StorageDomain(kind: kind, scope: scope)
-                return JitterBackend(base: .standIn(for: domain, medium: medium(domain), runtime: .live), machine: self)
+                return FaultyStore(store: .standIn(for: domain, medium: medium(domain), runtime: .live), fault: jitter)
             }
         }
         return StorageRouter(configuration: configuration)
     }
-}
-
-private struct JitterBackend: StorageBackend {
-    let base: InMemoryStore
-    let machine: JitterMachine
-
-    var identity: BackendIdentity { base.identity }
-    var capabilities: BackendCapabilities { base.capabilities }
-
-    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
-        await machine.pass()
-        let probes = try await base.read(addresses, freshness)
-        await machine.pass()
-        return probes
-    }
-
-    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
-        await machine.pass()
-        let results = try await base.apply(mutations)
-        await machine.pass()
-        return results
-    }
-
-    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        try await base.addresses(in: namespace)
-    }
-    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
 }

@@ -30,11 +30,9 @@ final class Stage: Sendable {
     var configuration: StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: service)
         configuration.userDefaultsName = "standard"
-        // All suites run at once, and share one keyring and its lock: on a busy machine there is a queue before everything.
+        // Suites share few threads and one keyring with its lock, and a call's deadline counts its waiting for both.
         configuration.deadlines.files = .seconds(120)
         configuration.deadlines.keyring = .seconds(120)
-        // Many tests share few threads, and a call's deadline counts its waiting for one.
-        configuration.deadlines.files = .seconds(120)
         #if Keyring
             if let keyring {
                 // The daemon's files are where its own home is, not where the tests' is.
@@ -49,21 +47,6 @@ final class Stage: Sendable {
         var configuration = configuration
         change(&configuration)
         return StorageRouter(configuration: configuration)
-    }
-
-    /// Every file below the stage that holds some bytes, as a search of the disk would find them.
-    func files(holding text: String) throws -> [String] {
-        let needles = [
-            Data(text.utf8), Data(Data(text.utf8).base64EncodedString().utf8),
-            Data(text.utf8.map { String(format: "%02x", $0) }.joined().utf8),
-        ]
-        var found: [String] = []
-        let all = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
-        while let url = all?.nextObject() as? URL {
-            guard let data = try? Data(contentsOf: url) else { continue }
-            if needles.contains(where: { data.range(of: $0) != nil }) { found.append(url.lastPathComponent) }
-        }
-        return found
     }
 
     /// Writes a property list as another program would: over everything that was there.

@@ -30,7 +30,7 @@
             let second = stage.launch { $0.keySource = .keyFile("second-key") }
             #expect(try await second.get(draft) == "under the stone")
             try await second.shutdown()
-            #expect(try stage.files(holding: "under the stone").isEmpty)
+            #expect(try stage.traces(of: "under the stone").isEmpty)
         }
     }
 #endif

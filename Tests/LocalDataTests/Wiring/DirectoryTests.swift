@@ -42,14 +42,10 @@ import Testing
         configuration.runtime.host.environment = [:]
         configuration.runtime.host.homeDirectory = nil
         let router = StorageRouter(configuration: configuration)
-        let key = StorageKey<String>(name: "a", domain: .userDefaults, owner: "Tests", description: "A value")
-        do {
-            try await router.set("v", for: key)
-            Issue.record("nothing was thrown")
-        } catch let error as StorageError {
-            #expect(error.code == StorageError.unavailable)
-            #expect(error.message.contains("HOME"))
-        }
+        let key = textKey("a", .userDefaults)
+        let error = try await #require(throws: StorageError.self) { try await router.set("v", for: key) }
+        #expect(error.code == StorageError.unavailable)
+        #expect(error.message.contains("HOME"))
     }
 
     @Test func `folders of one's own choice are used, and made private`() async throws {
@@ -57,15 +53,11 @@ import Testing
         let directories = StorageDirectories(
             preferences: temporary.file("p"), data: temporary.file("d"), state: temporary.file("s"), locks: temporary.file("l"))
         let router = StorageRouter(configuration: StorageConfiguration(directories: directories, applicationID: "app"))
-        let key = StorageKey<String>(
-            name: "a", domain: .userDefaults(suite: "suite"), security: .encrypted, owner: "Tests", description: "A value")
+        let key = textKey("a", .userDefaults(suite: "suite"), .encrypted)
         try await router.set("v", for: key)
         try await router.shutdown()
         #expect(try await router.get(key) == "v")
-        func permissions(_ path: String) throws -> Int? {
-            try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-        }
-        for folder in ["p", "d", "l"] { #expect(try permissions(temporary.file(folder)) == 0o700, "\(folder)") }
-        for file in ["p/suite.plist", "d/sealing-key"] { #expect(try permissions(temporary.file(file)) == 0o600, "\(file)") }
+        for folder in ["p", "d", "l"] { #expect(try filePermissions(temporary.file(folder)) == 0o700, "\(folder)") }
+        for file in ["p/suite.plist", "d/sealing-key"] { #expect(try filePermissions(temporary.file(file)) == 0o600, "\(file)") }
     }
 }

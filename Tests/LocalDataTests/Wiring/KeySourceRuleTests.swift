@@ -69,17 +69,15 @@
             for (name, action) in actions() {
                 let router = launch(stage)
                 // What a program seals in its property lists is known by its catalogs.
-                try await router.registerCatalog(DatabaseCatalog(.key(list)))
-                do {
+                try await router.registerCatalog(TestCatalog(.key(list)))
+                let error = try await #require(throws: StorageError.self, "\(name) took a new key beside \(sealed)") {
                     try await action(router)
-                    Issue.record("\(name) took a new key beside \(sealed)")
-                } catch let error as StorageError {
-                    #expect(error.code == StorageError.encryptionKeyMissing, "\(name) beside \(sealed): \(error)")
                 }
+                #expect(error.code == StorageError.encryptionKeyMissing, "\(name) beside \(sealed): \(error)")
                 #expect(!FileManager.default.fileExists(atPath: keyFile), "\(name) beside \(sealed)")
             }
             try right.write(to: URL(fileURLWithPath: keyFile))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile)
+            try setPermissions(0o600, of: keyFile)
             for (_, action) in actions() { try await action(launch(stage)) }
         }
 
@@ -147,20 +145,15 @@
             #expect(source.timesAsked.withLock(\.self) == 1)
         }
 
-        /// A lane that never gets anything done.
-        private struct StuckLane: Lane {
-            func enqueue(_ work: @escaping @Sendable () -> Void) {}
-        }
-
         @Test func `a key file that does not answer in time has changed nothing`() async throws {
             let stage = try Stage()
             try await stage.launch().set("v", for: list)
             let router = stage.launch {
                 $0.deadlines.files = .milliseconds(1_500)
-                $0.runtime.makeLane = { $0 == "key-file" ? StuckLane() as any Lane : DispatchLane(label: $0) }
+                $0.runtime.makeLane = { $0 == "key-file" ? TestLane(isHeld: true) as any Lane : DispatchLane(label: $0) }
             }
-            await expectRefusal(StorageError.timedOut, "b") { _ = try await router.get(list) }
-            await expectRefusal(StorageError.timedOut, "b") { try await router.set("w", for: list) }
+            await expectRefusal(StorageError.timedOut, of: "b") { _ = try await router.get(list) }
+            await expectRefusal(StorageError.timedOut, of: "b") { try await router.set("w", for: list) }
             #expect(try await stage.launch().get(list) == "v")
         }
 
@@ -173,7 +166,7 @@
             try await launch().set("v", for: otherList)
             try FileManager.default.removeItem(atPath: stage.root.path + "/state")
             let router = launch()
-            try await router.registerCatalog(DatabaseCatalog(.key(other), .key(otherList)))
+            try await router.registerCatalog(TestCatalog(.key(other), .key(otherList)))
             try await router.set("w", for: textKey("a", .encryptedSQLite(database: "main")))
             try await router.set("w", for: textKey("b", .userDefaults(suite: "second"), .encrypted))
             #expect(try await launch().get(other) == "v")

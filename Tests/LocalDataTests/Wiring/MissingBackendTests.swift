@@ -6,8 +6,6 @@ import Testing
 
 /// Domains that nothing serves in this build.
 @Suite(.inTurn) struct MissingBackendTests {
-    struct Catalog: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
-
     /// The domain of encrypted SQLite in a build without it, else one that nobody plugged in.
     #if SQLite
         let domain = StorageDomain.custom("archive", scope: "main")
@@ -17,18 +15,14 @@ import Testing
         let remedy = "trait SQLite"
     #endif
     var missing: StorageKey<String> { StorageKey(name: "a", domain: domain, owner: "Tests", description: "A document") }
-    let old = StorageKey<String>(name: "old", domain: .userDefaults, owner: "Tests", description: "An older place")
+    let old = textKey("old", .userDefaults)
 
     @Test func `a key of a missing backend is unavailable, and the error says what to do`() async throws {
         let router = try Stage().launch()
-        do {
-            _ = try await router.get(missing)
-            Issue.record("nothing was thrown")
-        } catch let error as StorageError {
-            #expect(error.code == StorageError.unavailable)
-            #expect(error.message.contains(remedy))
-        }
-        await expectCode(StorageError.unavailable) { try await router.set("v", for: missing) }
+        let error = try await #require(throws: StorageError.self) { _ = try await router.get(missing) }
+        #expect(error.code == StorageError.unavailable)
+        #expect(error.message.contains(remedy))
+        await expectRefusal(StorageError.unavailable) { try await router.set("v", for: missing) }
         if case .unavailable = await router.status(of: missing.domain) {} else { Issue.record("the status is not unavailable") }
     }
 
@@ -36,10 +30,9 @@ import Testing
         let stage = try Stage()
         let router = stage.launch()
         try await router.set("v", for: old)
-        let moved = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value").moved(
-            from: old)
+        let moved = textKey("new", .userDefaults(suite: "modern")).moved(from: old)
         let document = missing.moved(from: StorageKey(name: "document", domain: .userDefaults, owner: "Tests", description: "The document"))
-        let report = try await router.registerCatalog(Catalog(allKeys: [.key(document), .key(moved)]), migrateImmediately: true)
+        let report = try await router.registerCatalog(TestCatalog([.key(document), .key(moved)]), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.blocked, .moved])
         #expect(report.rows[0].errorCode == "unavailable")
     }
@@ -47,9 +40,9 @@ import Testing
     @Test func `such a source stops the search, unless the migration passes it over`() async throws {
         let router = try Stage().launch()
         try await router.set("v", for: old)
-        let plain = StorageKey<String>(name: "new", domain: .userDefaults(suite: "modern"), owner: "Tests", description: "A value")
+        let plain = textKey("new", .userDefaults(suite: "modern"))
         let weaker = MigrationOptions(allowsWeakerProtection: true)
-        await expectCode(StorageError.unavailable) {
+        await expectRefusal(StorageError.unavailable) {
             _ = try await router.get(plain.moved(from: missing, options: weaker).moved(from: old))
         }
         let skipping = MigrationOptions(whenSourceUnavailable: .skip, allowsWeakerProtection: true)

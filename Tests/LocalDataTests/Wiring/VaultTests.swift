@@ -33,7 +33,7 @@
                 $0["WORKER_PASSPHRASE"] = "open sesame"
                 $0["WORKER_VAULT"] = "vault-key"
             }
-            let worker = try Worker(stage, environment: environment)
+            let worker = try stage.worker(environment)
             for place in ["suite:plain", "database:main", "database:credential", "database:passphrase", "keychain"] {
                 let start = ContinuousClock.now
                 let answer = try await worker.run("put", place, "a", "\(secret)-\(place)")
@@ -42,7 +42,7 @@
                 // A call over D-Bus gives up after 25 seconds; a passphrase costs derivations that take seconds where nothing is optimised.
                 let elapsed = ContinuousClock.now - start
                 #expect(elapsed < (place == "database:passphrase" ? .seconds(120) : .seconds(20)), "\(place) took \(elapsed)")
-                let next = try Worker(stage, environment: environment)
+                let next = try stage.worker(environment)
                 #expect(try await next.run("look", place, "a") == "value \(secret)-\(place)")
             }
             #expect(try stage.traces(of: secret) == ["plain.plist"])
@@ -61,10 +61,10 @@
                 $0["WORKER_PASSPHRASE"] = "open sesame"
                 $0["WORKER_VAULT"] = source
             }
-            let worker = try Worker(stage, environment: environment)
+            let worker = try stage.worker(environment)
             #expect(try await worker.run("seed", "old_key_name", secret) == "done")
             #expect(try await worker.run("get") == "value \(secret)")
-            #expect(try await Worker(stage, environment: environment).run("look", "keychain", "modern_token") == "value \(secret)")
+            #expect(try await stage.worker(environment).run("look", "keychain", "modern_token") == "value \(secret)")
             #expect(try stage.traces(of: secret).isEmpty)
 
             var poorer = environment
@@ -76,11 +76,11 @@
                 try FileManager.default.removeItem(atPath: stage.root.path + "/data/\(source)")
                 refusal = "encryptionKeyMissing"
             }
-            let next = try Worker(stage, environment: poorer)
+            let next = try stage.worker(poorer)
             for command in [
                 ["look", "keychain", "modern_token"], ["put", "keychain", "modern_token", secret], ["put", "keychain", "b", secret],
             ] {
-                let answer = try await next.program.ask(command.joined(separator: " "))
+                let answer = try await next.ask(command.joined(separator: " "))
                 #expect(answer.hasPrefix("error") && answer.contains(refusal) && !answer.contains(secret), "\(answer)")
             }
             #expect(try stage.traces(of: secret).isEmpty)
@@ -89,12 +89,12 @@
         #if Keyring
             @Test func `without a session and a vault the keyring is unavailable at once, and nothing takes its place`() async throws {
                 let stage = try Stage()
-                let worker = try Worker(stage, environment: withoutSession { $0["WORKER_PASSPHRASE"] = "open sesame" })
+                let worker = try stage.worker(withoutSession { $0["WORKER_PASSPHRASE"] = "open sesame" })
                 try await stage.launch().set("x", for: textKey("a", .encryptedSQLite(database: "main")))
                 let before = try FileManager.default.subpathsOfDirectory(atPath: stage.root.path + "/data").sorted()
                 let start = ContinuousClock.now
                 for command in [["put", "keychain", "a", secret], ["look", "keychain", "a"], ["status"]] {
-                    let answer = try await worker.program.ask(command.joined(separator: " "))
+                    let answer = try await worker.ask(command.joined(separator: " "))
                     #expect(answer.contains("unavailable"), "\(answer)")
                     #expect(!answer.contains(secret))
                 }
@@ -106,7 +106,7 @@
 
         @Test func `without its credential or its passphrase a database is refused with what to do, and nothing is made`() async throws {
             let stage = try Stage()
-            let worker = try Worker(stage, environment: withoutSession())
+            let worker = try stage.worker(withoutSession())
             let credential = try await worker.run("put", "database:credential", "a", secret)
             #expect(credential.contains("unavailable") && credential.contains("CREDENTIALS_DIRECTORY"), "\(credential)")
             let passphrase = try await worker.run("put", "database:passphrase", "a", secret)
@@ -146,16 +146,16 @@
             let stage = try Stage()
             let key = AnyStorageKey.key(textKey("token", .keychain))
             let weak = launch(stage)
-            try await weak.registerCatalog(DatabaseCatalog([key], minimum: .sealed))
+            try await weak.registerCatalog(TestCatalog([key], minimum: .sealed))
             #expect(try await weak.audit().rows.map(\.protection) == [.sealed])
-            await expectRefusal(StorageError.weakerProtection, "token") {
-                try await launch(stage).registerCatalog(DatabaseCatalog([key], minimum: .keyring))
+            await expectRefusal(StorageError.weakerProtection, of: "token") {
+                try await launch(stage).registerCatalog(TestCatalog([key], minimum: .keyring))
             }
-            await expectRefusal(StorageError.weakerProtection, "token") {
-                try await launch(stage, .credential("vault")).registerCatalog(DatabaseCatalog([key], minimum: .keyring))
+            await expectRefusal(StorageError.weakerProtection, of: "token") {
+                try await launch(stage, .credential("vault")).registerCatalog(TestCatalog([key], minimum: .keyring))
             }
             let strong = launch(stage, .passphrase())
-            try await strong.registerCatalog(DatabaseCatalog([key], minimum: .keyring))
+            try await strong.registerCatalog(TestCatalog([key], minimum: .keyring))
             #expect(try await strong.audit().rows.map(\.protection) == [.keyring])
         }
 
@@ -168,13 +168,13 @@
             }
             let keys = [textKey("token", .keychain), textKey("text", .encryptedSQLite(database: "documents"))]
             for key in keys {
-                let catalog = DatabaseCatalog([.key(key)], minimum: .keyring)
-                await expectRefusal(StorageError.weakerProtection, key.name) {
+                let catalog = TestCatalog([.key(key)], minimum: .keyring)
+                await expectRefusal(StorageError.weakerProtection, of: key.name) {
                     try await launch(.keyFile("vault-key")).registerCatalog(catalog)
                 }
                 try await launch(.passphrase()).registerCatalog(catalog)
             }
-            await expectRefusal(StorageError.unavailable, "token", saying: "sealedVault") {
+            await expectRefusal(StorageError.unavailable, of: "token", saying: "sealedVault") {
                 try await launch(.keyring).set("v", for: keys[0])
             }
         }
@@ -188,8 +188,8 @@
             }
             let key = textKey("token", .keychain)
             for _ in 0..<2 {
-                await expectRefusal(StorageError.unavailable, "token", saying: "key file") { try await router.set(secret, for: key) }
-                await expectRefusal(StorageError.unavailable, "token", saying: "key file") { _ = try await router.get(key) }
+                await expectRefusal(StorageError.unavailable, of: "token", saying: "key file") { try await router.set(secret, for: key) }
+                await expectRefusal(StorageError.unavailable, of: "token", saying: "key file") { _ = try await router.get(key) }
             }
             #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data"))
         }
@@ -207,7 +207,7 @@
             for key in keys { try await router.set(secret, for: key) }
             for key in keys { #expect(try await launch().get(key) == secret) }
             #expect(try stage.traces(of: secret).isEmpty)
-            try await router.registerCatalog(DatabaseCatalog(keys.map { .key($0) }))
+            try await router.registerCatalog(TestCatalog(keys.map { .key($0) }))
             #expect(try await router.audit().rows.map(\.protection) == [.sealed, .sealed, .sealed])
         }
 
@@ -233,7 +233,7 @@
             try await launch(stage).set(secret, for: key)
             for folder in ["/data/vault-key", "/state"] { try FileManager.default.removeItem(atPath: stage.root.path + folder) }
             for place in [key, textKey("token", .keychain(service: "another"))] {
-                await expectRefusal(StorageError.encryptionKeyMissing, "token", saying: "Restore") {
+                await expectRefusal(StorageError.encryptionKeyMissing, of: "token", saying: "Restore") {
                     try await launch(stage).set("new", for: place)
                 }
             }

@@ -265,7 +265,7 @@
             process.standardInput = stdin
             process.standardOutput = FileHandle.nullDevice
             process.standardError = FileHandle.nullDevice
-            try Program.start(process)
+            try ProcessStarter.shared.start(process)
             try stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
             try stdin.fileHandleForWriting.close()
         }

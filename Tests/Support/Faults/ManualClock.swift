@@ -1,21 +1,38 @@
 package import BackendRuntime
 import Synchronization
 
-/// A clock that a test moves by hand. What is due runs inside ``advance(to:)``.
+/// A clock that a test moves by hand. Actions that become due run inside ``advance(to:)``.
+///
+/// Its dates begin in 1970; ``LocalDataTesting/TestClock`` moves the date alone.
 package final class ManualClock: RuntimeClock {
+    /// When scheduled actions run.
+    package enum Timers: Sendable {
+        /// When the test moves the clock past them.
+        case byHand
+        /// After as much real time, whatever the test does: a deadline ends a test that would hang. Dates are the machine's.
+        case inRealTime
+    }
+
     private struct State {
-        var now = MonotonicInstant(nanoseconds: 0)
+        var now: MonotonicInstant
         var actions: [Int: (instant: MonotonicInstant, action: @Sendable () -> Void)] = [:]
         var scheduledEver = 0
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    private let timers: Timers
+    private let onPause: @Sendable (Duration) -> Void
 
-    package init() {}
+    /// Creates a clock.
+    /// - Parameter onPause: What happens elsewhere while somebody lets time pass; the clock has moved on by then.
+    package init(_ timers: Timers = .byHand, onPause: @escaping @Sendable (Duration) -> Void = { _ in }) {
+        state = Mutex(State(now: timers == .byHand ? MonotonicInstant(nanoseconds: 0) : SystemClock().now))
+        (self.timers, self.onPause) = (timers, onPause)
+    }
 
     package var now: MonotonicInstant { state.withLock { $0.now } }
-    package var wallSeconds: Double { Double(now.nanoseconds) / 1e9 }
+    package var wallSeconds: Double { timers == .byHand ? Double(now.nanoseconds) / 1e9 : SystemClock().wallSeconds }
 
     /// How many actions are waiting for their instant.
     package var pending: Int { state.withLock { $0.actions.count } }
@@ -24,6 +41,7 @@ package final class ManualClock: RuntimeClock {
     package var scheduled: Int { state.withLock { $0.scheduledEver } }
 
     package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+        if timers == .inRealTime { return SystemClock().schedule(at: SystemClock().now.advanced(by: now.duration(to: instant)), action) }
         let (number, isDue, ready) = state.withLock { state in
             state.scheduledEver += 1
             let isDue = instant <= state.now
@@ -37,7 +55,14 @@ package final class ManualClock: RuntimeClock {
         return ScheduledAction { [weak self] in self?.state.withLock { $0.actions[number] = nil } }
     }
 
-    package func pause(_ duration: Duration) { advance(to: now.advanced(by: duration)) }
+    /// Moves the clock instead of waiting.
+    package func pause(_ duration: Duration) {
+        advance(by: duration)
+        onPause(duration)
+    }
+
+    /// Moves the clock on.
+    package func advance(by duration: Duration) { advance(to: now.advanced(by: duration)) }
 
     /// Moves the clock, running what becomes due in the order of its instants.
     package func advance(to instant: MonotonicInstant) {
@@ -61,27 +86,6 @@ package final class ManualClock: RuntimeClock {
             if isReady { continuation.resume() }
         }
     }
-}
-
-/// A lane whose work runs when a test says so.
-package final class ManualLane: Lane {
-    private let work = Mutex<[@Sendable () -> Void]>([])
-
-    package init() {}
-
-    package var count: Int { work.withLock { $0.count } }
-
-    package func enqueue(_ piece: @escaping @Sendable () -> Void) { work.withLock { $0.append(piece) } }
-
-    /// Runs the next piece of work; false when there is none.
-    @discardableResult
-    package func runNext() -> Bool {
-        guard let next = work.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
-        next()
-        return true
-    }
-
-    package func runAll() { while runNext() {} }
 }
 
 extension MonotonicInstant {
