@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    @Suite(.inTurn, .timeLimit(.minutes(10)))
+    @Suite(.inTurn, .timeLimit(.minutes(10)), .slow("waits for the deadlines of a broken bus"), .tags(.keyring, .process))
     struct KeyringBrokenTests {
         // MARK: Locked, empty, absent
 

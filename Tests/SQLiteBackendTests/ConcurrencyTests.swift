@@ -12,7 +12,7 @@
     @Suite(.inTurn) struct ConcurrencyTests {
         // MARK: Linearizability
 
-        @Test(.timeLimit(.minutes(10)))
+        @Test(.slow("a search for an order of many calls"), .timeLimit(.minutes(10)))
         func `racing calls over two stores of one file are linearizable`() async throws {
             var calls = 0
             for seed in 0..<UInt64(6) { calls += try await race(seed) }

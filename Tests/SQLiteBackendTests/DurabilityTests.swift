@@ -6,7 +6,7 @@
     import Testing
 
     /// What is acknowledged stays: after a kill, a failed flush, a full disk.
-    @Suite(.inTurn, .serialized) struct DurabilityTests {
+    @Suite(.inTurn, .serialized, .slow("kills processes at every system call"), .tags(.process)) struct DurabilityTests {
         /// How many rounds a killing test does; `LOCALDATA_ROUNDS` asks for more.
         private static let rounds = Int(ProcessInfo.processInfo.environment["LOCALDATA_ROUNDS"] ?? "") ?? 30
 

@@ -10,7 +10,7 @@
     @testable import Sealing
 
     /// What stays in a process's memory after a store was closed, seen in a core dump.
-    @Suite(.alone) struct LeakTests {
+    @Suite(.alone, .slow("dumps the memory of processes"), .tags(.process)) struct LeakTests {
         @Test func `a store that was closed and let go of is gone, and its keys with it`() async throws {
             let folder = try TemporaryDirectory()
             let keyFile = folder.file("key")

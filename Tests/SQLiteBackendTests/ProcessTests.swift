@@ -7,7 +7,7 @@
     import Testing
 
     /// Two processes on one database.
-    @Suite(.inTurn, .serialized) struct ProcessTests {
+    @Suite(.inTurn, .serialized, .slow("several processes write for seconds"), .tags(.process)) struct ProcessTests {
         // MARK: Reads wait for nobody
 
         /// How long single gets take, in microseconds, in order.

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A key under a passphrase: the file's bytes, and everybody who has another passphrase, another file or no patience.
-@Suite(.inTurn) struct PassphraseSourceTests {
+@Suite(.inTurn, .slow("passphrases are stretched without optimisation")) struct PassphraseSourceTests {
     private let bench: KeySourceBench
     private let path: String
     /// Cheap enough to be derived hundreds of times.

@@ -6,7 +6,7 @@ import Testing
 @testable import LocalData
 
 /// Laws of the coder: what a serializer's value becomes, in the store's own terms, as bytes or sealed, is the value again.
-@Suite(.inTurn) struct RecordCoderLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct RecordCoderLawTests {
     private struct Shape: Codable, Hashable, Sendable {
         enum Kind: String, Codable { case round, square }
         var name: String

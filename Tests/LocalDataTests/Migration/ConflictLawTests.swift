@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Laws of the conflict policies: what stands in the end, and what is in quarantine, as a fold over the older places in their order.
-@Suite(.inTurn) struct ConflictLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct ConflictLawTests {
     /// A value or a removal, and older places that hold values.
     private static func worlds(_ policies: [Policy]) -> Arbitrary<World> {
         let place = zip(

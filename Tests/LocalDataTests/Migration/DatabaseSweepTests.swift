@@ -9,7 +9,7 @@
     import Testing
 
     /// LD5 with a database: many keys, several processes, processes that are killed.
-    @Suite(.inTurn, .serialized) struct DatabaseSweepTests {
+    @Suite(.inTurn, .serialized, .slow("sweeps thousands of keys and kills processes"), .tags(.process)) struct DatabaseSweepTests {
         static let many = StorageDomain.encryptedSQLite(database: "many")
 
         func legacy(_ index: Int) -> StorageKey<String> { textKey("old-\(index)", .userDefaults(suite: "legacy"), .none) }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Laws of the migration engine over every state of the world for one key: the real router on stores in memory against the state table as a function.
-@Suite(.inTurn) struct MigrationLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct MigrationLawTests {
     private let worlds = Arbitrary<World>.world
     private let deeds = zip(Arbitrary<World>.world, Arbitrary<Action>.action)
 

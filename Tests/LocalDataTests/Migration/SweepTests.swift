@@ -97,7 +97,7 @@ import Testing
         #expect(throws: StorageError.self) { try report.requireComplete() }
     }
 
-    @Test func `LD5: 10,000 keys are swept with progress and none is lost`() async throws {
+    @Test(.slow("10,000 keys")) func `LD5: 10,000 keys are swept with progress and none is lost`() async throws {
         var lines: [String] = []
         for count in [100, 1_000, 10_000] {
             let stage = try Stage()

@@ -8,7 +8,7 @@ import Testing
 @testable import LocalData
 
 /// Chains of verbs over documents against a model that is written without any of them: a dictionary of texts and numbers, and a list of edits.
-@Suite(.inTurn) struct EvolutionLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct EvolutionLawTests {
     /// What a property of the model can be.
     enum Cell: Hashable, Sendable {
         case text(String)

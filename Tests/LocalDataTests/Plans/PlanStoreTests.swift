@@ -139,7 +139,7 @@ import Testing
     #endif
 
     #if SQLite && Keyring && os(Linux)
-        @Test func `a plan over a real keyring and a database ends as it says`()
+        @Test(.slow("every change costs a write of the keyring")) func `a plan over a real keyring and a database ends as it says`()
             async throws
         {
             let stage = try Stage(keyring: true)
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: Killed
 
-    @Test(arguments: Pair.all)
+    @Test(.slow("a plan is killed at each of its changes"), arguments: Pair.all)
     func `a plan over two stores that was killed at any change goes on and ends as it says`(
         pair: Pair
     ) async throws {
@@ -204,7 +204,7 @@ import Testing
 
     // MARK: Two programs
 
-    @Test(arguments: Pair.all)
+    @Test(.slow("two programs meet at each of their changes"), arguments: Pair.all)
     func `of two programs that run a plan at once both end as it says`(pair: Pair) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
@@ -285,7 +285,7 @@ import Testing
         #expect(try await machine.launch().all(documents("a", pair.first)) == ["2": record("2")])
     }
 
-    @Test(arguments: Pair.all)
+    @Test(.slow("two programs meet at each of their changes"), arguments: Pair.all)
     func `a program that is late with a plan takes nothing that was written after it`(pair: Pair) async throws {
         func chain(_ second: SchemaPlan.EntityChange) -> MigrationChain {
             MigrationChain {

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Several processes on one pair of property lists, and processes that are killed.
-@Suite(.inTurn, .serialized) struct ProcessTests {
+@Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct ProcessTests {
     func seed(_ stage: Stage, _ count: Int) throws {
         try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
     }

@@ -5,7 +5,7 @@
     import Testing
 
     /// Processes that are killed while they change the shape or the type of a thousand records in an encrypted database.
-    @Suite(.inTurn, .serialized) struct RecordProcessTests {
+    @Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct RecordProcessTests {
         private static let count = 1_000
 
         private func worker(_ stage: Stage) throws -> RunningProgram { try stage.worker(environment) }

@@ -7,7 +7,7 @@
     import Testing
 
     /// The tool `localdata`, as a program of its own: encrypted databases and their keys.
-    @Suite(.inTurn) struct ToolTests {
+    @Suite(.inTurn, .tags(.process)) struct ToolTests {
         private let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }

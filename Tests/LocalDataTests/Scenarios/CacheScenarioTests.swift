@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// CA1 to CA5 and CA7, in every kind of place. CA6 is in `ObservationTests`, and for records here.
-@Suite(.inTurn) struct CacheScenarioTests {
+@Suite(.inTurn, .tags(.scenario)) struct CacheScenarioTests {
     struct Person: Codable, Equatable {
         var firstName: String
         var lastName: String

@@ -7,7 +7,7 @@ import Testing
 @testable import LocalData
 
 /// The scenarios of schema versions, policies and plans, in every kind of place.
-@Suite(.inTurn) struct CrushScenarioTests {
+@Suite(.inTurn, .tags(.scenario)) struct CrushScenarioTests {
     private static let v1 = ModelMigration("V1") {
         AddEntity("notes") {
             AddAttribute("id", attributeType: .string)

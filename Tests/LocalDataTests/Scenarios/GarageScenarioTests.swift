@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// GS1 to GS7, in every kind of place.
-@Suite(.inTurn) struct GarageScenarioTests {
+@Suite(.inTurn, .tags(.scenario)) struct GarageScenarioTests {
     struct Address: Codable, Equatable {
         var street: String?
         var city: String

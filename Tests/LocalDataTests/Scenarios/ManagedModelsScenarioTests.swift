@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// The scenarios MM1 to MM8 (but for the plan, MM7), and CR1: models declared by hand, in every kind of place.
-@Suite(.inTurn) struct ManagedModelsScenarioTests {
+@Suite(.inTurn, .tags(.scenario)) struct ManagedModelsScenarioTests {
     // MARK: MM1
 
     struct Person: Codable, Hashable {

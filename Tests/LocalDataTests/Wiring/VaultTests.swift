@@ -6,7 +6,7 @@
     import Testing
 
     /// Programs without a session: everything but the keyring works, and a sealed vault takes the keyring's place where the program says so.
-    @Suite(.inTurn) struct VaultTests {
+    @Suite(.inTurn, .slow("passphrases are stretched without optimisation"), .tags(.process)) struct VaultTests {
         let secret = "correct-horse-battery-staple"
 
         // MARK: Without D-Bus
