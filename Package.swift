@@ -117,7 +117,7 @@ let package = Package(
         .target(
             name: "TestSupport",
             dependencies: [
-                "BackendContract", "BackendRuntime", "Sealing",
+                "BackendContract", "BackendRuntime", "MemoryBackend", "Sealing",
                 .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])), sqlite,
             ],
             path: "Tests/Support", swiftSettings: house),
@@ -189,7 +189,8 @@ let package = Package(
         .executableTarget(
             name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house),
         .executableTarget(
-            name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend"], path: "Tests/KeyringProbe",
+            name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
+            path: "Tests/KeyringProbe",
             swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]

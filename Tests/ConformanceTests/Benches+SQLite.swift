@@ -15,7 +15,7 @@ import BackendContract
         /// Databases, each alone in a folder of its own with its key file. A reopened one shares nothing with the first, as in a new process.
         static let sqlite = LawBench(
             name: "encrypted SQLite", capabilities: sqliteStore(at: "/unused.sqlite").capabilities,
-            makeStore: { sqliteStore(at: folders.folder.appending(path: "\(UUID().uuidString)/store.sqlite").path) },
+            makeStore: { sqliteStore(at: TemporaryDirectory.unendingFile("store.sqlite").path) },
             reopen: { sqliteStore(at: $0.identity.store) },
             corrupt: { store, address in
                 let path = store.identity.store
@@ -37,8 +37,6 @@ import BackendContract
             path: path, lockPath: folder + "/state/lock", keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
             source: KeyFileSource(path: folder + "/state/key", deadline: deadline, runtime: .live), deadline: deadline, runtime: .live)
     }
-
-    private let folders = TemporaryFolder()
 #else
     /// A build without SQLite has none to check.
     let sqliteBenches: [LawBench] = []

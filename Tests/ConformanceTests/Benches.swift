@@ -5,6 +5,7 @@ import FolderStore
 import Foundation
 import MemoryBackend
 import Simulation
+import TestSupport
 
 /// Every backend that the laws are checked on. Adding one is one line here.
 let benches: [LawBench] = [
@@ -48,8 +49,8 @@ extension LawBench {
 
     /// The sample of a byte store, through the adapter.
     static let folder = LawBench(
-        name: "folder", capabilities: ByteStoreBackend(FolderByteStore(newFolder())).capabilities, scale: 0.5,
-        makeStore: { ByteStoreBackend(FolderByteStore(newFolder())) },
+        name: "folder", capabilities: ByteStoreBackend(FolderByteStore(TemporaryDirectory.unendingFile("store"))).capabilities, scale: 0.5,
+        makeStore: { ByteStoreBackend(FolderByteStore(TemporaryDirectory.unendingFile("store"))) },
         reopen: { ByteStoreBackend(FolderByteStore(URL(filePath: $0.identity.store))) },
         corrupt: { store, address in
             let file = URL(filePath: store.identity.store).appending(path: "n..\(hexadecimalText(of: address.name.utf8)).record")
@@ -71,8 +72,3 @@ struct WrongStore: Error {}
 
 /// The medium under a store in memory.
 @Sendable func medium(of store: any StorageBackend) -> MemoryMedium? { (store as? InMemoryStore)?.medium }
-
-/// A folder alone in a folder of its own, under one that is removed when the tests end.
-private func newFolder() -> URL { folders.folder.appending(path: "\(UUID().uuidString)/store") }
-
-private let folders = TemporaryFolder()

@@ -38,7 +38,7 @@ struct Mutant: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.inTurn) struct MutantTests {
+@Suite(.inTurn, .slow("breaks every law once"), .tags(.campaign)) struct MutantTests {
     @Test(arguments: Mutant.all)
     func `a faulty store breaks the laws that forbid its fault`(_ mutant: Mutant) async throws {
         for name in mutant.breaks {

@@ -1,5 +1,6 @@
 import BackendContract
 import MemoryBackend
+import TestSupport
 
 extension Mutant {
     static var preconditions: [Mutant] {

@@ -1,6 +1,7 @@
 import BackendContract
 import MemoryBackend
 import Synchronization
+import TestSupport
 
 extension Mutant {
     static var instances: [Mutant] {

@@ -1,5 +1,6 @@
 import BackendContract
 import MemoryBackend
+import TestSupport
 
 /// Stores with one fault each. A law that no mutant breaks is a law that may not be checked at all.
 extension Mutant {

@@ -3,12 +3,13 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import TestSupport
 
 extension LawBench {
     /// Property lists, each alone in a folder of its own; other programs write it in place, as Foundation does.
     static let propertyList = LawBench(
         name: "property list", capabilities: propertyListStore(at: "/unused.plist").capabilities,
-        makeStore: { propertyListStore(at: folders.folder.appending(path: "\(UUID().uuidString)/store.plist").path) },
+        makeStore: { propertyListStore(at: TemporaryDirectory.unendingFile("store.plist").path) },
         reopen: { propertyListStore(at: $0.identity.store) },
         writeForeign: { try change($1, to: $2, in: $0) },
         changeBehindMetadata: { try change($1, to: $2, in: $0) },
@@ -42,5 +43,3 @@ private func change(_ address: StorageAddress, to text: String, in store: any St
     try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
     try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0).write(to: file)
 }
-
-private let folders = TemporaryFolder()

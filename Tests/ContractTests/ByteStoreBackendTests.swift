@@ -88,10 +88,7 @@ private final class DictionaryStore: ByteStore {
     @Test func `bytes of a later format are not touched`() async throws {
         let later: [UInt8] = Array("LDR".utf8) + [2, 0, 0, 0, 0, 0]
         store.files.withLock { $0["n..78"] = later }
-        guard case .unavailable(let error) = try await backend.read(StorageAddress("x")) else {
-            Issue.record("not unavailable")
-            return
-        }
+        let error = try await #require(backend.read(StorageAddress("x")).error, "not unavailable")
         #expect(error.code == .unsupported)
         for mutation in [StorageMutation.put(.bytes([1]), at: StorageAddress("x")), .delete(StorageAddress("x"))] {
             #expect(try await backend.apply(mutation) == .failed(error))
@@ -100,10 +97,7 @@ private final class DictionaryStore: ByteStore {
     }
 
     @Test func `a value that is too large is refused before anything is written`() async throws {
-        guard case .failed(let error) = try await backend.apply(.put(.bytes([UInt8](repeating: 0, count: 11)), at: address)) else {
-            Issue.record("not refused")
-            return
-        }
+        let error = try await #require(backend.apply(.put(.bytes([UInt8](repeating: 0, count: 11)), at: address)).error, "not refused")
         #expect(error.code == .tooLarge && error.outcome == .notApplied)
         #expect(store.files.withLock { $0.isEmpty })
     }

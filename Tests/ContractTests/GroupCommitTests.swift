@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.inTurn) struct GroupCommitTests {
     private let clock = ManualClock()
-    private let lane = ManualLane()
+    private let lane = TestLane(isHeld: true)
     private let groups = Shared<[[Int]]>([])
 
     /// Answers each request with its tenfold and notes the groups; 13 fails.
@@ -38,23 +38,23 @@ import Testing
 
     @Test func `a lone request does not wait for company`() async {
         let tasks = await submit([(1, .seconds(10))], to: makeQueue())
-        #expect(lane.count == 1)
+        #expect(lane.held == 1)
         lane.runNext()
         #expect(await tasks[0].value == .success(10))
         #expect(groups.value.withLock { $0 } == [[1]])
-        #expect(lane.count == 0)
+        #expect(lane.held == 0)
     }
 
     @Test func `requests that wait together are carried out together, each with its own result`() async {
         let tasks = await submit([1, 13, 2, 3].map { ($0, .seconds(10)) }, to: makeQueue())
-        #expect(lane.count == 1)
+        #expect(lane.held == 1)
         lane.runNext()
         #expect(await tasks[0].value == .success(10))
         #expect(await tasks[1].value == .failure(BackendError(.conflicting, "Thirteen.")))
         #expect(await tasks[2].value == .success(20))
         #expect(await tasks[3].value == .success(30))
         #expect(groups.value.withLock { $0 } == [[1, 13, 2, 3]])
-        #expect(lane.count == 0)
+        #expect(lane.held == 0)
     }
 
     @Test func `a group has a largest size, and the rest follows`() async {

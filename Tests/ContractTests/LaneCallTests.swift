@@ -7,7 +7,7 @@ import Testing
 
 @Suite(.inTurn) struct LaneCallTests {
     private let clock = ManualClock()
-    private let lane = ManualLane()
+    private let lane = TestLane(isHeld: true)
 
     /// Calls the lane from a task of its own, with a deadline at 10 s, and returns once the caller waits.
     private func start(
@@ -37,47 +37,47 @@ import Testing
     }
 
     @Test func `a deadline that passes in the line means that nothing is begun`() async {
-        let ran = Flag()
-        let call = await start { _ in ran.raise() }
+        let ran = Shared(0)
+        let call = await start { _ in ran.count() }
         clock.advance(to: .seconds(10))
         #expect(await call.value.failure?.code == .timedOut)
         #expect(await call.value.failure?.outcome == .notApplied)
         lane.runAll()
-        #expect(!ran.isRaised)
+        #expect(ran.number == 0)
     }
 
     @Test func `a deadline that has passed before the call means that nothing is begun`() async {
         clock.advance(to: .seconds(11))
-        let ran = Flag()
-        let call = await start { _ in ran.raise() }
+        let ran = Shared(0)
+        let call = await start { _ in ran.count() }
         #expect(await call.value.failure?.code == .timedOut)
         lane.runAll()
-        #expect(!ran.isRaised)
+        #expect(ran.number == 0)
     }
 
     @Test(arguments: [true, false])
     func `a deadline that passes under way leaves the outcome of a change unknown`(_ isMutation: Bool) async {
-        let (ran, reason, clock) = (Flag(), Shared<AbandonReason?>(nil), clock)
+        let (ran, reason, clock) = (Shared(0), Shared<AbandonReason?>(nil), clock)
         let call = await start(isMutation: isMutation) { call in
             call.whenAbandoned { why in reason.value.withLock { $0 = why } }
             clock.advance(to: .seconds(10))
-            return ran.raise()
+            return ran.count()
         }
         lane.runAll()
         #expect(await call.value.failure?.code == .timedOut)
         #expect(await call.value.failure?.outcome == (isMutation ? .unknown : .notApplied))
-        #expect(ran.isRaised, "work that was begun goes on")
+        #expect(ran.number == 1, "work that was begun goes on")
         #expect(reason.value.withLock { $0 } == .deadline)
     }
 
     @Test func `a cancelled caller in the line means that nothing is begun`() async {
-        let ran = Flag()
-        let call = await start { _ in ran.raise() }
+        let ran = Shared(0)
+        let call = await start { _ in ran.count() }
         call.cancel()
         #expect(await call.value.failure?.code == .cancelled)
         #expect(await call.value.failure?.outcome == .notApplied)
         lane.runAll()
-        #expect(!ran.isRaised)
+        #expect(ran.number == 0)
         #expect(clock.pending == 0)
     }
 
@@ -113,12 +113,12 @@ import Testing
     }
 
     @Test func `work that begins at the moment of its deadline is never called not applied`() async {
-        let rounds = (0..<20_000).map { _ in (clock: ManualClock(), lane: ManualLane(), ran: Flag()) }
+        let rounds = (0..<20_000).map { _ in (clock: ManualClock(), lane: TestLane(isHeld: true), ran: Shared(0)) }
         let calls = rounds.map { round in
             Task { @concurrent () async -> BackendError? in
                 do throws(BackendError) {
                     _ = try await round.lane.run(clock: round.clock, deadline: .seconds(10), isMutation: true) { (_: LaneCall<Int>) in
-                        round.ran.raise()
+                        round.ran.count()
                     }
                     return nil
                 } catch {
@@ -143,27 +143,9 @@ import Testing
         }
         for (round, call) in zip(rounds, calls) {
             let error = await call.value
-            #expect(round.ran.isRaised == (error?.outcome != .notApplied))
+            #expect((round.ran.number > 0) == (error?.outcome != .notApplied))
         }
     }
-}
-
-/// Something that happens once.
-final class Flag: Sendable {
-    private let raised = Atomic(false)
-    var isRaised: Bool { raised.load(ordering: .sequentiallyConsistent) }
-
-    @discardableResult
-    func raise() -> Int {
-        raised.store(true, ordering: .sequentiallyConsistent)
-        return 1
-    }
-}
-
-/// A value that a test and its work look at.
-final class Shared<Value: Sendable>: Sendable {
-    let value: Mutex<Value>
-    init(_ value: Value) { self.value = Mutex(value) }
 }
 
 extension Result {

@@ -2,21 +2,18 @@ import BackendContract
 import BackendRuntime
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// The real file system, in a folder of the test's own.
-final class PosixFileSystemTests {
+struct PosixFileSystemTests {
     private let files = PosixFileSystem()
-    private let root: String
+    private let folder: TemporaryDirectory
 
-    init() throws {
-        root = FileManager.default.temporaryDirectory.appending(path: "LocalDataFiles-\(UUID().uuidString)").path
-        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-    }
+    init() throws { folder = try TemporaryDirectory() }
 
-    deinit { try? FileManager.default.removeItem(atPath: root) }
-
-    private func path(_ name: String) -> String { root + "/" + name }
+    private var root: String { folder.path }
+    private func path(_ name: String) -> String { folder.file(name) }
 
     @Test func `a file that is not there is nil, also where its folder is a file`() throws {
         try files.create(path("file"), [1])
@@ -162,10 +159,10 @@ final class PosixFileSystemTests {
         #expect(throws: FileError.self) { try files.synchronizeFile(path("none")) }
     }
 
-    @Test func `a lock keeps others out until it is released, and its file stays`() throws {
+    @Test func `a lock keeps others out until it is released, and its file stays`() async throws {
         let lock = try files.lock(path("lock")) { false }
         #expect(try files.status(path("lock"))?.permissions == 0o600)
-        #expect(try isLockedForOthers(path("lock")))
+        #expect(try await isLockedForOthers(path("lock")))
         let attempts = Atomic(0)
         let error = try #require(throws: FileError.self) {
             _ = try files.lock(path("lock")) { attempts.add(1, ordering: .relaxed).newValue == 3 }
@@ -174,10 +171,10 @@ final class PosixFileSystemTests {
         #expect(attempts.load(ordering: .relaxed) == 3)
         lock.release()
         lock.release()
-        #expect(try !isLockedForOthers(path("lock")))
+        #expect(try await !isLockedForOthers(path("lock")))
         let inode = try files.status(path("lock"))?.inode
         let second = try files.lock(path("lock")) { true }
-        #expect(try isLockedForOthers(path("lock")))
+        #expect(try await isLockedForOthers(path("lock")))
         second.release()
         #expect(try files.status(path("lock"))?.inode == inode)
     }
@@ -217,17 +214,7 @@ final class PosixFileSystemTests {
     }
 
     /// Asks another process, util-linux's flock, whether it can take the lock.
-    private func isLockedForOthers(_ path: String) throws -> Bool {
-        let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/flock")
-        process.arguments = ["--nonblock", path, "true"]
-        do { try process.run() } catch { throw MissingProgram(advice: "apt-get install -y util-linux") }
-        process.waitUntilExit()
-        return process.terminationStatus != 0
+    private func isLockedForOthers(_ path: String) async throws -> Bool {
+        try await run("flock", ["--nonblock", path, "true"]).status != 0
     }
-}
-
-/// A program that a test needs is not installed.
-private struct MissingProgram: Error {
-    let advice: String
 }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Laws of record format 1 and of canonical bytes, over everything that a slot may hold.
-@Suite(.inTurn) struct RecordCodecLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct RecordCodecLawTests {
     private let records = Arbitrary<StorageRecord>.record
     private let values = Arbitrary<NativeValue>.any(of: [.native(), .nested(0...63)])
     private let tombstones = zip(Arbitrary<StorageMetadata>.metadata, Arbitrary<[UInt8]>.bytes(0...24)).map {

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What Foundation's own `UserDefaults` writes and reads, in a process of its own with a configuration directory of its own.
-@Suite(.inTurn) struct FoundationInteropTests {
+@Suite(.inTurn, .tags(.process)) struct FoundationInteropTests {
     let scratch: Scratch
     let configuration: String
 
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `values that UserDefaults wrote are found where they are, as what they are`() async throws {
-        let run = try await ProbeProcess.run(["write-defaults", "suite"], configuration: configuration)
+        let run = try await scratch.probe("write-defaults", "suite", configuration: configuration)
         #expect(run.output == "true")
         #expect(try scratch.names(in: configuration) == ["suite.plist"])
         let names = ["text", "integer", "unsigned", "whole real", "yes", "one", "date", "data"]
@@ -39,7 +39,7 @@ import Testing
         for (name, value) in values {
             _ = try await store.apply(.put(.native(value), StorageMetadata(serializer: "json"), at: StorageAddress(name)))
         }
-        let run = try await ProbeProcess.run(["print-defaults", "suite"], configuration: configuration)
+        let run = try await scratch.probe("print-defaults", "suite", configuration: configuration)
         #expect(run.output == "text=a <&> é\ninteger=-7\nreal=0.1\nyes=true\ndata=2 bytes" || run.output.contains("yes=1"), "\(run.output)")
         #expect(run.output.hasPrefix("text=a <&> é\ninteger=-7\nreal=0.1"))
     }
@@ -57,7 +57,7 @@ import Testing
             StorageAddress("entry", in: StorageNamespace("ledger")),
         ]
         let before = try await store.read(addresses, .validated)
-        let run = try await ProbeProcess.run(["set-default", "suite", "changed", "theirs"], configuration: configuration)
+        let run = try await scratch.probe("set-default", "suite", "changed", "theirs", configuration: configuration)
         #expect(run.output == "true")
         #expect(try await store.read(addresses, .validated) == before)
         let changed = try await store.read(StorageAddress("changed"))
@@ -65,7 +65,7 @@ import Testing
         #expect(changed.record?.isForeign == true)
         #expect(changed.record?.metadata == StorageMetadata())
         #expect(try await store.apply(.put(.text("again"), metadata, at: StorageAddress("changed"))).isApplied)
-        let reading = try await ProbeProcess.run(["print-default", "suite", "changed"], configuration: configuration)
+        let reading = try await scratch.probe("print-default", "suite", "changed", configuration: configuration)
         #expect(reading.output == "again")
     }
 }

@@ -1,73 +1,23 @@
 import Foundation
-import Testing
+import TestSupport
 
-/// A run of `DefaultsProbe` in a process of its own.
-struct ProbeProcess {
-    let status: Int32
-    let output: String
-
-    /// Where the built products are: beside the running test bundle.
-    private static var program: URL {
-        URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
-            .appendingPathComponent("DefaultsProbe")
-    }
-
-    /// Runs it to its end.
+extension Scratch {
+    /// Runs `DefaultsProbe` to its end in a process of its own.
     /// - Parameters:
     ///   - configuration: The directory that `XDG_CONFIG_HOME` names.
-    ///   - unprivileged: Whether it runs as a user whom permissions stop; a copy of it is put into this directory, which that user can reach.
-    static func run(
-        _ arguments: [String], configuration: String? = nil, unprivilegedIn directory: String? = nil
-    ) async throws -> ProbeProcess {
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        if let directory, getuid() == 0 {
-            let copy = directory + "/probe"
-            try FileManager.default.copyItem(atPath: program.path, toPath: copy)
-            let setpriv = "/usr/bin/setpriv"
-            try #require(FileManager.default.isExecutableFile(atPath: setpriv), "setpriv is missing: apt-get install -y util-linux")
-            process.executableURL = URL(fileURLWithPath: setpriv)
-            process.arguments = ["--reuid=65534", "--regid=65534", "--clear-groups", copy] + arguments
+    ///   - isUnprivileged: Whether it runs as a user whom permissions stop: a copy of it, where that user can reach it.
+    func probe(
+        _ arguments: String..., configuration: String? = nil, isUnprivileged: Bool = false
+    ) async throws -> (status: Int32, output: String) {
+        var words = [try Program.built("DefaultsProbe")]
+        if isUnprivileged {
+            let copy = root + "/probe"
+            try FileManager.default.copyItem(atPath: words[0], toPath: copy)
+            words = try Program.asNobody(copy)
         }
         var environment = ProcessInfo.processInfo.environment
         environment["XDG_CONFIG_HOME"] = configuration
-        process.environment = environment
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { process in
-                let data = pipe.fileHandleForReading.readDataToEndOfFile()
-                let output = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-                continuation.resume(returning: ProbeProcess(status: process.terminationStatus, output: output))
-            }
-            do { try process.run() } catch { continuation.resume(throwing: error) }
-        }
-    }
-
-    /// Runs it until it has printed so many lines, then kills it with SIGKILL.
-    /// - Returns: Every line that it printed.
-    static func runAndKill(_ arguments: [String], afterLines count: Int) async throws -> [String] {
-        let process = Process()
-        process.executableURL = program
-        process.arguments = arguments
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        return try await withCheckedThrowingContinuation { continuation in
-            process.terminationHandler = { _ in }
-            do { try process.run() } catch { return continuation.resume(throwing: error) }
-            // A thread of its own: reading waits for the other process.
-            Thread.detachNewThread {
-                var output = Data()
-                while true {
-                    let data = pipe.fileHandleForReading.availableData
-                    if data.isEmpty { break }
-                    output.append(data)
-                    if output.count(where: { $0 == UInt8(ascii: "\n") }) >= count { kill(process.processIdentifier, SIGKILL) }
-                }
-                process.waitUntilExit()
-                continuation.resume(returning: String(decoding: output, as: UTF8.self).split(separator: "\n").map(String.init))
-            }
-        }
+        let result = try await run(words[0], words.dropFirst() + arguments, environment: environment)
+        return (result.status, result.stdout.trimmingCharacters(in: .whitespacesAndNewlines))
     }
 }

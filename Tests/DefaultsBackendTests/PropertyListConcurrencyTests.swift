@@ -12,17 +12,17 @@ import Testing
     init() throws { scratch = try Scratch() }
 
     @Test func `a hot read makes no hop to the lane`() async throws {
-        let (lane, clock) = (CountedLane(), MovableClock())
+        let (lane, clock) = (TestLane(), ManualClock(.inRealTime))
         let store = scratch.store(.live(clock: clock, lane: lane))
         let address = StorageAddress("a")
         _ = try await store.apply(.put(.text("x"), at: address))
         #expect(lane.count == 1)
         for _ in 0..<1_000 { #expect(try await store.read(address).text == "x") }
         #expect(lane.count == 1, "what was just written is in memory")
-        clock.advance(.seconds(1))
+        clock.advance(by: .seconds(1))
         for _ in 0..<1_000 { #expect(try await store.read(address).text == "x") }
         #expect(lane.count == 2, "one second look once the file's time can no longer stand still")
-        clock.advance(.seconds(1_000))
+        clock.advance(by: .seconds(1_000))
         let begin = ContinuousClock.now
         for _ in 0..<10_000 { #expect(try await store.read(address).text == "x") }
         print("hot read: \((ContinuousClock.now - begin) / 10_000) each")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `once a file is known to be missing, a read makes no hop either`() async throws {
-        let lane = CountedLane()
+        let lane = TestLane()
         let store = scratch.store(.live(lane: lane))
         for _ in 0..<100 { #expect(try await store.read(StorageAddress("a")) == .absent) }
         #expect(lane.count == 1)
@@ -41,22 +41,22 @@ import Testing
     }
 
     @Test func `a rewrite in place within one tick of the file's time is found by the second look`() async throws {
-        let clock = MovableClock()
+        let clock = ManualClock(.inRealTime)
         let store = scratch.store(.live(clock: clock))
         try scratch.writeForeign(["a": "1"])
         #expect(try await store.read(StorageAddress("a")).text == "1")
         // The same file, as long as before, with its old modification time: only the times' resolution is to blame, and it is played here.
-        let files = FrozenTimes(path: scratch.path())
+        let files = HookedFiles(frozen: scratch.path())
         let blind = scratch.store(.live(files: files, clock: clock))
         #expect(try await blind.read(StorageAddress("a")).text == "1")
         try scratch.writeForeign(["a": "2"])
-        clock.advance(.milliseconds(60))
+        clock.advance(by: .milliseconds(60))
         #expect(try await blind.read(StorageAddress("a")).text == "2")
     }
 
     @Test func `a write never undoes a change that it could not tell by the file's time`() async throws {
         try scratch.writeForeign(["a": "1"])
-        let store = scratch.store(.live(files: FrozenTimes(path: scratch.path()), clock: MovableClock()))
+        let store = scratch.store(.live(files: HookedFiles(frozen: scratch.path()), clock: ManualClock(.inRealTime)))
         #expect(try await store.read(StorageAddress("a")).text == "1")
         try scratch.writeForeign(["a": "2"])
         _ = try await store.apply(.put(.text("x"), at: StorageAddress("b")))
@@ -68,7 +68,7 @@ import Testing
         let scratch = scratch
         let writes = Mutex(0)
         let folder = scratch.root + "/config"
-        let files = WatchedFiles { operation, path in
+        let files = HookedFiles { operation, path in
             guard operation == "createDirectory", path == folder else { return }
             let write = writes.withLock { count in
                 count += 1
@@ -85,15 +85,16 @@ import Testing
     }
 
     @Test func `puts that wait together share few rewrites, and later ones see earlier ones`() async throws {
-        let files = WatchedFiles()
-        let lane = GatedLane()
+        let files = HookedFiles()
+        let lane = TestLane(isHeld: true)
         let store = scratch.store(.live(files: files, lane: lane))
         let results = try await withThrowingTaskGroup(of: MutationResult.self) { group in
             for number in 0..<64 {
                 group.addTask { try await store.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("slot \(number)"))) }
             }
             for _ in 0..<16 { group.addTask { try await store.apply(.put(.text("winner"), at: StorageAddress("one"), if: .absent)) } }
-            await lane.open(whenWaiting: 1)
+            await lane.untilHeld(1)
+            lane.release()
             return try await group.reduce(into: []) { $0.append($1) }
         }
         #expect(results.count(where: \.isApplied) == 65, "64 puts and exactly one of the 16 that wanted an empty slot")
@@ -125,8 +126,8 @@ import Testing
 
     @Test func `two processes lose no step of a shared count`() async throws {
         let path = scratch.path("shared")
-        async let first = ProbeProcess.run(["count", path, "number", "60"])
-        async let second = ProbeProcess.run(["count", path, "number", "60"])
+        async let first = scratch.probe("count", path, "number", "60")
+        async let second = scratch.probe("count", path, "number", "60")
         let runs = try await [first, second]
         #expect(runs.map(\.status) == [0, 0])
         let entries = try scratch.foundationEntries("shared")

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.inTurn) struct PropertyListFaultTests {
+@Suite(.inTurn, .tags(.process)) struct PropertyListFaultTests {
     let scratch: Scratch
     let damage = Array("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>a</key>".utf8)
 
@@ -14,16 +14,16 @@ import Testing
 
     // MARK: Killed in the middle
 
-    @Test(arguments: [WatchedFiles.Fault.stops, .stopsAfter])
+    @Test(arguments: [HookedFiles.Fault.stops, .stopsAfter])
     func `killed at any operation, the file is the old one or the new one, and the next writer goes on`(
-        _ fault: WatchedFiles.Fault
+        _ fault: HookedFiles.Fault
     ) async throws {
         var number = 1
         while true {
             let scratch = try Scratch()
             let setup = scratch.store()
             _ = try await setup.apply([.put(.text("old"), at: StorageAddress("a")), .put(.text("kept"), at: StorageAddress("b"))])
-            let files = WatchedFiles()
+            let files = HookedFiles()
             files.arm(fault, at: number)
             let store = scratch.store(.live(files: files))
             let result = try await store.apply([.put(.text("new"), at: StorageAddress("a")), .delete(StorageAddress("b"))])[0]
@@ -52,7 +52,9 @@ import Testing
     @Test func `a process killed while it writes leaves what it acknowledged, or the one write in flight, whole`() async throws {
         let path = scratch.path("killed")
         for round in 1...12 {
-            let lines = try await ProbeProcess.runAndKill(["serve", path, "n"], afterLines: round)
+            let probe = try RunningProgram(Program.built("DefaultsProbe"), ["serve", path, "n"])
+            await probe.wait(forLines: round)
+            let lines = await probe.kill()
             let acknowledged = try #require(lines.last.flatMap { Int64($0) })
             let found = try await scratch.store(suite: "killed").read([StorageAddress("n"), StorageAddress("n'")], .fresh)
             guard case .integer(let number)? = found[0].native else {
@@ -66,10 +68,10 @@ import Testing
 
     @Test(arguments: [(ENOSPC, BackendError.Code.noSpace), (EROFS, .accessDenied), (EIO, .failed)])
     func `a write that fails says why, and changes nothing`(_ number: Int32, _ code: BackendError.Code) async throws {
-        let files = WatchedFiles()
+        let files = HookedFiles()
         let store = scratch.store(.live(files: files))
         _ = try await store.apply(.put(.text("old"), at: StorageAddress("a")))
-        let before = try scratch.bytes(scratch.path())
+        let before = try fileBytes(scratch.path())
         files.arm(nil)
         _ = try await store.apply(.put(.text("old"), at: StorageAddress("a")))
         let creation = try #require(files.operations.firstIndex(of: "create")) + 1
@@ -80,18 +82,19 @@ import Testing
             #expect(error.outcome == .notApplied)
             #expect(try await store.read(StorageAddress("a")).text == "old")
         }
-        #expect(try scratch.bytes(scratch.path()).count == before.count)
+        #expect(try fileBytes(scratch.path()).count == before.count)
         files.arm(.fails(number), at: creation + 3)
         #expect(try await store.apply(.put(.text("new"), at: StorageAddress("a"))).error?.outcome == .unknown)
         #expect(try await store.read(StorageAddress("a")).text == "new")
     }
 
     @Test func `one call that fails takes no other call of its group with it`() async throws {
-        let lane = GatedLane()
+        let lane = TestLane(isHeld: true)
         let store = scratch.store(.live(lane: lane))
         async let good = store.apply(.put(.text("x"), at: StorageAddress("good")))
         async let bad = store.apply(.put(.text("x"), at: StorageAddress("bad"), if: .revision(StorageRevision([1]))))
-        await lane.open(whenWaiting: 1)
+        await lane.untilHeld(1)
+        lane.release()
         #expect(try await good.isApplied)
         guard case .conflict(.absent) = try await bad else {
             Issue.record("a revision that never was held")
@@ -103,14 +106,11 @@ import Testing
 
     @Test func `a damaged file is kept, copied once, reported and never overwritten`() async throws {
         try scratch.write(damage, to: scratch.path())
-        let files = WatchedFiles()
-        let store = scratch.store(.live(files: files, clock: MovableClock()))
+        let files = HookedFiles()
+        let store = scratch.store(.live(files: files, clock: ManualClock(.inRealTime)))
         for freshness in [ReadFreshness.validated, .validated, .fresh] {
             for probe in try await store.read([StorageAddress("a"), StorageAddress("b")], freshness) {
-                guard case .corrupt(let corruption) = probe else {
-                    Issue.record("damage was reported as \(probe)")
-                    return
-                }
+                let corruption = try #require(probe.corruption, "damage was reported as \(probe)")
                 #expect(corruption.bytes == damage)
                 #expect(corruption.revision == nil)
             }
@@ -123,28 +123,25 @@ import Testing
             #expect(error.outcome == .notApplied)
             #expect(error.reason.contains("set the damaged store aside"))
         }
-        guard case .unavailable(let error) = await store.status() else {
-            Issue.record("a damaged store counts as usable")
-            return
-        }
+        let error = try await #require(store.status().error, "a damaged store counts as usable")
         #expect(error.code == .corrupted)
         await #expect(throws: BackendError.self) { _ = try await store.addresses(in: .values) }
-        #expect(try scratch.bytes(scratch.path()) == damage)
+        #expect(try fileBytes(scratch.path()) == damage)
         let copies = try scratch.names(in: scratch.quarantine)
         #expect(copies.count == 1)
         #expect(copies[0].hasPrefix("suite-"))
-        #expect(try scratch.bytes(scratch.quarantine + "/" + copies[0]) == damage)
+        #expect(try fileBytes(scratch.quarantine + "/" + copies[0]) == damage)
         #expect(files.count("create") == 1)
     }
 
     @Test func `set aside, a damaged file makes room for a new one and is still kept`() async throws {
-        let store = scratch.store(.live(clock: MovableClock()))
+        let store = scratch.store(.live(clock: ManualClock(.inRealTime)))
         _ = try await store.apply(.put(.text("x"), at: StorageAddress("a")))
         await #expect(throws: BackendError.self) { _ = try await store.setAsideDamagedStore() }
         #expect(try await store.read(StorageAddress("a")).text == "x")
         try scratch.write(damage, to: scratch.path())
         let copy = try await store.setAsideDamagedStore()
-        #expect(try scratch.bytes(copy) == damage)
+        #expect(try fileBytes(copy) == damage)
         #expect(!FileManager.default.fileExists(atPath: scratch.path()))
         #expect(try await store.read(StorageAddress("a")) == .absent)
         #expect(await store.status() == .ready)
@@ -154,18 +151,15 @@ import Testing
     @Test func `a damaged file is not removed while no copy of it can be made`() async throws {
         try scratch.write(damage, to: scratch.path())
         try scratch.write([1], to: scratch.quarantine)
-        let store = scratch.store(.live(clock: MovableClock()))
+        let store = scratch.store(.live(clock: ManualClock(.inRealTime)))
         await #expect(throws: BackendError.self) { _ = try await store.setAsideDamagedStore() }
-        #expect(try scratch.bytes(scratch.path()) == damage)
-        guard case .corrupt = try await store.read(StorageAddress("a")) else {
-            Issue.record("damage that cannot be copied was not reported")
-            return
-        }
+        #expect(try fileBytes(scratch.path()) == damage)
+        #expect(try await store.read(StorageAddress("a")).corruption != nil, "damage that cannot be copied was not reported")
     }
 
     @Test func `a repaired file is used again`() async throws {
         try scratch.write(damage, to: scratch.path())
-        let store = scratch.store(.live(clock: MovableClock()))
+        let store = scratch.store(.live(clock: ManualClock(.inRealTime)))
         _ = try await store.read(StorageAddress("a"))
         try scratch.writeForeign(["a": "repaired"])
         #expect(try await store.read(StorageAddress("a")).text == "repaired")
@@ -178,7 +172,7 @@ import Testing
             try scratch.write(Array(whole[..<cut]), to: scratch.path())
             let pauses = Mutex(0)
             let path = scratch.path()
-            let clock = MovableClock { _ in
+            let clock = ManualClock(.inRealTime) { _ in
                 // The other program finishes during the third pause.
                 if pauses.withLock({
                     $0 += 1; return $0
@@ -194,11 +188,8 @@ import Testing
 
     @Test func `damage is not waited for beyond the deadline`() async throws {
         try scratch.write(damage, to: scratch.path())
-        let store = scratch.store(.live(clock: MovableClock()), deadline: .milliseconds(100))
-        guard case .unavailable = try await store.read(StorageAddress("a")) else {
-            Issue.record("damage was concluded in less time than another program needs")
-            return
-        }
+        let store = scratch.store(.live(clock: ManualClock(.inRealTime)), deadline: .milliseconds(100))
+        #expect(try await store.read(StorageAddress("a")).error != nil, "damage was concluded in less time than another program needs")
     }
 
     // MARK: Locks and rights
@@ -226,8 +217,8 @@ import Testing
     @Test func `a file without the right to read it is unavailable, not absent`() async throws {
         let path = scratch.path("secret")
         try scratch.writeForeign(["a": 1], suite: "secret")
-        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: path)
-        let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
+        try setPermissions(0o000, of: path)
+        let run = try await scratch.probe("look", path, "a", isUnprivileged: true)
         #expect(run.output == "probe=unavailable accessDenied\nput=failed accessDenied notApplied")
     }
 
@@ -235,20 +226,20 @@ import Testing
         let path = scratch.path("hidden")
         try scratch.writeForeign(["a": 1], suite: "hidden")
         let folder = scratch.root + "/config"
-        try FileManager.default.setAttributes([.posixPermissions: 0o000], ofItemAtPath: folder)
-        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder) }
-        let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
+        try setPermissions(0o000, of: folder)
+        defer { try? setPermissions(0o755, of: folder) }
+        let run = try await scratch.probe("look", path, "a", isUnprivileged: true)
         #expect(run.output == "probe=unavailable accessDenied\nput=failed accessDenied notApplied")
     }
 
     @Test func `a read-only directory can be read and refuses writing`() async throws {
         let path = scratch.path("fixed")
         try scratch.writeForeign(["a": 1], suite: "fixed")
-        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+        try setPermissions(0o644, of: path)
         let folder = scratch.root + "/config"
-        try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: folder)
-        defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder) }
-        let run = try await ProbeProcess.run(["look", path, "a"], unprivilegedIn: scratch.root)
+        try setPermissions(0o555, of: folder)
+        defer { try? setPermissions(0o755, of: folder) }
+        let run = try await scratch.probe("look", path, "a", isUnprivileged: true)
         #expect(run.output == "probe=value\nput=failed accessDenied notApplied")
     }
 
@@ -257,10 +248,7 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: scratch.path(), withDestinationPath: scratch.root + "/unmounted/real.plist")
         let store = scratch.store()
         for freshness in [ReadFreshness.validated, .fresh] {
-            guard case .unavailable(let error) = try await store.read([StorageAddress("a")], freshness)[0] else {
-                Issue.record("what cannot be seen was called absent")
-                return
-            }
+            let error = try await #require(store.read([StorageAddress("a")], freshness)[0].error, "what cannot be seen was called absent")
             #expect(error.code == .unavailable)
         }
         #expect(try await store.apply(.put(.text("x"), at: StorageAddress("a"))).error?.outcome == .notApplied)
@@ -270,13 +258,14 @@ import Testing
     }
 
     @Test func `a refused call of a group whose writing has an unknown end has changed nothing for certain`() async throws {
-        let (files, lane) = (WatchedFiles(), GatedLane())
+        let (files, lane) = (HookedFiles(), TestLane(isHeld: true))
         _ = try await scratch.store().apply(.put(.text("old"), at: StorageAddress("a")))
         let store = scratch.store(.live(files: files, lane: lane))
         files.fail("synchronizeDirectory")
         async let refused = store.apply(.put(.text("x"), at: StorageAddress("b"), if: .revision(StorageRevision([1]))))
         async let written = store.apply(.put(.text("new"), at: StorageAddress("a")))
-        await lane.open(whenWaiting: 1)
+        await lane.untilHeld(1)
+        lane.release()
         let (first, second) = try await (refused, written)
         #expect(files.operations.last == "synchronizeDirectory")
         #expect(second.error?.outcome == .unknown)
@@ -286,15 +275,9 @@ import Testing
 
     @Test func `a directory or a pipe in the file's place is not absent`() async throws {
         try FileManager.default.createDirectory(atPath: scratch.path(), withIntermediateDirectories: true)
-        guard case .unavailable = try await scratch.store().read(StorageAddress("a")) else {
-            Issue.record("a directory was read")
-            return
-        }
+        #expect(try await scratch.store().read(StorageAddress("a")).error != nil, "a directory was read")
         #expect(try await scratch.store().apply(.put(.text("x"), at: StorageAddress("a"))).isApplied == false)
         #expect(mkfifo(scratch.path("pipe"), 0o600) == 0)
-        guard case .unavailable = try await scratch.store(suite: "pipe").read(StorageAddress("a")) else {
-            Issue.record("a pipe was read")
-            return
-        }
+        #expect(try await scratch.store(suite: "pipe").read(StorageAddress("a")).error != nil, "a pipe was read")
     }
 }

@@ -7,7 +7,7 @@ import Testing
 @testable import DefaultsBackend
 
 /// Laws of the property list: whatever was changed by whom, the joined pieces are the file that writing it at once gives, and everybody reads in it what is there.
-@Suite(.inTurn) struct PropertyListLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct PropertyListLawTests {
     // MARK: The changes
 
     private static let names = ["a", "b <&>", "é", "😀", "z"]

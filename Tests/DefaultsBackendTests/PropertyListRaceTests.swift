@@ -13,7 +13,7 @@ import Testing
         let scratch = try Scratch()
         let path = scratch.path()
         let isArmed = Mutex(false)
-        let files = WatchedFiles { operation, target in
+        let files = HookedFiles { operation, target in
             // Once, while the new content is on its way to the disk, another program rewrites the file.
             guard operation == moment, isArmed.withLock({ $0 }) else { return }
             isArmed.withLock { $0 = false }

@@ -52,10 +52,8 @@ import Testing
         let known = try #require((reserved["entries"] as? [String: [String: Any]])?["theme"])
         #expect(known["serializer"] as? String == "json")
         #expect(known["digest"] is String)
-        let attributes = try FileManager.default.attributesOfItem(atPath: scratch.path())
-        #expect(attributes[.posixPermissions] as? Int == 0o600)
-        let folder = try FileManager.default.attributesOfItem(atPath: scratch.root + "/config")
-        #expect(folder[.posixPermissions] as? Int == 0o700)
+        #expect(try filePermissions(scratch.path()) == 0o600)
+        #expect(try filePermissions(scratch.root + "/config") == 0o700)
     }
 
     @Test(arguments: [
@@ -87,10 +85,8 @@ import Testing
     @Test func `preconditions decide, and a revision is never used twice`() async throws {
         let address = StorageAddress("slot")
         let first = try #require(try await store.apply(.put(.text("1"), at: address, if: .absent)).revision)
-        guard case .conflict(let seen) = try await store.apply(.put(.text("2"), at: address, if: .absent)) else {
-            Issue.record("an occupied slot counted as absent")
-            return
-        }
+        let seen = try await #require(
+            store.apply(.put(.text("2"), at: address, if: .absent)).conflict, "an occupied slot counted as absent")
         #expect(seen.revision == first)
         let second = try #require(try await store.apply(.put(.text("1"), at: address, if: .revision(first))).revision)
         #expect(second != first)
@@ -103,19 +99,16 @@ import Testing
 
     @Test func `a batch happens as a whole or not at all`() async throws {
         _ = try await store.apply(.put(.text("old"), at: StorageAddress("b")))
-        let before = try scratch.bytes(scratch.path())
+        let before = try fileBytes(scratch.path())
         let results = try await store.apply([
             .put(.text("1"), at: StorageAddress("a")), .put(.text("2"), at: StorageAddress("b"), if: .absent),
             .delete(StorageAddress("c")),
         ])
         #expect(results[0] == .notAttempted)
         #expect(results[2] == .notAttempted)
-        guard case .conflict(let probe) = results[1] else {
-            Issue.record("the failed mutation did not say why")
-            return
-        }
+        let probe = try #require(results[1].conflict, "the failed mutation did not say why")
         #expect(probe.text == "old")
-        #expect(try scratch.bytes(scratch.path()) == before)
+        #expect(try fileBytes(scratch.path()) == before)
         let good = try await store.apply([.put(.text("1"), at: StorageAddress("a")), .delete(StorageAddress("b"))])
         #expect(good.map(\.isApplied) == [true, true])
         #expect(try await store.addresses(in: .values) == [StorageAddress("a")])
@@ -207,10 +200,7 @@ import Testing
         let results = try await store.apply([.put(.text("fine"), at: StorageAddress("fine")), .put(.text("x"), at: address)])
         #expect(results[0] == .notAttempted)
         #expect(results[1].error?.code == .invalidName)
-        guard case .unavailable(let error) = try await store.read(address) else {
-            Issue.record("an unusable name was looked up")
-            return
-        }
+        let error = try await #require(store.read(address).error, "an unusable name was looked up")
         #expect(error.code == .invalidName)
         #expect(!FileManager.default.fileExists(atPath: scratch.path()))
     }
@@ -276,7 +266,7 @@ import Testing
         #expect(linked.identity.store == real)
         _ = try await linked.apply(.put(.text("x"), at: StorageAddress("new")))
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: scratch.path()) == real)
-        let entries = try PropertyListSerialization.propertyList(from: Data(scratch.bytes(real)), format: nil) as? [String: Any]
+        let entries = try PropertyListSerialization.propertyList(from: Data(fileBytes(real)), format: nil) as? [String: Any]
         #expect(entries?["new"] as? String == "x")
         #expect(entries?["old"] as? Int == 1)
         let files = PosixFileSystem()
@@ -286,14 +276,14 @@ import Testing
 
     @Test func `synchronize flushes the file and its directory`() async throws {
         try scratch.writeForeign(["a": 1])
-        let files = WatchedFiles()
+        let files = HookedFiles()
         #expect(try await scratch.store(.live(files: files)).synchronize() == .durable)
         #expect(files.operations.suffix(2) == ["synchronizeFile", "synchronizeDirectory"])
     }
 
     @Test func `a removal that found nothing to remove is durable when it is acknowledged`() async throws {
         try scratch.writeForeign(["a": 1])
-        let files = WatchedFiles()
+        let files = HookedFiles()
         let store = scratch.store(.live(files: files))
         #expect(try await store.apply(.delete(StorageAddress("b"))) == .applied(nil, .durable))
         #expect(files.count("rename") == 0)

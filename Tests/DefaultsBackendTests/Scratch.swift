@@ -2,17 +2,15 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import TestSupport
 
-/// A directory of its own for one test, removed at its end.
-final class Scratch: Sendable {
-    let root: String
+/// The files of property lists in a directory of a test's own.
+struct Scratch {
+    private let directory: TemporaryDirectory
 
-    init() throws {
-        root = PosixFileSystem().resolve(NSTemporaryDirectory()) + "/localdata-defaults-" + UUID().uuidString
-        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
-    }
+    init() throws { directory = try TemporaryDirectory(permissions: 0o755) }
 
-    deinit { try? FileManager.default.removeItem(atPath: root) }
+    var root: String { directory.path }
 
     /// The property list that ``store(_:suite:deadline:)`` keeps.
     func path(_ suite: String = "suite") -> String { "\(root)/config/\(suite).plist" }
@@ -39,8 +37,6 @@ final class Scratch: Sendable {
     static func propertyList(_ entries: [String: Any], _ format: PropertyListSerialization.PropertyListFormat = .xml) throws -> [UInt8] {
         [UInt8](try PropertyListSerialization.data(fromPropertyList: entries, format: format, options: 0))
     }
-
-    func bytes(_ path: String) throws -> [UInt8] { [UInt8](try Data(contentsOf: URL(fileURLWithPath: path))) }
 
     /// What Foundation's parser finds in the file.
     func foundationEntries(_ suite: String = "suite") throws -> [String: Any] {
@@ -69,15 +65,5 @@ extension StorageProbe {
 
     var native: NativeValue? {
         if case .native(let value)? = record?.payload { value } else { nil }
-    }
-}
-
-extension MutationResult {
-    var revision: StorageRevision? {
-        if case .applied(let revision, _) = self { revision } else { nil }
-    }
-
-    var error: BackendError? {
-        if case .failed(let error) = self { error } else { nil }
     }
 }

@@ -15,7 +15,6 @@ struct DefaultsProbe {
         case ("print-defaults"?, 2): printDefaults(arguments[1])
         case ("count"?, 4): try await count(arguments[1], rounds: Int(arguments[3]) ?? 0, name: arguments[2])
         case ("serve"?, 3): try await serve(arguments[1], name: arguments[2])
-        case ("measure"?, 3): try await measure(arguments[1], entries: Int(arguments[2]) ?? 0)
         case ("look"?, 3): try await look(arguments[1], arguments[2])
         default: FileHandle.standardError.write(Data("unknown command: \(arguments)\n".utf8))
         }
@@ -79,36 +78,6 @@ struct DefaultsProbe {
             ])
             guard results.map(\.isApplied) == [true, true] else { return print("failed: \(results)") }
             FileHandle.standardOutput.write(Data("\(number)\n".utf8))
-        }
-    }
-
-    /// Prints what calls cost in a property list of so many entries.
-    private static func measure(_ path: String, entries: Int) async throws {
-        let store = store(path)
-        let names = (0..<entries).map { StorageAddress("com.example.setting.\($0)") }
-        let metadata = StorageMetadata(serializer: "json", typeTag: "String", createdAt: 1_700_000_000, modifiedAt: 1_700_000_000)
-        _ = try await store.apply(names.map { .put(.native(.string("some ordinary text")), metadata, at: $0) })
-        func time(_ what: String, _ count: Int, _ body: (Int) async throws -> Void) async throws {
-            let begin = ContinuousClock.now
-            for number in 0..<count { try await body(number) }
-            print("\(what): \((ContinuousClock.now - begin) / count)")
-        }
-        try await time("durable put", 200) {
-            _ = try await store.apply(.put(.native(.integer(Int64($0))), metadata, at: names[$0 % entries]))
-        }
-        try await time("hot get", 100_000) { _ = try await store.read(names[$0 % entries]) }
-        try await time("fresh get", 200) { _ = try await store.read(names[$0 % entries], .fresh) }
-        try await time("opening", 5) { _ in
-            let other = self.store(path)
-            _ = try await other.read(names[0])
-        }
-        try await time("64 tasks, a put each", 20) { _ in
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for task in 0..<64 {
-                    group.addTask { _ = try await store.apply(.put(.native(.integer(Int64(task))), metadata, at: names[task % entries])) }
-                }
-                try await group.waitForAll()
-            }
         }
     }
 

@@ -3,6 +3,7 @@ import BackendContract
 import BackendRuntime
 import LocalDataTesting
 import MemoryBackend
+import Synchronization
 import TestSupport
 import Testing
 
@@ -36,14 +37,21 @@ import Testing
         let claims = BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, storesNativeValues: true, sharedWithOthers: true)
         // The mediums of the laws' stores, found again by the identity that the faulty backend forwards.
-        let media = Media()
+        let media = Shared<[BackendIdentity: MemoryMedium]>([:])
+        @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
+            try #require(media.value.withLock { $0[store.identity] })
+        }
         return LawBench(
             name: "faulty memory", capabilities: claims,
-            makeStore: { FaultingBackend(media.keep(InMemoryStore(capabilities: claims))) },
-            reopen: { FaultingBackend(InMemoryStore(medium: try media.medium(of: $0), capabilities: claims)) },
-            writeForeign: { try media.medium(of: $0).writeForeign(.native(.string($2)), at: $1) },
-            changeBehindMetadata: { try media.medium(of: $0).writeForeign(.native(.string($2)), at: $1) },
-            corrupt: { try media.medium(of: $0).corrupt($1, bytes: [1]) })
+            makeStore: {
+                let store = InMemoryStore(capabilities: claims)
+                media.value.withLock { $0[store.identity] = store.medium }
+                return FaultingBackend(store)
+            },
+            reopen: { FaultingBackend(InMemoryStore(medium: try medium($0), capabilities: claims)) },
+            writeForeign: { try medium($0).writeForeign(.native(.string($2)), at: $1) },
+            changeBehindMetadata: { try medium($0).writeForeign(.native(.string($2)), at: $1) },
+            corrupt: { try medium($0).corrupt($1, bytes: [1]) })
     }()
 
     @Test(arguments: 1...4)
@@ -80,10 +88,7 @@ import Testing
         faulty.inject(.unavailable, at: 2, of: .read, repeats: true)
         #expect(try await faulty.read(first) == .absent)
         for _ in 0..<3 {
-            guard case .unavailable(let error) = try await faulty.read(first) else {
-                Issue.record("not unavailable")
-                return
-            }
+            let error = try await #require(faulty.read(first).error, "not unavailable")
             #expect(error.code == .unavailable)
         }
         faulty.removeFaults()
@@ -113,10 +118,7 @@ import Testing
         faulty.inject(.locked)
         #expect(try await faulty.apply(put("x", at: first)) == .locked)
         faulty.inject(.unavailable)
-        guard case .failed(let error) = try await faulty.apply(put("x", at: first)) else {
-            Issue.record("not failed")
-            return
-        }
+        let error = try await #require(faulty.apply(put("x", at: first)).error, "not failed")
         #expect(error.code == .unavailable && error.outcome == .notApplied)
         #expect(try await present.isEmpty)
     }

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Every committed input, and every seed, through its target: what once failed never fails again.
-@Suite(.inTurn) struct CorpusTests {
+@Suite(.inTurn, .slow("tries every known input without optimisation"), .tags(.campaign)) struct CorpusTests {
     @Test(arguments: FuzzTarget.all.map(\.name))
     func `every known input of a target keeps its promises`(_ name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })

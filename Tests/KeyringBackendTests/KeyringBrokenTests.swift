@@ -3,7 +3,8 @@
     import TestSupport
     import Testing
 
-    @Suite(.inTurn, .timeLimit(.minutes(10))) struct KeyringBrokenTests {
+    @Suite(.inTurn, .timeLimit(.minutes(10)), .slow("waits for the deadlines of a broken bus"), .tags(.keyring, .process))
+    struct KeyringBrokenTests {
         // MARK: Locked, empty, absent
 
         @Test func `a locked keyring is never mistaken for an empty one`() async throws {

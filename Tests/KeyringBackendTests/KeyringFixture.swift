@@ -46,10 +46,10 @@
         }
 
         /// Starts the program.
-        func probe(changing environment: [String: String?] = [:]) throws -> InteractiveProgram {
+        func probe(changing environment: [String: String?] = [:]) throws -> RunningProgram {
             var all = keyring.environment
             for (name, value) in environment { all[name] = value }
-            return try InteractiveProgram(
+            return try RunningProgram(
                 Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all,
                 keeping: keyring)
         }

@@ -31,12 +31,9 @@ import Testing
         #expect(KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([2])) == .value(record))
     }
 
-    @Test func `a later record format is named, not called damaged`() {
+    @Test func `a later record format is named, not called damaged`() throws {
         let line = Array("LD1:".utf8) + Base64.encode(Array("LDR".utf8) + [9, 1, 2, 3])
-        guard case .unavailable(let error) = KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([])) else {
-            Issue.record("it was read")
-            return
-        }
+        let error = try #require(KeyringPayload.probe(line, isInterop: false, revision: StorageRevision([])).error, "it was read")
         #expect(error.code == .unsupported)
     }
 

@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    @Suite(.inTurn, .timeLimit(.minutes(10))) struct KeyringStoreTests {
+    @Suite(.inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStoreTests {
         let fixture: KeyringFixture
         let store: SecretServiceStore
 

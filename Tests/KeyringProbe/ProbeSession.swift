@@ -4,6 +4,7 @@
     import Glibc
     import KeyringBackend
     import Synchronization
+    import TestSupport
 
     /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory>`, then commands on the standard input.
     struct ProbeSession {
@@ -19,7 +20,10 @@
 
         private static func store(_ arguments: [String], milliseconds: Int, _ signal: PendingSignal) -> SecretServiceStore {
             var runtime = Runtime.live
-            runtime.files = HookedFiles { signal.send() }
+            runtime.files = HookedFiles { operation, path in
+                // The look at the collection's file, between the look at a slot and the request that changes it.
+                if operation == "status", path.hasSuffix(".keyring") { signal.send() }
+            }
             return SecretServiceStore(
                 service: arguments.dropFirst().first ?? "probe", lockFile: arguments.dropFirst(2).first ?? "/tmp/probe.lock",
                 deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(2_000),
@@ -98,9 +102,9 @@
 
         /// Looks at a slot twenty times while a prompt is open; then waits for the end of the prompt.
         private func lookDuringPrompt(_ address: StorageAddress) async throws(BackendError) -> String {
-            let isOver = Flag()
+            let isOver = Shared(false)
             let prompt = Task { [store] in
-                defer { isOver.raise() }
+                defer { isOver.value.withLock { $0 = true } }
                 do throws(BackendError) {
                     try await store.unlock()
                     return "unlocked"
@@ -110,7 +114,7 @@
             }
             var looks: Set<String> = []
             for _ in 0..<20 { looks.insert(Self.text(try await store.read(address))) }
-            let state = isOver.isRaised ? "closed" : "open"
+            let state = isOver.value.withLock(\.self) ? "closed" : "open"
             return "\(looks.sorted().joined(separator: ",")) prompt=\(state) \(await prompt.value)"
         }
 
@@ -156,10 +160,10 @@
 
         /// The times that tasks took to start and end while something went on, in microseconds, ascending.
         private static func latencies(_ clock: SystemClock, while body: () async -> Void) async -> [Int64] {
-            let done = Flag()
+            let done = Shared(false)
             let ping = Task { @concurrent in
                 var latencies: [Int64] = []
-                while !done.isRaised {
+                while !done.value.withLock(\.self) {
                     let start = clock.now
                     await Task { @concurrent in }.value
                     latencies.append(start.duration(to: clock.now).wholeNanoseconds / 1_000)
@@ -168,7 +172,7 @@
                 return latencies.sorted()
             }
             await body()
-            done.raise()
+            done.value.withLock { $0 = true }
             return await ping.value
         }
 

@@ -16,8 +16,8 @@
                 /// Puts the files where a store will look for them.
                 func write(to path: String) throws {
                     for suffix in ["", "-wal", "-shm", ".lock"] { try? FileManager.default.removeItem(atPath: path + suffix) }
-                    try writePrivate(database, to: path)
-                    if let log { try writePrivate(log, to: path + "-wal") }
+                    try writeFile(database, to: path)
+                    if let log { try writeFile(log, to: path + "-wal") }
                 }
             }
 
@@ -179,7 +179,7 @@
                         try files.createSymbolicLink(atPath: path, withDestinationPath: target.folder.file("missing/nowhere"))
                     default: try files.createDirectory(atPath: path, withIntermediateDirectories: false)
                     }
-                    if let contents { try writePrivate(contents, to: path) }
+                    if let contents { try writeFile(contents, to: path) }
                     // A link to a file that is not there is a database that is not there.
                     if kind == "a dangling link" {
                         let store = target.store(at: path)

@@ -174,10 +174,7 @@
                 try target.attack("UPDATE header SET value = ? WHERE name = 'features'", [feature])
                 try await expectRefused(target, &tally, as: [.unsupported])
                 let store = target.store()
-                guard case .unavailable(let error) = try await store.read(StorageAddress("other")) else {
-                    Issue.record("not refused")
-                    return
-                }
+                let error = try await #require(store.read(StorageAddress("other")).error, "not refused")
                 #expect(error.reason.contains("telepathy"))
                 await store.close()
                 for garbage in [Data([0]), Data([0, 0, 0, 9, 1]), Data([255, 255, 255, 255]), Data([0, 0, 0, 1, 0xFF])] {
@@ -251,7 +248,7 @@
                 }
                 for (number, text) in texts.enumerated() {
                     let file = target.folder.file("keys/\(number)")
-                    try writePrivate(text, to: file)
+                    try writeFile(text, to: file)
                     // The pin is the file's name: put it where the right one would be.
                     let folder = try target.folder.folder("keys/of \(number)")
                     try FileManager.default.moveItem(atPath: file, toPath: folder + "/key")
@@ -261,8 +258,8 @@
                 let nowhere = try target.folder.folder("keys/none") + "/key"
                 try await expectRefused(target, &tally, as: [.encryptionKeyMissing], keyFile: nowhere)
                 #expect(!FileManager.default.fileExists(atPath: nowhere))
-                try writePrivate(target.key.text, to: nowhere)
-                try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: nowhere)
+                try writeFile(target.key.text, to: nowhere)
+                try setPermissions(0o644, of: nowhere)
                 try await expectRefused(target, &tally, as: [.accessDenied], keyFile: nowhere)
                 expectAllRefused(tally, target)
                 let store = target.store()

@@ -113,7 +113,7 @@
     }
 
     /// The attacks: each counts what became of it, and the counts are printed as one table.
-    @Suite(.inTurn, .attackTable) enum Attacks {}
+    @Suite(.inTurn, .attackTable, .slow("flips every bit"), .tags(.campaign)) enum Attacks {}
 
     /// Prints the table when all attacks have been made.
     struct AttackTable: SuiteTrait, TestScoping {

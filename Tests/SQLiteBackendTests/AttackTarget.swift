@@ -35,7 +35,7 @@
             self.key = key
             path = folder.file("\(name).sqlite")
             keyFile = try folder.folder("keys") + "/key"
-            try writePrivate(key.text + "\n", to: keyFile)
+            try writeFile(key.text + "\n", to: keyFile)
             let store = sqliteStore(at: path, keyFile: keyFile)
             var addresses: [StorageAddress] = []
             for (number, record) in Self.records(name).enumerated() {
@@ -199,13 +199,5 @@
     func sqliteStore(at path: String, keyFile: String, deadline: Duration = .seconds(60), runtime: Runtime = .live) -> SQLiteStore {
         sqliteStore(
             at: path, source: KeyFileSource(path: keyFile, deadline: deadline, runtime: runtime), deadline: deadline, runtime: runtime)
-    }
-
-    func writePrivate(_ text: String, to path: String) throws { try writePrivate(Data(text.utf8), to: path) }
-
-    func writePrivate(_ bytes: Data, to path: String) throws {
-        guard FileManager.default.createFile(atPath: path, contents: bytes, attributes: [.posixPermissions: 0o600]) else {
-            throw ProgramFailure("\(path) cannot be written")
-        }
     }
 #endif

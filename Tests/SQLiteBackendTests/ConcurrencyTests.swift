@@ -12,7 +12,8 @@
     @Suite(.inTurn) struct ConcurrencyTests {
         // MARK: Linearizability
 
-        @Test(.timeLimit(.minutes(10))) func `racing calls over two stores of one file are linearizable`() async throws {
+        @Test(.slow("a search for an order of many calls"), .timeLimit(.minutes(10)))
+        func `racing calls over two stores of one file are linearizable`() async throws {
             var calls = 0
             for seed in 0..<UInt64(6) { calls += try await race(seed) }
             print("linearizable: 6 seeds, \(calls) calls")
@@ -178,11 +179,8 @@
         {
             let place = try Place()
             let clock = ManualClock()
-            let lanes = HeldLanes()
-            var runtime = Runtime.live
-            runtime.clock = clock
-            runtime.makeLane = { lanes.lane($0) }
-            let store = place.store(runtime: runtime)
+            let lanes = TestLane()
+            let store = place.store(runtime: .live(clock: clock, lane: lanes))
             try await store.put("0", at: "known")
             let known = try await store.read(StorageAddress("known"))
             let revision = try #require(known.revision)
@@ -254,51 +252,6 @@
             await store.close()
             await other.close()
             #expect(try await place.check() == names.count)
-        }
-    }
-
-    /// A value that tasks share.
-    final class Shared<Value: Sendable>: Sendable {
-        let value: Mutex<Value>
-        init(_ value: Value) { self.value = Mutex(value) }
-    }
-
-    /// Lanes that can be held: what is handed to them then waits until they are released.
-    final class HeldLanes: Sendable {
-        private struct State {
-            var isHeld = false
-            var work: [@Sendable () -> Void] = []
-        }
-
-        private let state = Mutex(State())
-
-        private struct Held: Lane {
-            let lanes: HeldLanes
-            let lane: DispatchLane
-
-            func enqueue(_ work: @escaping @Sendable () -> Void) {
-                let isHeld = lanes.state.withLock { state in
-                    if state.isHeld { state.work.append { lane.enqueue(work) } }
-                    return state.isHeld
-                }
-                if !isHeld { lane.enqueue(work) }
-            }
-        }
-
-        func lane(_ name: String) -> any Lane { Held(lanes: self, lane: DispatchLane(label: name)) }
-
-        func hold() { state.withLock { $0.isHeld = true } }
-
-        /// How many pieces of work wait.
-        var held: Int { state.withLock(\.work.count) }
-
-        func release() {
-            let work = state.withLock { state in
-                state.isHeld = false
-                defer { state.work = [] }
-                return state.work
-            }
-            for piece in work { piece() }
         }
     }
 #endif

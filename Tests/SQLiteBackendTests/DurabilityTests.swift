@@ -6,7 +6,7 @@
     import Testing
 
     /// What is acknowledged stays: after a kill, a failed flush, a full disk.
-    @Suite(.inTurn, .serialized) struct DurabilityTests {
+    @Suite(.inTurn, .serialized, .slow("kills processes at every system call"), .tags(.process)) struct DurabilityTests {
         /// How many rounds a killing test does; `LOCALDATA_ROUNDS` asks for more.
         private static let rounds = Int(ProcessInfo.processInfo.environment["LOCALDATA_ROUNDS"] ?? "") ?? 30
 
@@ -20,7 +20,7 @@
             var (acknowledged, landed) = (0, 0)
             var begun = [Int](repeating: 0, count: writers)
             for round in 0..<Self.rounds {
-                let probe = try ProbeProcess(place, "serve", ["\(writers)"])
+                let probe = try place.probe("serve", ["\(writers)"])
                 // Early, late, and in every third round before anything is acknowledged.
                 await probe.wait(forLines: round % 3 == 0 ? round % 2 : 5 + (round * 37) % 120)
                 let lines = await probe.kill()
@@ -67,8 +67,8 @@
             var (none, whole) = (0, 0)
             for number in stride(from: 1, through: count, by: step) {
                 let place = try Place()
-                let probe = try ProbeProcess(
-                    place, "create", ["name"],
+                let probe = try place.probe(
+                    "create", ["name"],
                     under: [
                         "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(calls)", "-e",
                         "inject=\(calls):signal=KILL:when=\(number)",
@@ -98,7 +98,7 @@
         private func creationCalls(_ calls: String) async throws -> Int {
             let place = try Place()
             let record = place.folder + "/trace"
-            let probe = try ProbeProcess(place, "create", ["name"], under: ["strace", "-f", "-qq", "-o", record, "-e", "trace=\(calls)"])
+            let probe = try place.probe("create", ["name"], under: ["strace", "-f", "-qq", "-o", record, "-e", "trace=\(calls)"])
             #expect(try await probe.line() == "ready")
             #expect(try await probe.ask("go") == "applied")
             _ = await probe.end()
@@ -154,11 +154,12 @@
         ) async throws
             -> (results: [String], found: [String])
         {
-            let probe = try ProbeProcess(place, "puts", [prefix, "\(count)", "\(size)"], under: wrapper)
-            let (_, lines, errors) = await probe.end()
+            let probe = try place.probe("puts", [prefix, "\(count)", "\(size)"], under: wrapper)
+            let ended = await probe.end()
+            let lines = ended.lines
             let results = lines.filter { $0.hasPrefix("put ") }.map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" }
             let found = lines.filter { $0.hasPrefix("get ") }.map { $0.split(separator: " ", maxSplits: 2).last.map(String.init) ?? "" }
-            try #require(results.count == count && found.count == count, "\(lines.suffix(3)) \(errors)")
+            try #require(results.count == count && found.count == count, "\(lines.suffix(3)) \(ended.stderr)")
             return (results, found)
         }
 

@@ -167,7 +167,7 @@
             let marker = Self.marker
             let keyBytes = Array(marker.utf8.prefix(32)) + [UInt8](repeating: 1, count: 32 - min(32, marker.utf8.count))
             let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: keyBytes))
-            try writePrivate(key.text + "\n", to: keyFile)
+            try writeFile(key.text + "\n", to: keyFile)
             let store = sqliteStore(at: path, keyFile: keyFile)
             let address = StorageAddress("name")
             let value = StorageMutation.put(.bytes(Array("\(marker) value".utf8)), StorageMetadata(serializer: "json"), at: address)

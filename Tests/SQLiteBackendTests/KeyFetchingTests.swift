@@ -9,12 +9,6 @@
 
     /// A key source that does not answer delays nobody but those who need its key, and those only until their deadline.
     @Suite(.inTurn) struct KeyFetchingTests {
-        private func runtime(_ clock: ManualClock) -> Runtime {
-            var runtime = Runtime.live
-            runtime.clock = clock
-            return runtime
-        }
-
         /// A place with one value in its database.
         private func filledPlace() async throws -> Place {
             let place = try Place()
@@ -29,7 +23,7 @@
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
-            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            let store = place.store(source: source, deadline: .seconds(10), runtime: .live(clock: clock))
             async let reading = failure { () throws(BackendError) in try await store.read(StorageAddress("name")) }
             async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
             async let listing = failure { () throws(BackendError) in try await store.addresses(in: .values) }
@@ -50,7 +44,7 @@
             let place = try Place()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
-            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            let store = place.store(source: source, deadline: .seconds(10), runtime: .live(clock: clock))
             async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
             await source.gate.arrived()
             clock.advance(to: .seconds(10))
@@ -63,7 +57,7 @@
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
-            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            let store = place.store(source: source, deadline: .seconds(10), runtime: .live(clock: clock))
             let lock = try PosixFileSystem().lock(place.lockPath) { true }
             async let writing = failure { () throws(BackendError) in try await store.apply(.text("w", at: "name")) }
             await source.gate.arrived()
@@ -115,7 +109,7 @@
             let place = try await filledPlace()
             let clock = ManualClock()
             let source = GatedSource(inner: place.keyFile())
-            let store = place.store(source: source, deadline: .seconds(10), runtime: runtime(clock))
+            let store = place.store(source: source, deadline: .seconds(10), runtime: .live(clock: clock))
             let address = StorageAddress("name")
             async let reading = store.read(address)
             async let deleting = store.apply(.delete(address, if: .revision(StorageRevision([1]))))

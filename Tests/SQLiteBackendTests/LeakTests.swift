@@ -10,11 +10,11 @@
     @testable import Sealing
 
     /// What stays in a process's memory after a store was closed, seen in a core dump.
-    @Suite(.alone) struct LeakTests {
+    @Suite(.alone, .slow("dumps the memory of processes"), .tags(.process)) struct LeakTests {
         @Test func `a store that was closed and let go of is gone, and its keys with it`() async throws {
             let folder = try TemporaryDirectory()
             let keyFile = folder.file("key")
-            try writePrivate(SealingKey.random(Runtime.live.randomBytes).text + "\n", to: keyFile)
+            try writeFile(SealingKey.random(Runtime.live.randomBytes).text + "\n", to: keyFile)
             weak var store: SQLiteStore?
             weak var keys: SealingKeys?
             func use() async throws {
@@ -41,7 +41,7 @@
             let kek = SealingKey.random(Runtime.live.randomBytes)
             try FileManager.default.createDirectory(
                 atPath: place.folder + "/keys", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            try writePrivate(kek.text + "\n", to: place.keyPath)
+            try writeFile(kek.text + "\n", to: place.keyPath)
             let store = place.store()
             #expect(try await store.apply(.put(.bytes(secret), at: StorageAddress("secret"))).isApplied)
             await store.close()

@@ -81,7 +81,7 @@
             let key = try String(contentsOfFile: place.keyPath, encoding: .utf8)
             func replace(_ text: String) throws {
                 try Data(text.utf8).write(to: URL(filePath: place.keyPath))
-                try files.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.keyPath)
+                try setPermissions(0o600, of: place.keyPath)
             }
             let other = SealingKey.random(Runtime.live.randomBytes)
             switch wrong {
@@ -96,8 +96,8 @@
             case .folder:
                 try files.removeItem(atPath: place.keyPath)
                 try files.createDirectory(atPath: place.keyPath, withIntermediateDirectories: false)
-            case .readable: try files.setAttributes([.posixPermissions: 0o640], ofItemAtPath: place.keyPath)
-            case .writable: try files.setAttributes([.posixPermissions: 0o602], ofItemAtPath: place.keyPath)
+            case .readable: try setPermissions(0o640, of: place.keyPath)
+            case .writable: try setPermissions(0o602, of: place.keyPath)
             }
         }
 
@@ -127,10 +127,7 @@
                     #expect(probes.map(\.error?.code) == [wrong.code, wrong.code])
                     #expect(results.map(\.error?.code) == [wrong.code, wrong.code])
                     #expect(results.map(\.error?.outcome) == [.notApplied, .notApplied])
-                    guard case .unavailable(let error) = await store.status() else {
-                        Issue.record("the store says that it is ready")
-                        return
-                    }
+                    let error = try await #require(store.status().error, "the store says that it is ready")
                     #expect(error.code == wrong.code)
                     #expect(!error.reason.contains("secret") && !error.reason.contains(keyText.split(separator: " ")[2]))
                 }
@@ -144,7 +141,7 @@
             // The right key is put back.
             if wrong == .folder { try FileManager.default.removeItem(atPath: place.keyPath) }
             try Data(keyText.utf8).write(to: URL(filePath: place.keyPath))
-            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: place.keyPath)
+            try setPermissions(0o600, of: place.keyPath)
             if wrong == .locked { try await store.unlock() }
             #expect(try await store.text("name") == "secret")
             try await store.put("newer", at: "name")
@@ -199,7 +196,7 @@
             let processes = 10
             for round in 0..<3 {
                 let place = try Place()
-                let probes = try (0..<processes).map { try ProbeProcess(place, "create", ["value\($0)"]) }
+                let probes = try (0..<processes).map { try place.probe("create", ["value\($0)"]) }
                 for probe in probes { #expect(try await probe.line() == "ready") }
                 for probe in probes { try probe.send("go") }
                 for probe in probes { #expect(try await probe.line() == "applied", "round \(round)") }

@@ -253,7 +253,7 @@
                 let store = place.store()
                 _ = try await store.apply((0..<200).map { .text("\($0)", at: "plain \($0)") })
                 await store.close()
-                let probe = try ProbeProcess(place, "shelve")
+                let probe = try place.probe("shelve")
                 #expect(try await probe.line() == "ready")
                 try probe.send("go")
                 try await Task.sleep(for: .milliseconds(delay))

@@ -43,6 +43,13 @@
                 source: source ?? keyFile(), otherSealedIDs: otherSealedIDs, deadline: deadline, runtime: runtime)
         }
 
+        /// Starts `SQLiteProbe` on this database.
+        /// - Parameter prefix: A program with its arguments that starts the probe, such as `strace`.
+        func probe(_ command: String, _ arguments: [String] = [], under prefix: [String] = []) throws -> RunningProgram {
+            let words = prefix + [try Program.built("SQLiteProbe"), command, folder] + arguments
+            return try RunningProgram(words[0], Array(words.dropFirst()))
+        }
+
         /// Every folder and file with the digest of what it holds, looked at from another process. The index that SQLite's processes share is left out, and an
         /// empty log: reading makes them.
         func contents() async throws -> [String] {
@@ -91,16 +98,6 @@
         /// The text that the slot holds.
         var text: String? {
             if case .bytes(let bytes)? = record?.payload { String(decoding: bytes, as: UTF8.self) } else { nil }
-        }
-
-        var error: BackendError? {
-            if case .unavailable(let error) = self { error } else { nil }
-        }
-    }
-
-    extension MutationResult {
-        var error: BackendError? {
-            if case .failed(let error) = self { error } else { nil }
         }
     }
 

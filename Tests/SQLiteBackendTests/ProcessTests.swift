@@ -7,7 +7,7 @@
     import Testing
 
     /// Two processes on one database.
-    @Suite(.inTurn, .serialized) struct ProcessTests {
+    @Suite(.inTurn, .serialized, .slow("several processes write for seconds"), .tags(.process)) struct ProcessTests {
         // MARK: Reads wait for nobody
 
         /// How long single gets take, in microseconds, in order.
@@ -39,13 +39,13 @@
             for number in 0..<20 { try await store.put("value \(number)", at: "name \(number)") }
             let alone = try await gets(store, 2_000)
 
-            let writer = try ProbeProcess(place, "churn")
+            let writer = try place.probe("churn")
             #expect(try await writer.line() == "writing")
             let during = try await gets(store, 2_000)
             let wrote = await writer.end().lines.last ?? ""
             #expect((Int(wrote.split(separator: " ").last ?? "") ?? 0) > 10, "\(wrote)")
 
-            let holder = try ProbeProcess(place, "hold-transaction")
+            let holder = try place.probe("hold-transaction")
             #expect(try await holder.line().hasPrefix("holding"))
             let held = try await gets(store, 2_000)
             #expect(try await holder.ask("go").hasPrefix("released"))
@@ -62,9 +62,7 @@
         @Test(.timeLimit(.minutes(10))) func `increments of two processes and this one are all counted`() async throws {
             let place = try Place()
             let rounds = 150
-            let probes = [
-                try ProbeProcess(place, "count", ["counter", "\(rounds)"]), try ProbeProcess(place, "count", ["counter", "\(rounds)"]),
-            ]
+            let probes = [try place.probe("count", ["counter", "\(rounds)"]), try place.probe("count", ["counter", "\(rounds)"])]
             let store = place.store()
             var (done, conflicts) = (0, 0)
             while done < rounds {
@@ -78,8 +76,8 @@
                 }
             }
             for probe in probes {
-                let (status, lines, errors) = await probe.end()
-                #expect(status == 0 && lines.last?.hasPrefix("done") == true, "\(lines) \(errors)")
+                let ended = await probe.end()
+                #expect(ended.status == 0 && ended.lines.last?.hasPrefix("done") == true, "\(ended)")
             }
             #expect(try await store.text("counter") == "\(3 * rounds)")
             print("three writers, \(3 * rounds) increments, \(conflicts) conflicts seen by one of them")
@@ -90,7 +88,7 @@
         @Test(.timeLimit(.minutes(10))) func `the next read sees what another process was told is stored`() async throws {
             let place = try Place()
             let store = place.store()
-            let probe = try ProbeProcess(place, "echo")
+            let probe = try place.probe("echo")
             #expect(try await probe.line() == "ready")
             for number in 0..<300 {
                 try await store.put("\(number)", at: "ball")
@@ -118,10 +116,9 @@
             let store = place.store()
             try await store.put("v", at: "name")
             let changes = store.foreignChanges()
-            let noticed = Gate()
-            noticed.open()
+            let noticed = Gate(isOpen: true)
             let listening = Task { for await _ in changes { await noticed.pass() } }
-            let probe = try ProbeProcess(place, "echo")
+            let probe = try place.probe("echo")
             #expect(try await probe.line() == "ready")
             // The watch is there once it has told of something.
             let first = Task {
@@ -155,7 +152,7 @@
             let place = try Place()
             let before = place.store()
             try await before.put("v", at: "name")
-            let holder = try ProbeProcess(place, command)
+            let holder = try place.probe(command)
             #expect(try await holder.line().hasPrefix("holding"))
             let store = place.store(deadline: .milliseconds(700))
             let begin = ContinuousClock.now
@@ -196,7 +193,7 @@
             let place = try Place()
             let store = place.store()
             for number in 0..<10 { try await store.put("value \(number)", at: "name \(number)") }
-            let reader = try ProbeProcess(place, "hold-reader")
+            let reader = try place.probe("hold-reader")
             #expect(try await reader.line() == "holding 10")
             #expect(try await store.apply(.delete(StorageAddress("name 0"))).isApplied)
             #expect(try await store.read(StorageAddress("name 0")) == .absent)

@@ -32,7 +32,7 @@
 
         /// A golden file, copied to where it may be opened.
         static func copy(_ name: String, to path: String) throws {
-            try writePrivate(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), to: path)
+            try writeFile(try Data(contentsOf: URL(filePath: "\(folder)/\(name)")), to: path)
         }
 
         static func golden(_ name: String) throws -> Dump {

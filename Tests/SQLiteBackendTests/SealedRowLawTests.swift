@@ -8,7 +8,7 @@
     @testable import Sealing
 
     /// Laws of a sealed row: it says what it was made of, in its place alone, and its length tells no more than a size class.
-    @Suite(.inTurn) struct SealedRowLawTests {
+    @Suite(.inTurn, .tags(.campaign)) struct SealedRowLawTests {
         private static let database = [UInt8](repeating: 7, count: 16)
         private let contents = zip(
             zip(Arbitrary<String>.text(), Arbitrary<String>.text()), .flag, Arbitrary<StorageMetadata>.metadata,

@@ -67,14 +67,14 @@
         /// A run of the command `trace`.
         static func record(_ place: Place) async throws -> Trace {
             let record = place.folder + "/trace"
-            let probe = try ProbeProcess(
-                place, "trace",
+            let probe = try place.probe(
+                "trace",
                 under: [
                     "strace", "-f", "-y", "-qq", "-s", "4", "-o", record, "-e",
                     "trace=?access,?faccessat,?faccessat2,flock,close,fsync,fdatasync,pwrite64,write,pwritev,ftruncate",
                 ])
-            let (status, lines, errors) = await probe.end()
-            try #require(status == 0 && lines == ["done"], "\(lines) \(errors)")
+            let ended = await probe.end()
+            try #require(ended.status == 0 && ended.lines == ["done"], "\(ended)")
             return try Trace(record)
         }
     }

@@ -24,28 +24,28 @@ import Testing
     @Test func `a credential that systemd-creds sealed and opened is the key`() async throws {
         // With a host key of the test's own; decrypted into the folder as systemd does it for LoadCredentialEncrypted=.
         let environment = ["SYSTEMD_CREDENTIAL_SECRET": bench.folder.file("host-key"), "PATH": "/usr/bin:/bin"]
-        try bench.write("\(bench.key.text)\n".utf8, to: bench.folder.file("plain"))
+        try writeFile("\(bench.key.text)\n".utf8, to: bench.folder.file("plain"))
         let sealed = bench.folder.file("vault.cred")
         let encrypted = try await run(
             "systemd-creds", ["encrypt", "--with-key=host", "--name=vault", bench.folder.file("plain"), sealed], environment: environment)
         #expect(encrypted.status == 0, "\(encrypted.stderr)")
-        #expect(try !String(decoding: bench.contents(sealed), as: UTF8.self).contains("LocalData-key"))
+        #expect(try !String(decoding: fileBytes(sealed), as: UTF8.self).contains("LocalData-key"))
         let directory = try bench.folder.folder("credentials")
         let decrypted = try await run(
             "systemd-creds", ["decrypt", "--name=vault", sealed, "\(directory)/vault"], environment: environment)
         #expect(decrypted.status == 0, "\(decrypted.stderr)")
-        try FileManager.default.setAttributes([.posixPermissions: 0o400], ofItemAtPath: "\(directory)/vault")
+        try setPermissions(0o400, of: "\(directory)/vault")
         #expect(try await bench.key.isSame(as: source(in: directory).load()))
     }
 
     @Test(arguments: [0o400, 0o440, 0o444, 0o600, 0o644])
     func `a mounted secret is read through the links of Kubernetes, and follows an update`(permissions: Int) async throws {
         let mount = try bench.folder.folder("mount")
-        try FileManager.default.setAttributes([.posixPermissions: 0o1777], ofItemAtPath: mount)
+        try setPermissions(0o1777, of: mount)
         let files = FileManager.default
         for (version, key) in [("..2026_11_20_10_00_00.1", bench.key), ("..2026_11_21_10_00_00.2", bench.otherKey)] {
             try files.createDirectory(atPath: "\(mount)/\(version)", withIntermediateDirectories: false)
-            try bench.write(key.text.utf8, to: "\(mount)/\(version)/vault", permissions: permissions)
+            try writeFile(key.text.utf8, to: "\(mount)/\(version)/vault", permissions: permissions)
             try? files.removeItem(atPath: "\(mount)/..data")
             try files.createSymbolicLink(atPath: "\(mount)/..data", withDestinationPath: version)
             if (try? files.destinationOfSymbolicLink(atPath: "\(mount)/vault")) == nil {
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `an explicit folder counts before the environment`() async throws {
-        try bench.write(bench.key.text.utf8, to: bench.folder.file("vault"))
+        try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"))
         var runtime = Runtime.live
         runtime.host.environment = ["CREDENTIALS_DIRECTORY": "/nonexistent"]
         let source = try CredentialSource(name: "vault", directory: bench.folder.path, deadline: bench.deadline, runtime: runtime)
@@ -89,14 +89,14 @@ import Testing
 
     @Test(arguments: foreignTexts)
     func `what is not a key is a mismatch`(text: String) async throws {
-        try bench.write(text.utf8, to: bench.folder.file("vault"))
+        try writeFile(text.utf8, to: bench.folder.file("vault"))
         let source = try source(in: bench.folder.path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
     }
 
     @Test(arguments: [0o602, 0o666, 0o777])
     func `a credential that everybody may write to is refused`(permissions: Int) async throws {
-        try bench.write(bench.key.text.utf8, to: bench.folder.file("vault"), permissions: permissions)
+        try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"), permissions: permissions)
         let source = try source(in: bench.folder.path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .accessDenied)
     }
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test func `a dump shows neither the key nor the environment`() async throws {
-        try bench.write(bench.key.text.utf8, to: bench.folder.file("vault"))
+        try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"))
         let source = try source(environment: ["CREDENTIALS_DIRECTORY": bench.folder.path, "TOKEN": "hunter2"])
         let key = try #require(try await source.load())
         var text = "\(source)\(String(reflecting: source))\(key)"

@@ -50,10 +50,7 @@ import Testing
         let source = source().0
         await #expect(throws: BackendError.self) { _ = try await source.load() }
         await #expect(throws: BackendError.self) { _ = try await source.create(.random(Runtime.live.randomBytes)) }
-        guard case .corrupt(let corruption) = try await InMemoryStore(medium: medium).read(address, .validated) else {
-            Issue.record("it was replaced")
-            return
-        }
+        let corruption = try await #require(InMemoryStore(medium: medium).read(address, .validated).corruption, "it was replaced")
         #expect(corruption.bytes == [1])
     }
 }

@@ -24,7 +24,7 @@ import Testing
         #expect(try await bench.key.isSame(as: source.create(bench.key)))
         #expect(try await bench.key.isSame(as: source.create(bench.otherKey)))
         #expect(try await bench.key.isSame(as: source.load()))
-        #expect(try bench.permissions(path) == 0o600)
+        #expect(try filePermissions(path) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.file("keys")) == ["vault.key"])
         #expect(source.pin == "key file vault.key")
     }
@@ -45,16 +45,16 @@ import Testing
     @Test(arguments: foreignTexts)
     func `what is not a key is a mismatch, and stays`(text: String) async throws {
         _ = try bench.folder.folder("keys")
-        try bench.write(text.utf8, to: path)
+        try writeFile(text.utf8, to: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
         #expect(await code { () throws(BackendError) in try await source.create(bench.key) } == .encryptionKeyMismatch)
-        #expect(try bench.contents(path) == Array(text.utf8))
+        #expect(try fileBytes(path) == Array(text.utf8))
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o602, 0o610])
     func `a file that others can use is refused`(permissions: Int) async throws {
         _ = try await source.create(bench.key)
-        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+        try setPermissions(permissions, of: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .accessDenied)
     }
 

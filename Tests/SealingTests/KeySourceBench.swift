@@ -14,17 +14,6 @@ struct KeySourceBench {
     let otherKey = SealingKey(id: [8, 7, 6, 5, 4, 3, 2, 1], key: SymmetricKey(data: [UInt8](repeating: 0x3C, count: 32)))
 
     init() throws { folder = try TemporaryDirectory() }
-
-    func write(_ bytes: some Sequence<UInt8>, to path: String, permissions: Int = 0o600) throws {
-        try Data(bytes).write(to: URL(fileURLWithPath: path))
-        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
-    }
-
-    func contents(_ path: String) throws -> [UInt8] { try Array(Data(contentsOf: URL(fileURLWithPath: path))) }
-
-    func permissions(_ path: String) throws -> Int? {
-        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
-    }
 }
 
 /// The code of the error that some work throws, or nil if it throws none.

@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// A key under a passphrase: the file's bytes, and everybody who has another passphrase, another file or no patience.
-@Suite(.inTurn) struct PassphraseSourceTests {
+@Suite(.inTurn, .slow("passphrases are stretched without optimisation")) struct PassphraseSourceTests {
     private let bench: KeySourceBench
     private let path: String
     /// Cheap enough to be derived hundreds of times.
@@ -28,7 +28,7 @@ import Testing
         #expect(try await source().load() == nil)
         #expect(try await bench.key.isSame(as: source(cost: .recommended).create(bench.key)))
         #expect(try await bench.key.isSame(as: source().load()))
-        #expect(try bench.permissions(path) == 0o600)
+        #expect(try filePermissions(path) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
         #expect(source().pin == "passphrase vault.passphrase")
         #expect(source().protection == .keyring)
@@ -36,7 +36,7 @@ import Testing
 
     @Test func `the file has the bytes of format 1`() async throws {
         _ = try await source(cost: PassphraseCost(logN: 5, blockSize: 3, parallelism: 2)).create(bench.key)
-        let bytes = try bench.contents(path)
+        let bytes = try fileBytes(path)
         #expect(bytes.count == 133)
         #expect(Array(bytes[..<13]) == [0x4C, 0x44, 0x50, 1, 5, 0, 0, 0, 3, 0, 0, 0, 2])
         #expect(Array(bytes[125...]) == Array(SHA256.hash(data: bytes[..<125]).prefix(8)))
@@ -45,7 +45,7 @@ import Testing
 
     /// Made with Python's `hashlib.scrypt` and the AES of `cryptography`: Tests/SealingTests/passphrase-vector.py.
     @Test func `a file that another implementation made opens`() async throws {
-        try bench.write(#require(bytes(ofHexadecimal: Self.foreignFile)), to: path)
+        try writeFile(#require(bytes(ofHexadecimal: Self.foreignFile)), to: path)
         #expect(try await bench.key.isSame(as: source("Zo\u{eb} 7").load()))
         // The same passphrase, typed with a combining mark.
         #expect(try await bench.key.isSame(as: source("Zoe\u{308} 7").load()))
@@ -54,10 +54,10 @@ import Testing
     @Test(arguments: ["correct horse battery stapl", "correct horse battery staple ", "x"])
     func `another passphrase is a mismatch, and leaves the file alone`(other: String) async throws {
         _ = try await source().create(bench.key)
-        let before = try bench.contents(path)
+        let before = try fileBytes(path)
         #expect(await code { () throws(BackendError) in try await source(other).load() } == .encryptionKeyMismatch)
         #expect(await code { () throws(BackendError) in try await source(other).create(bench.otherKey) } == .encryptionKeyMismatch)
-        #expect(try bench.contents(path) == before)
+        #expect(try fileBytes(path) == before)
     }
 
     @Test func `an empty passphrase is refused, and nothing is asked where there is no file`() async throws {
@@ -97,24 +97,24 @@ import Testing
 
     @Test func `a flipped bit anywhere never gives a key, nor does one whose checksum was corrected`() async throws {
         _ = try await source().create(bench.key)
-        let bytes = try bench.contents(path)
+        let bytes = try fileBytes(path)
         for index in bytes.indices {
             var changed = bytes
             changed[index] ^= 1
-            try bench.write(changed, to: path)
+            try writeFile(changed, to: path)
             let damage = await code { () throws(BackendError) in try await source().load() }
             #expect(damage == (index == 3 ? .unsupported : .corrupted), "byte \(index)")
             guard (4..<125).contains(index) else { continue }
-            try bench.write(changed[..<125] + Array(SHA256.hash(data: changed[..<125]))[..<8], to: path)
+            try writeFile(changed[..<125] + Array(SHA256.hash(data: changed[..<125]))[..<8], to: path)
             let forgery = await code { () throws(BackendError) in try await source().load() }
             // The parameters: some bits ask for more than is allowed.
             #expect(forgery == .encryptionKeyMismatch || index < 13 && forgery == .corrupted, "byte \(index)")
         }
         for length in bytes.indices {
-            try bench.write(bytes[..<length], to: path)
+            try writeFile(bytes[..<length], to: path)
             #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted, "length \(length)")
         }
-        try bench.write([UInt8](repeating: 0x4C, count: 70_000), to: path)
+        try writeFile([UInt8](repeating: 0x4C, count: 70_000), to: path)
         #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted)
     }
 
@@ -127,12 +127,12 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source(cost: cost).create(bench.key) } == .unsupported)
         #expect(!FileManager.default.fileExists(atPath: path))
         _ = try await source().create(bench.key)
-        var bytes = try bench.contents(path)
+        var bytes = try fileBytes(path)
         bytes[4] = cost.logN
         withUnsafeBytes(of: cost.blockSize.bigEndian) { bytes.replaceSubrange(5..<9, with: $0) }
         withUnsafeBytes(of: cost.parallelism.bigEndian) { bytes.replaceSubrange(9..<13, with: $0) }
         bytes.replaceSubrange(125..., with: Array(SHA256.hash(data: bytes[..<125]).prefix(8)))
-        try bench.write(bytes, to: path)
+        try writeFile(bytes, to: path)
         #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted)
     }
 
@@ -145,7 +145,7 @@ import Testing
     @Test(arguments: [0o640, 0o604, 0o660, 0o622])
     func `a file that others can use is refused`(permissions: Int) async throws {
         _ = try await source().create(bench.key)
-        try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+        try setPermissions(permissions, of: path)
         #expect(await code { () throws(BackendError) in try await source().load() } == .accessDenied)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import Sealing
 
 /// Laws of sealing: what was sealed opens where it belongs and as it was, and nothing else opens.
-@Suite(.inTurn) struct SealingLawTests {
+@Suite(.inTurn, .tags(.campaign)) struct SealingLawTests {
     private let contents = Arbitrary<[UInt8]>.bytes()
     private let purposes = Arbitrary<String>.text(.letter, 0...4)
     private let keys = zip(Arbitrary<[UInt8]>.bytes(8...8), Arbitrary<[UInt8]>.bytes(32...32)).map {

@@ -1,0 +1,273 @@
+import BackendContract
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// Hostile names, damaged files, permissions and keyrings, on real stores: a typed error that says what to do, and everything that was there still there.
+@Suite(.inTurn) struct BadInputTests {
+    let secret = "correct-horse-battery-staple"
+
+    func key(_ name: String, _ domain: StorageDomain = .userDefaults) -> StorageKey<String> {
+        StorageKey(name: name, domain: domain, owner: "Tests", description: "A value")
+    }
+
+    // MARK: Names
+
+    @Test func `hostile names of values are refused or kept exactly, and what was there stays`() async throws {
+        #if Keyring
+            let (stage, domains) = (try Stage(keyring: true), [StorageDomain.userDefaults, .keychain])
+        #else
+            let (stage, domains) = (try Stage(), [StorageDomain.userDefaults])
+        #endif
+        let router = stage.launch()
+        let names = [
+            "", "../x", "/etc/passwd", "a\0b", "a\nb", String(repeating: "x", count: 10_000), "🦜", "caf\u{E9}", "cafe\u{301}", ".",
+            "LocalData",
+        ]
+        for domain in domains {
+            try await router.set("neighbour", for: key("neighbour", domain))
+            for name in names {
+                let key = key(name, domain)
+                do {
+                    try await router.set(secret, for: key)
+                    #expect(try await stage.launch().get(key) == secret, "\(name.debugDescription) in \(domain)")
+                    try await router.remove(key)
+                } catch let error as StorageError {
+                    #expect([StorageError.invalidName, StorageError.tooLarge].contains(error.code), "\(error)")
+                    await expectRefusal(StorageError.invalidName, StorageError.tooLarge, hiding: [secret]) { _ = try await router.get(key) }
+                }
+            }
+            #expect(try await router.get(key("neighbour", domain)) == "neighbour")
+        }
+        for refused in ["", "a\0b", "a\nb", String(repeating: "x", count: 10_000)] {
+            await expectRefusal(StorageError.invalidName) { try await router.set(secret, for: key(refused)) }
+        }
+        #expect(try stage.traces(of: secret).isEmpty)
+    }
+
+    @Test func `composed and decomposed names of values are never one for the other`() async throws {
+        let stage = try Stage()
+        let router = stage.launch()
+        try await router.set("composed", for: key("caf\u{E9}"))
+        await expectRefusal(StorageError.invalidName) { try await router.set("decomposed", for: key("cafe\u{301}")) }
+        #expect(try await router.get(key("caf\u{E9}")) == "composed")
+    }
+
+    @Test(arguments: [
+        "../x", "/etc/passwd", "a/b", "", ".", "..", "~", "file:x", "a\0b", "a\nb", "cafe\u{301}", String(repeating: "x", count: 300),
+    ])
+    func `a hostile name of a suite is refused, and no file is made`(suite: String) async throws {
+        let stage = try Stage()
+        let router = stage.launch()
+        try await router.set("neighbour", for: key("neighbour"))
+        try await router.set("composed", for: key("a", .userDefaults(suite: "caf\u{E9}")))
+        let before = try FileManager.default.subpathsOfDirectory(atPath: stage.directory.path).sorted()
+        let hostile = key("a", .userDefaults(suite: suite))
+        await expectRefusal(StorageError.invalidName, hiding: [secret]) { try await router.set(secret, for: hostile) }
+        await expectRefusal(StorageError.invalidName) { _ = try await router.value(for: hostile) }
+        await expectRefusal(StorageError.invalidName) { try await router.remove(hostile) }
+        await expectRefusal(StorageError.invalidName) { _ = try await router.value(for: key("b").moved(from: hostile)) }
+        #expect(try FileManager.default.subpathsOfDirectory(atPath: stage.directory.path).sorted() == before)
+        #expect(try await router.get(key("neighbour")) == "neighbour")
+    }
+
+    // MARK: Permissions
+
+    private func permit(_ path: String, _ mode: Int) throws {
+        try setPermissions(mode, of: path)
+    }
+
+    @Test func `a folder that cannot be entered is refused, not taken for an empty one`() async throws {
+        let stage = try Stage()
+        try await stage.launch().set(secret, for: key("a", .userDefaults(suite: "shared")))
+        let nobody = try stage.workerAsNobody()
+        for command in ["read shared a", "write shared a x", "read other a", "write other a x"] {
+            let answer = try await nobody.ask(command)
+            #expect(answer.contains("accessDenied"), "\(command): \(answer)")
+            #expect(!answer.contains(secret))
+        }
+        #expect(try await stage.launch().get(key("a", .userDefaults(suite: "shared"))) == secret)
+    }
+
+    @Test func `a file that cannot be read is refused, and one that cannot be written is read`() async throws {
+        let stage = try Stage()
+        let value = key("a", .userDefaults(suite: "shared"))
+        try await stage.launch().set(secret, for: value)
+        for folder in [stage.directory.path, stage.root.path, stage.preferences] { try permit(folder, 0o755) }
+        let nobody = try stage.workerAsNobody()
+        for command in ["read shared a", "write shared a x"] {
+            let answer = try await nobody.ask(command)
+            #expect(answer.contains("accessDenied"), "\(command): \(answer)")
+        }
+        try permit(stage.preferences + "/shared.plist", 0o644)
+        #expect(try await nobody.ask("read shared a") == "value \(secret)")
+        let refused = try await nobody.ask("write shared a x")
+        #expect(refused.contains("accessDenied"), "\(refused)")
+        #expect(!refused.contains(secret))
+        #expect(try await nobody.ask("read shared a") == "value \(secret)")
+        #expect(try await stage.launch().get(value) == secret)
+    }
+
+    // MARK: Damaged property lists
+
+    @Test(arguments: ["garbage", "<?xml version=\"1.0\"?><plist><dict><key>a</key>", "bplist00garbage", "<plist><array/></plist>"])
+    func `a damaged property list is reported and kept, until somebody sets it aside`(damage: String) async throws {
+        let stage = try Stage()
+        try await stage.launch().set(secret, for: key("a"))
+        let path = stage.preferences + "/standard.plist"
+        let damaged = Data((damage + secret).utf8)
+        try damaged.write(to: URL(fileURLWithPath: path))
+        let router = stage.launch()
+        let moving = key("a", .userDefaults(suite: "modern")).moved(from: key("a"))
+        for body: () async throws -> Void in [
+            { _ = try await router.get(key("a")) }, { _ = try await router.value(for: key("other")) },
+            { try await router.set("x", for: key("a")) },
+            { try await router.remove(key("a")) }, { _ = try await router.exists(key("a")) },
+            { _ = try await router.names(in: .userDefaults) },
+            { _ = try await router.get(moving) },
+        ] {
+            await expectRefusal(StorageError.corrupted, hiding: [secret], body: body)
+        }
+        #expect(FileManager.default.contents(atPath: path) == damaged)
+        let kept = try await router.setAsideDamagedStore(of: .userDefaults)
+        #expect(FileManager.default.contents(atPath: kept) == damaged)
+        #expect(try await router.value(for: key("a")) == nil)
+        try await router.set("new", for: key("a"))
+        #expect(try await stage.launch().get(key("a")) == "new")
+    }
+
+    // MARK: Sealing keys
+
+    private func sealed(_ name: String, suite: String = "sealed") -> StorageKey<String> {
+        StorageKey(name: name, domain: .userDefaults(suite: suite), security: .encrypted, owner: "Tests", description: "A sealed value")
+    }
+
+    @Test(arguments: [true, false]) func `a wrong key is refused in every form, and the right one opens everything again`(
+        hasLedger: Bool
+    ) async throws {
+        let stage = try Stage()
+        try await stage.launch().set(secret, for: sealed("a"))
+        let keyFile = stage.root.path + "/data/sealing-key"
+        let right = try String(contentsOfFile: keyFile, encoding: .utf8)
+        let material = String(right.split(separator: " ").last?.dropLast() ?? "")
+        let stored = FileManager.default.contents(atPath: stage.preferences + "/sealed.plist")
+        // Whether the ledger still knows the key: it is no part of what must be backed up.
+        if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
+        let other = try Stage()
+        try await other.launch().set("x", for: sealed("a"))
+        let wrong = try String(contentsOfFile: other.root.path + "/data/sealing-key", encoding: .utf8)
+        let forms: [(String, Int, StorageError.Code)] = [
+            (wrong, 0o600, StorageError.encryptionKeyMismatch), ("garbage", 0o600, StorageError.encryptionKeyMismatch),
+            (String(right.prefix(40)), 0o600, StorageError.encryptionKeyMismatch), ("", 0o600, StorageError.encryptionKeyMismatch),
+            (right, 0o644, StorageError.accessDenied),
+        ]
+        for (text, mode, code) in forms {
+            try text.write(toFile: keyFile, atomically: false, encoding: .utf8)
+            try permit(keyFile, mode)
+            let router = stage.launch()
+            await expectRefusal(code, hiding: [secret, material]) { _ = try await router.get(sealed("a")) }
+            await expectRefusal(code, hiding: [secret, material]) { try await router.set("new", for: sealed("b")) }
+            #expect(try String(contentsOfFile: keyFile, encoding: .utf8) == text)
+            #expect(try await !stage.launch().exists(sealed("b")))
+        }
+        try right.write(toFile: keyFile, atomically: false, encoding: .utf8)
+        try permit(keyFile, 0o600)
+        #expect(FileManager.default.contents(atPath: stage.preferences + "/sealed.plist") == stored)
+        #expect(try await stage.launch().get(sealed("a")) == secret)
+    }
+
+    @Test(arguments: [true, false]) func `a key that is missing beside sealed data is never made anew`(hasLedger: Bool) async throws {
+        let stage = try Stage()
+        try await stage.launch().set(secret, for: sealed("a"))
+        let keyFile = stage.root.path + "/data/sealing-key"
+        let right = try String(contentsOfFile: keyFile, encoding: .utf8)
+        try FileManager.default.removeItem(atPath: keyFile)
+        if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
+        let router = stage.launch()
+        for body: () async throws -> Void in [
+            { _ = try await router.get(sealed("a")) }, { try await router.set("new", for: sealed("a")) },
+            { try await router.set("new", for: sealed("b")) },
+            { try await router.update(sealed("a")) { $0 = "new" } },
+        ] {
+            await expectRefusal(StorageError.encryptionKeyMissing, hiding: [secret], body: body)
+            #expect(!FileManager.default.fileExists(atPath: keyFile))
+        }
+        try right.write(toFile: keyFile, atomically: false, encoding: .utf8)
+        try permit(keyFile, 0o600)
+        #expect(try await stage.launch().get(sealed("a")) == secret)
+    }
+
+    @Test func `keys of two sources stand side by side in one store, also when the ledger is lost`() async throws {
+        let stage = try Stage()
+        func keyed(_ name: String, by file: String) -> StorageKey<String> {
+            StorageKey(
+                name: name, domain: .userDefaults(suite: "sealed"), security: .encrypted(.keyFile(stage.directory.file(file))),
+                owner: "Tests",
+                description: "A sealed value")
+        }
+        try await stage.launch().set(secret, for: keyed("a", by: "one"))
+        try await stage.launch().set(secret, for: keyed("b", by: "two"))
+        let resealed = keyed("a", by: "two").moved(from: keyed("a", by: "one"))
+        try FileManager.default.removeItem(atPath: stage.root.path + "/state")
+        let router = stage.launch()
+        try await router.set(secret, for: keyed("c", by: "one"))
+        #expect(try await router.get(resealed) == secret)
+        #expect(try await router.get(keyed("b", by: "two")) == secret)
+        #expect(try await stage.launch().get(keyed("a", by: "two")) == secret)
+    }
+
+    @Test func `of two processes that make a key at once both use one`() async throws {
+        for _ in 0..<10 {
+            let stage = try Stage()
+            let workers = [try stage.worker(), try stage.worker()]
+            for worker in workers { _ = try await worker.run("status") }
+            async let first = workers[0].run("seal", "a", "first")
+            async let second = workers[1].run("seal", "b", "second")
+            #expect(try await [first, second] == ["done", "done"])
+            let router = stage.launch()
+            #expect(try await router.get(sealed("a")) == "first")
+            #expect(try await router.get(sealed("b")) == "second")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: stage.root.path + "/data") == ["sealing-key"])
+        }
+    }
+
+    #if Keyring
+        // MARK: Keyrings
+
+        @Test func `without a bus a move says so at once, and the older value stays`() async throws {
+            let stage = try Stage()
+            let keyring = try PrivateKeyring(.noDaemon)
+            var environment = keyring.environment
+            environment["DBUS_SESSION_BUS_ADDRESS"] = nil
+            environment["XDG_RUNTIME_DIR"] = try TemporaryDirectory().path
+            let worker = try stage.worker(environment)
+            _ = try await worker.run("seed", "old_key_name", secret)
+            let start = ContinuousClock.now
+            let answer = try await worker.run("get")
+            #expect(answer.contains("unavailable"), "\(answer)")
+            #expect(!answer.contains(secret))
+            #expect(ContinuousClock.now - start < .seconds(5))
+            #expect(try stage.propertyList()["old_key_name"] as? String == secret)
+        }
+
+        @Test func `a keyring that does not answer is left at the deadline, and the older value stays`() async throws {
+            let stage = try Stage()
+            let keyring = try PrivateKeyring(.unlocked)
+            var environment = keyring.environment
+            environment["WORKER_KEYRING_DEADLINE"] = "1500"
+            let worker = try stage.worker(environment)
+            _ = try await worker.run("seed", "old_key_name", secret)
+            keyring.stopDaemon()
+            let start = ContinuousClock.now
+            let answer = try await worker.run("get")
+            let elapsed = ContinuousClock.now - start
+            #expect(answer.contains("timedOut"), "\(answer)")
+            #expect(elapsed > .seconds(1) && elapsed < .seconds(30), "\(elapsed)")
+            #expect(try stage.propertyList()["old_key_name"] as? String == secret)
+            keyring.continueDaemon()
+            #expect(try await worker.run("get") == "value \(secret)")
+            #expect(try stage.propertyList()["old_key_name"] == nil)
+        }
+    #endif
+}

@@ -1,0 +1,126 @@
+import BackendContract
+import Foundation
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// Laws of the coder: what a serializer's value becomes, in the store's own terms, as bytes or sealed, is the value again.
+@Suite(.inTurn, .tags(.campaign)) struct RecordCoderLawTests {
+    private struct Shape: Codable, Hashable, Sendable {
+        enum Kind: String, Codable { case round, square }
+        var name: String
+        var count: Int?
+        var kind: Kind
+        var parts: [String: [Double]]
+    }
+
+    private let router = StorageRouter(configuration: .inMemory())
+
+    /// A store that takes native values, one that takes bytes, and both with a seal.
+    private static let places: [(StorageDomain, SecurityPolicy)] = [
+        (.userDefaults(suite: "coder"), .automatic), (.keychain(service: "coder"), .automatic),
+        (.userDefaults(suite: "coder"), .encrypted(.keyring)), (.keychain(service: "coder"), .encrypted(.keyring)),
+    ]
+
+    /// Every serializer at every place. `bits` tells values apart where `==` does not.
+    private func check<Value: Codable & Sendable>(
+        _ values: Arbitrary<Value>, _ serializers: [Serializer<Value>] = [.json, .plist], count: Int = 25, bits: (Value) -> [UInt8]
+    ) async {
+        let copies = ["userDefaults/old//v": "00ff"]
+        let env = router.env
+        await forAll(values, count: count) { value in
+            for serializer in serializers {
+                for (domain, security) in Self.places {
+                    let key = StorageKey<Value>(
+                        name: "v", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A value")
+                    let slot = try env.routes.slot(for: key)
+                    let origin = RecordOrigin(copies: copies, migration: "m", boot: nil)
+                    let coded: CodedRecord
+                    do {
+                        coded = try await env.coder.complete(try env.coder.prepare(value, slot, .new), origin: origin)
+                    } catch StorageError
+                        .encodingFailed
+                    {
+                        // JSON has no infinite numbers: that is said, and nothing approximate is written.
+                        try hold(serializer.name == "json" && "\(value)".contains { "ni".contains($0) }, "it is not encoded")
+                        continue
+                    }
+                    if case .native = coded.payload {
+                        let isAllowed = slot.route.capabilities.storesNativeValues && security == .automatic
+                        try hold(isAllowed, "a native value in \(domain) \(security)")
+                    }
+                    try same(coded.metadata.sealing != nil, security != .automatic, "whether it is sealed")
+                    // The way through a store of bytes.
+                    let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
+                    guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("no record") }
+                    let decoded = try await env.coder.decode(read, slot)
+                    try same(bits(decoded), bits(value), "\(serializer.name) in \(domain), \(security)")
+                    try same(try await env.coder.origin(of: read.metadata, slot.route), origin, "the origin")
+                }
+            }
+        }
+    }
+
+    private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+    private static func bytes(_ number: Double) -> [UInt8] { withUnsafeBytes(of: number.bitPattern.bigEndian) { Array($0) } }
+
+    @Test func `texts come back scalar by scalar`() async { await check(.text(), count: 60, bits: Self.bytes) }
+
+    @Test func `whole numbers come back exactly`() async {
+        await check(Arbitrary<Int>.number) { Self.bytes("\($0)") }
+        await check(Arbitrary<UInt64>.number) { Self.bytes("\($0)") }
+        await check(Arbitrary<Int8>.number) { Self.bytes("\($0)") }
+    }
+
+    @Test func `numbers come back bit by bit, or are refused`() async {
+        // Of NaN only that it is one: a property list's coders do not keep its bits.
+        await check(Arbitrary<Double>.number, count: 60) { $0.isNaN ? [1] : Self.bytes($0) }
+        await check(Arbitrary<UInt32>.number.map { Float(bitPattern: $0) }) { $0.isNaN ? [1] : Self.bytes(Double($0)) }
+    }
+
+    @Test func `truth values, dates and data come back`() async {
+        await check(Arbitrary<Bool>.flag, count: 4) { [$0 ? 1 : 0] }
+        await check(Arbitrary<Int64>.number(in: -1 << 50...1 << 50).map { Date(timeIntervalSinceReferenceDate: Double($0) / 1_024) }) {
+            Self.bytes($0.timeIntervalSinceReferenceDate)
+        }
+        await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [.json, .plist, .data]) { Array($0) }
+    }
+
+    @Test func `lists, dictionaries, optionals and types of one's own come back`() async {
+        await check(Arbitrary<String>.text().list(0...5)) { $0.flatMap { Self.bytes($0) + [0xFF] } }
+        await check(Arbitrary<String>.text().optional, [.json]) { $0.map { [1] + Self.bytes($0) } ?? [0] }
+        let finite = Arbitrary<Int32>.number.map { Double($0) / 8 }
+        let parts = zip(Arbitrary<String>.text(), finite.list(0...3)).list(0...3)
+        let shapes = zip(
+            Arbitrary<String>.text(), Arbitrary<Int>.number.optional, Arbitrary<Shape.Kind>.one(of: [.round, .square]), parts
+        ).map { name, count, kind, parts in
+            Shape(name: name, count: count, kind: kind, parts: Dictionary(parts, uniquingKeysWith: { first, _ in first }))
+        }
+        await check(shapes) { shape in
+            let parts = shape.parts.map { Self.bytes($0.key) + [0xFF] + $0.value.flatMap(Self.bytes) }
+            return Self.bytes(shape.name) + [0xFF] + Self.bytes("\(shape.count.map { "\($0)" } ?? "-") \(shape.kind)")
+                + parts.sorted { $0.lexicographicallyPrecedes($1) }.flatMap(\.self)
+        }
+    }
+
+    @Test func `a serializer of one's own gets back the bytes that it gave`() async {
+        let own = Serializer<Data>.custom(name: "own", encode: { Data($0.reversed()) }, decode: { Data($0.reversed()) })
+        await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [own]) { Array($0) }
+    }
+
+    @Test func `a JSON document becomes a native scalar only if it is written again as the same bytes`() async {
+        let pieces = Arbitrary<String>.one(of: [
+            "0", "1", "9", "-", ".", "e", "E", "+", "00", "1e400", "9223372036854775808", "\"", "a", " ", "true", "null",
+        ])
+        await forAll(pieces.list(1...5).map { $0.joined() }, count: 600) { text in
+            guard let native = NativeCoding.scalar(ofJSON: Array(text.utf8)), case .string = native else {
+                guard let native = NativeCoding.scalar(ofJSON: Array(text.utf8)) else { return }
+                try same(NativeCoding.json(of: native), Data(text.utf8), "\(native)")
+                return
+            }
+            let again = NativeCoding.json(of: native) ?? Data()
+            try same(NativeCoding.scalar(ofJSON: Array(again)), native, "the text again")
+        }
+    }
+}

@@ -1,0 +1,208 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// Values that move into a real database and out of one.
+    @Suite(.inTurn) struct DatabaseMigrationTests {
+        /// From where to where.
+        enum Move: CaseIterable, CustomTestStringConvertible {
+            case listToDatabase, sealedListToDatabase, databaseToOtherKey
+            #if Keyring
+                case databaseToKeyring, keyringToDatabase
+            #endif
+
+            var testDescription: String { "\(self)" }
+
+            var needsKeyring: Bool {
+                #if Keyring
+                    self == .databaseToKeyring || self == .keyringToDatabase
+                #else
+                    false
+                #endif
+            }
+
+            func source(_ stage: Stage) -> StorageKey<String> {
+                switch self {
+                case .listToDatabase: textKey("old", .userDefaults(suite: "legacy"), .none)
+                case .sealedListToDatabase:
+                    textKey("old", .userDefaults(suite: "legacy"), .encrypted(.keyFile(stage.directory.file("another-key"))))
+                case .databaseToOtherKey: textKey("old", .encryptedSQLite(database: "first"))
+                #if Keyring
+                    case .databaseToKeyring: textKey("old", .encryptedSQLite(database: "first"))
+                    case .keyringToDatabase: textKey("old", .keychain)
+                #endif
+                }
+            }
+
+            func destination(_ stage: Stage) -> StorageKey<String> {
+                switch self {
+                case .listToDatabase, .sealedListToDatabase: textKey("new", .encryptedSQLite(database: "first"))
+                case .databaseToOtherKey: textKey("new", .encryptedSQLite(database: "second"))
+                #if Keyring
+                    case .databaseToKeyring: textKey("new", .keychain)
+                    case .keyringToDatabase: textKey("new", .encryptedSQLite(database: "ringed"))
+                #endif
+                }
+            }
+
+            /// Before and after.
+            var protection: (ProtectionLevel, ProtectionLevel) {
+                switch self {
+                case .listToDatabase: (.plain, .sealed)
+                case .sealedListToDatabase, .databaseToOtherKey: (.sealed, .sealed)
+                #if Keyring
+                    case .databaseToKeyring: (.sealed, .keyring)
+                    case .keyringToDatabase: (.keyring, .keyring)
+                #endif
+                }
+            }
+        }
+
+        func stage(_ move: Move) throws -> Stage {
+            #if Keyring
+                try Stage(keyring: move.needsKeyring)
+            #else
+                try Stage()
+            #endif
+        }
+
+        func launch(_ stage: Stage) -> StorageRouter {
+            stage.launch {
+                $0.databaseKeySources = ["second": .keyFile(stage.directory.file("second-key")), "ringed": .keyring]
+            }
+        }
+
+        @Test(arguments: Move.allCases) func `a get moves the value, and nothing is left behind`(move: Move) async throws {
+            let stage = try stage(move)
+            let router = launch(stage)
+            let (source, destination) = (move.source(stage), move.destination(stage))
+            let key = destination.moved(from: source, id: "to-the-new-place")
+            let neighbours = [textKey("neighbour", source.domain, source.security), textKey("neighbour", destination.domain)]
+            for neighbour in neighbours { try await router.set("stays", for: neighbour) }
+            try await router.set("a value: \u{1F426} \"quoted\"", for: source)
+
+            #expect(try await router.get(key) == "a value: \u{1F426} \"quoted\"")
+
+            // Another process, which has only what is on the disk.
+            let next = launch(stage)
+            #expect(try await next.get(destination) == "a value: \u{1F426} \"quoted\"")
+            #expect(try await !next.exists(source))
+            #expect(try await !next.names(in: source.domain).contains("old"))
+            for neighbour in neighbours { #expect(try await next.get(neighbour) == "stays") }
+            let again = try await next.row(of: key)
+            #expect(again.state == .unchanged && again.residue.isEmpty, "\(again)")
+            let audit = try await next.audit()
+            let row = try #require(audit.rows.first)
+            #expect(row.migration == "to-the-new-place")
+            #expect(row.migrationLastWorked != nil)
+            #expect(row.protection == move.protection.1)
+            #expect(row.provenance.count == 1 && row.provenance.first?.hasSuffix("/old") == true, "\(row.provenance)")
+            #expect(row.residue.isEmpty && audit.recordedResidue.isEmpty && audit.quarantine.isEmpty)
+        }
+
+        @Test(arguments: Move.allCases) func `a sweep moves the value once, and says from where`(move: Move) async throws {
+            let stage = try stage(move)
+            let router = launch(stage)
+            let source = move.source(stage)
+            let key = move.destination(stage).moved(from: source)
+            try await router.set("v", for: source)
+            let row = try await router.row(of: key)
+            #expect(row.state == .moved, "\(row)")
+            #expect(row.from?.hasSuffix("/old") == true)
+            #expect(row.protectionBefore == move.protection.0 && row.protection == move.protection.1)
+            #expect(row.residue.isEmpty)
+            #expect(try await router.row(of: key).state == .unchanged)
+            #expect(try await launch(stage).get(move.destination(stage)) == "v")
+            #expect(try await launch(stage).value(for: source) == nil)
+        }
+
+        @Test(arguments: Move.allCases) func `after a removal a tombstone stays, and no older copy comes back`(move: Move) async throws {
+            let stage = try stage(move)
+            let router = launch(stage)
+            let source = move.source(stage)
+            let key = move.destination(stage).moved(from: source)
+            try await router.set("v", for: source)
+            _ = try await router.get(key)
+            try await router.remove(key)
+            let next = launch(stage)
+            #expect(try await next.value(for: key) == nil)
+            #expect(try await next.names(in: key.domain).isEmpty)
+            // The same content again, and then another, as an old program would write them.
+            for text in ["v", "from an old program"] {
+                try await next.set(text, for: source)
+                #expect(try await next.value(for: key) == nil)
+                let row = try await next.row(of: key)
+                // A sealed copy has other bytes each time, so that only a plain one is known again.
+                let isKnown = text == "v" && source.security.keySource == nil
+                #expect(row.state == (isKnown ? .collected : .resolved), "\(row)")
+                #expect(try await next.value(for: source) == nil)
+                #expect(try await next.value(for: key) == nil)
+            }
+            #expect(try await launch(stage).row(of: key).state == .removed)
+            // Removed before it was ever moved.
+            let other = textKey("other", key.domain).moved(from: source)
+            try await next.set("v", for: source)
+            try await next.remove(other)
+            #expect(try await launch(stage).value(for: other) == nil)
+            #expect(try await launch(stage).value(for: source) == nil)
+        }
+
+        @Test func `a value is moved from the property list over one database into another, and nothing is left on the way`() async throws {
+            let stage = try Stage()
+            let router = launch(stage)
+            let first = textKey("old", .userDefaults(suite: "legacy"), .none)
+            let second = textKey("middle", .encryptedSQLite(database: "first")).moved(from: first)
+            let third = textKey("new", .encryptedSQLite(database: "second")).moved(from: second)
+            try await router.set("v", for: first)
+            #expect(try await router.get(third) == "v")
+            let next = launch(stage)
+            #expect(try await next.names(in: second.domain).isEmpty)
+            #expect(try await next.value(for: first) == nil)
+            // The record in the last place knows the first one.
+            try await next.set("v", for: first)
+            #expect(try await next.row(of: third).state == .collected)
+            #expect(try await launch(stage).get(third) == "v")
+        }
+
+        @Test func `a change of a row on the disk stops a move, and the older value stays`() async throws {
+            let stage = try Stage()
+            let source = textKey("old", .encryptedSQLite(database: "first"))
+            let key = textKey("new", .encryptedSQLite(database: "second")).moved(from: source)
+            let first = launch(stage)
+            try await first.set("v", for: source)
+            try await first.shutdown()
+            let database = try SealedDatabase(path: stage.path(ofDatabase: "first"), keyFile: stage.root.path + "/data/sealing-key")
+            try database.tamper(StorageAddress("old")) { $0[$0.count / 2] ^= 1 }
+            await expectRefusal(StorageError.corrupted) { _ = try await launch(stage).get(key) }
+            #expect(!FileManager.default.fileExists(atPath: stage.path(ofDatabase: "second")))
+            try database.tamper(StorageAddress("old")) { $0[$0.count / 2] ^= 1 }
+            #expect(try await launch(stage).get(key) == "v")
+        }
+
+        #if Keyring
+            @Test func `what is in the keyring does not go into a database with its key on the disk, unless that is allowed`() async throws
+            {
+                let stage = try Stage(keyring: true)
+                let router = launch(stage)
+                let source = textKey("old", .keychain)
+                let database = textKey("new", .encryptedSQLite(database: "first"))
+                try await router.set("precious", for: source)
+                await expectRefusal(StorageError.weakerProtection, of: "new", saying: "allowsWeakerProtection") {
+                    _ = try await router.get(database.moved(from: source))
+                }
+                #expect(try await router.row(of: database.moved(from: source)).errorCode == "weakerProtection")
+                #expect(try await launch(stage).get(source) == "precious")
+                #expect(!FileManager.default.fileExists(atPath: stage.path(ofDatabase: "first")))
+                let allowed = database.moved(from: source, options: MigrationOptions(allowsWeakerProtection: true))
+                #expect(try await router.get(allowed) == "precious")
+                #expect(try await launch(stage).value(for: source) == nil)
+                // A weaker place holds nothing that was derived from what was better protected.
+                #expect(try await router.row(of: allowed).state == .unchanged)
+                #expect(try await router.audit().rows.first?.provenance == [])
+            }
+        #endif
+    }
+#endif

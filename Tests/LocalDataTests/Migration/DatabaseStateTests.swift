@@ -1,0 +1,186 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// Rows of the migration's state table with a real database at the destination, and with real databases at both ends.
+    @Suite(.inTurn) struct DatabaseStateTests {
+        enum Source: CaseIterable, CustomTestStringConvertible {
+            case list, database
+            var testDescription: String { "\(self)" }
+            var key: StorageKey<String> {
+                self == .list ? textKey("old", .userDefaults(suite: "a")) : textKey("old", .encryptedSQLite(database: "a"))
+            }
+        }
+
+        let bare = textKey("new", .encryptedSQLite(database: "b"))
+
+        private func quarantined(_ router: StorageRouter) async throws -> [String] {
+            var texts: [String] = []
+            for value in try await router.audit().quarantine {
+                texts.append(String(decoding: try await router.quarantinedData(value), as: UTF8.self).trimmingCharacters(in: ["\""]))
+            }
+            return texts
+        }
+
+        @Test(arguments: Source.allCases) func `superseded: what a set replaced is collected by the sweep`(source: Source) async throws {
+            let (stage, source) = (try Stage(), source.key)
+            let router = stage.launch()
+            let key = bare.moved(from: source)
+            try await router.set("old value", for: source)
+            try await router.set("new value", for: key)
+            #expect(try await router.value(for: source) == "old value")
+            #expect(try await stage.launch().row(of: key).state == .collected)
+            #expect(try await router.value(for: source) == nil)
+            #expect(try await router.get(key) == "new value")
+            #expect(try await router.audit().quarantine.isEmpty)
+        }
+
+        @Test(arguments: Source.allCases) func `LD2 conflict: the destination wins and the loser is quarantined`(
+            source: Source
+        ) async throws {
+            let (stage, source) = (try Stage(), source.key)
+            let router = stage.launch()
+            let key = bare.moved(from: source)
+            try await router.set("v", for: source)
+            _ = try await router.get(key)
+            try await router.set("from an old program", for: source)
+            try await router.registerCatalog(TestCatalog(.key(key)))
+            #expect(await router.planSweep().rows.map(\.state) == [.conflict])
+            #expect(try await router.row(of: key).state == .resolved)
+            #expect(try await stage.launch().get(key) == "v")
+            #expect(try await router.value(for: source) == nil)
+            #expect(try await quarantined(stage.launch()) == ["from an old program"])
+            #expect(try stage.traces(of: "from an old program").isEmpty)
+        }
+
+        @Test(arguments: Source.allCases) func `LD2 conflict: the source wins, or a closure decides, where the key says so`(
+            source: Source
+        ) async throws {
+            let source = source.key
+            for (policy, result, lost) in [
+                (ConflictPolicy.sourceWins, "b", ["a"]), (.merge { "\($0 ?? "-")+\($1)" }, "a+b", ["a", "b"]),
+            ] {
+                let stage = try Stage()
+                let router = stage.launch()
+                let key = bare.moved(from: source).resolvingConflicts(policy)
+                try await router.set("a", for: source)
+                #expect(try await router.get(key) == "a")
+                try await router.set("b", for: source)
+                #expect(try await router.row(of: key).state == .resolved)
+                #expect(try await stage.launch().get(key) == result)
+                #expect(try await router.value(for: source) == nil)
+                #expect(try await quarantined(stage.launch()).sorted() == lost)
+            }
+        }
+
+        @Test(arguments: Source.allCases) func `LD2 after a removal, what an old program writes does not come back by itself`(
+            source: Source
+        ) async throws {
+            let (stage, source) = (try Stage(), source.key)
+            let router = stage.launch()
+            let key = bare.moved(from: source)
+            try await router.set("v", for: source)
+            _ = try await router.get(key)
+            try await router.remove(key)
+            try await router.set("resurrected", for: source)
+            #expect(try await router.value(for: key) == nil)
+            #expect(try await stage.launch().row(of: key).state == .resolved)
+            #expect(try await stage.launch().value(for: key) == nil)
+            #expect(try await quarantined(router) == ["resurrected"])
+        }
+
+        @Test func `torn: damaged bytes are quarantined before the value moves in, and without an older value they stay`() async throws {
+            let stage = try Stage()
+            let source = Source.list.key
+            let first = stage.launch()
+            try await first.set("x", for: bare)
+            try await first.shutdown()
+            let database = try SealedDatabase(path: stage.path(ofDatabase: "b"), keyFile: stage.root.path + "/data/sealing-key")
+            try database.tamper(StorageAddress("new")) { $0[$0.count - 1] ^= 1 }
+            let router = stage.launch()
+            await expectRefusal(StorageError.corrupted, of: "new", saying: "backup") { _ = try await router.get(bare) }
+            await expectRefusal(StorageError.corrupted, of: "new") { _ = try await router.get(bare.moved(from: source)) }
+            #expect(try await router.audit().quarantine.isEmpty)
+            try await router.set("v", for: source)
+            #expect(try await router.get(bare.moved(from: source)) == "v")
+            #expect(try await router.audit().quarantine.count == 1)
+            #expect(try await stage.launch().get(bare) == "v")
+            #expect(try await stage.launch().value(for: source) == nil)
+        }
+
+        @Test func `a new shape in place is transformed under its revision and nothing is deleted`() async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            let before = testKey("size", bare.domain, of: Int.self)
+            let after = testKey("size", bare.domain, of: [String: Int].self)
+                .moved(from: before) { ["width": $0, "height": $0] }
+            try await router.set(5, for: before)
+            #expect(try await router.get(after) == ["width": 5, "height": 5])
+            #expect(try await stage.launch().get(after) == ["width": 5, "height": 5])
+            #expect(try await router.audit().quarantine.isEmpty)
+        }
+
+        @Test func `LD7: first and last name from a list and a database become one value`() async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            let (first, last) = (Source.list.key, Source.database.key)
+            let name = bare.merged(from: first, last) { first, last in
+                guard let first, let last else { return nil }
+                return "\(first) \(last)"
+            }
+            try await router.set("John", for: first)
+            #expect(try await router.value(for: name) == nil)
+            try await router.set("Snow", for: last)
+            #expect(try await router.get(name) == "John Snow")
+            let next = stage.launch()
+            #expect(try await next.get(bare) == "John Snow")
+            for older in [first, last] { #expect(try await next.value(for: older) == nil) }
+        }
+
+        @Test(arguments: Source.allCases) func `LD8: 50 concurrent gets of one unmigrated key make one migration`(
+            source: Source
+        ) async throws {
+            let (stage, source) = (try Stage(), source.key)
+            try await stage.launch().set("v", for: source)
+            let key = bare.moved(from: source) { $0 + "!" }
+            let routers = [stage.launch(), stage.launch()]
+            let values = try await withThrowingTaskGroup(of: String.self) { group in
+                for index in 0..<50 { group.addTask { try await routers[index % 2].get(key) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(values == Array(repeating: "v!", count: 50))
+            #expect(try await routers[0].value(for: source) == nil)
+        }
+
+        @Test func `a source and a destination in one slot of a database: nothing is deleted`() async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            let key = bare.moved(from: textKey("new", bare.domain))
+            try await router.set("v", for: bare)
+            #expect(try await router.get(key) == "v")
+            #expect(try await router.row(of: key).state == .unchanged)
+            try await router.forceMigration(for: key)
+            #expect(try await stage.launch().get(key) == "v")
+        }
+
+        @Test func `unknown: a database without its key stops a move out of it, and is never passed over for a lower place`() async throws {
+            let stage = try Stage()
+            let keyFile = stage.root.path + "/data/sealing-key"
+            let (database, lower) = (Source.database.key, Source.list.key)
+            let first = stage.launch()
+            try await first.set("right", for: database)
+            try await first.set("wrong", for: lower)
+            try await first.shutdown()
+            try FileManager.default.moveItem(atPath: keyFile, toPath: keyFile + "-away")
+            let key = textKey("new", .encryptedSQLite(database: "b")).moved(from: database).moved(from: lower)
+            let router = stage.launch { $0.databaseKeySources["b"] = .keyFile("b-key") }
+            await expectRefusal(StorageError.encryptionKeyMissing) { _ = try await router.get(key) }
+            #expect(try await router.row(of: key).state == .failed)
+            try FileManager.default.moveItem(atPath: keyFile + "-away", toPath: keyFile)
+            #expect(try await router.get(key) == "right")
+        }
+    }
+#endif

@@ -1,0 +1,176 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import Glibc
+    import LocalData
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// LD5 with a database: many keys, several processes, processes that are killed.
+    @Suite(.inTurn, .serialized, .slow("sweeps thousands of keys and kills processes"), .tags(.process)) struct DatabaseSweepTests {
+        static let many = StorageDomain.encryptedSQLite(database: "many")
+
+        func legacy(_ index: Int) -> StorageKey<String> { textKey("old-\(index)", .userDefaults(suite: "legacy"), .none) }
+
+        func key(_ index: Int) -> StorageKey<String> { textKey("key-\(index)", Self.many).moved(from: legacy(index)) }
+
+        func seed(_ stage: Stage, _ count: Int) throws {
+            try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") }), suite: "legacy")
+        }
+
+        /// What stands in both places, by number, as a new process sees it; each value must be right.
+        func inventory(_ stage: Stage) async throws -> (old: Set<Int>, new: Set<Int>) {
+            var old: Set<Int> = []
+            for (name, value) in try stage.propertyList(suite: "legacy") {
+                let number = try #require(Int(name.dropFirst(4)))
+                #expect(value as? String == "value \(number)")
+                old.insert(number)
+            }
+            let router = stage.launch()
+            var new: Set<Int> = []
+            for name in try await router.names(in: Self.many) {
+                let number = try #require(Int(name.dropFirst(4)))
+                #expect(try await router.get(textKey(name, Self.many)) == "value \(number)")
+                #expect(new.insert(number).inserted)
+            }
+            try await router.shutdown()
+            return (old, new)
+        }
+
+        @Test func `LD5: 10,000 keys are swept into a database with progress, none is lost, and many share a commit`() async throws {
+            let count = 10_000
+            let stage = try Stage()
+            try seed(stage, count)
+            let files = HookedFiles()
+            let router = stage.launch { $0.runtime.files = files }
+            try await router.registerCatalog(TestCatalog((0..<count).map { .key(key($0)) }))
+            let progress = Mutex<[Int]>([])
+            let report = await router.sweep { step in progress.withLock { $0.append(step.finished) } }
+            try report.requireComplete()
+            #expect(report.rows.count == count && report.rows.allSatisfy { $0.state == .moved })
+            #expect(progress.withLock(\.self) == Array(1...count))
+            // Nothing is committed to the database, and so nothing flushed, without its lock: there are no more commits than locks taken. How many keys share one
+            // depends on how busy the machine is; alone each would take one of its own.
+            let (locks, rewrites) = (files.locks("/sqlite-"), files.count("rename", "legacy.plist"))
+            #expect(locks > 0 && locks <= count / 2, "\(locks) locks for \(count) keys")
+            #expect(rewrites > 0 && rewrites <= count / 5, "\(rewrites) rewrites of the property list for \(count) keys")
+
+            let again = await router.sweep()
+            #expect(again.rows.allSatisfy { $0.state == .unchanged })
+            #expect(files.count("rename", "legacy.plist") == rewrites)
+            try await router.shutdown()
+            let (old, new) = try await inventory(stage)
+            #expect(old.isEmpty)
+            #expect(new == Set(0..<count))
+            print(
+                "swept into a database: \(count) keys, \(Int(Double(count) / report.seconds)) keys/s, \(locks) locks of the database, \(rewrites) rewrites of the property list"
+            )
+        }
+
+        @Test func `two processes that sweep one catalog into one database move every value once`() async throws {
+            let count = 1_000
+            var shares: [[Int]] = []
+            // On a busy machine one may be done before the other begins: until they have met twice.
+            for round in 0..<12 where shares.count(where: { !$0.contains(0) }) < 2 {
+                let stage = try Stage()
+                try seed(stage, count)
+                let workers = [try stage.worker(), try stage.worker()]
+                #expect(try await workers[0].run("register", "\(count)", "database") == "done")
+                #expect(try await workers[1].run("register", "\(count)", "database", "reversed") == "done")
+                async let first = workers[0].ask(untilAnswer: "sweep")
+                async let second = workers[1].ask(untilAnswer: "sweep")
+                let answers = try await [first, second]
+                #expect(answers.allSatisfy { $0.hasPrefix("moved") }, "round \(round): \(answers)")
+                let moved = answers.map { Int($0.split(separator: " ").last ?? "") ?? 0 }
+                #expect(moved.reduce(0, +) == count, "round \(round): \(answers)")
+                let (old, new) = try await inventory(stage)
+                #expect(old.isEmpty, "round \(round)")
+                #expect(new == Set(0..<count), "round \(round)")
+                shares.append(moved)
+            }
+            #expect(shares.contains { !$0.contains(0) }, "\(shares)")
+            print("two processes swept \(count) values into one database: \(shares)")
+        }
+
+        @Test func `kill -9 in the middle of a sweep into a database, again and again: nothing is lost, nothing is twice`() async throws {
+            let (rounds, count) = (12, 1_500)
+            var landed = 0
+            for round in 0..<rounds {
+                let stage = try Stage()
+                try seed(stage, count)
+                let worker = try stage.worker()
+                #expect(try await worker.run("register", "\(count)", "database") == "done")
+                try await worker.kill(during: "sweep", after: 1 + (round * 97) % (count / 2))
+                let (old, new) = try await inventory(stage)
+                #expect(old.union(new) == Set(0..<count), "round \(round): lost \(Set(0..<count).subtracting(old).subtracting(new).count)")
+                if !old.isEmpty && !new.isEmpty { landed += 1 }
+                let next = try stage.worker()
+                #expect(try await next.run("register", "\(count)", "database") == "done")
+                let answer = try await next.ask(untilAnswer: "sweep")
+                #expect(answer.hasPrefix("moved"), "\(answer)")
+                let (rest, all) = try await inventory(stage)
+                #expect(rest.isEmpty, "round \(round)")
+                #expect(all == Set(0..<count), "round \(round)")
+            }
+            #expect(landed >= rounds / 2)
+            print(
+                "kill -9 during a sweep into a database, \(rounds) rounds of \(count) keys; \(landed) landed with a key moved and a key pending"
+            )
+        }
+
+        @Test func `kill -9 while batches are committed: every batch is there whole, or not at all`() async throws {
+            let (rounds, count) = (6, 40)
+            let stage = try Stage()
+            var seen: [String] = []
+            for round in 0..<rounds {
+                let worker = try stage.worker()
+                try await worker.kill(during: "batches \(count)", after: 3 + round * 7)
+                let router = stage.launch()
+                var values: Set<String> = []
+                for index in 0..<count { values.insert(try await router.get(textKey("\(index)", .encryptedSQLite(database: "batches")))) }
+                try await router.shutdown()
+                #expect(values.count == 1, "round \(round): \(values)")
+                // What was acknowledged before the kill is there.
+                #expect(try #require(Int(values.first ?? "")) >= 3 + round * 7)
+                seen += values
+            }
+            print("kill -9 during batches of \(count) keys, \(rounds) rounds: at the batches \(seen)")
+        }
+
+        @Test func `what is removed during a sweep never returns`() async throws {
+            let (stage, count) = (try Stage(), 600)
+            try seed(stage, count)
+            let (router, other) = (stage.launch(), stage.launch())
+            let catalog = TestCatalog((0..<count).map { .key(key($0)) })
+            let begun = Gate()
+            async let report = router.sweep(catalog) { _ in begun.open() }
+            await begun.pass()
+            var removed: Set<Int> = []
+            for index in stride(from: count - 1, through: 0, by: -3) {
+                // Half of them by the router that sweeps, half by another process.
+                do {
+                    try await (index.isMultiple(of: 2) ? router : other).remove(key(index))
+                    removed.insert(index)
+                } catch let error as StorageError where error.outcome == .applied {
+                    removed.insert(index)
+                }
+            }
+            #expect(await report.failed.isEmpty)
+            #expect(removed.count == count / 3)
+            for router in [router, stage.launch()] {
+                for index in 0..<count {
+                    #expect(try await router.value(for: key(index)) == (removed.contains(index) ? nil : "value \(index)"))
+                }
+            }
+            try await router.sweep(catalog).requireComplete()
+            #expect(await router.sweep(catalog).moved.isEmpty)
+            try await router.shutdown()
+            try await other.shutdown()
+            let (old, new) = try await inventory(stage)
+            #expect(old.isEmpty)
+            #expect(new == Set(0..<count).subtracting(removed))
+        }
+    }
+#endif

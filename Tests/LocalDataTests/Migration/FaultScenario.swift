@@ -1,0 +1,207 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+
+/// One thing that a program does while something goes wrong, and what must be true afterwards.
+struct FaultScenario: Sendable, CustomStringConvertible {
+    /// What the program was told about its change.
+    enum Answer: Hashable, Sendable {
+        case applied, notApplied, unknown
+    }
+
+    let description: String
+    /// Every store that the action touches: in each, every operation is made to go wrong.
+    let stores: [StorageDomain]
+    /// The keys that a sweep visits.
+    let keys: [AnyStorageKey]
+    /// How the machine is before.
+    let prepare: @Sendable (TestMachine) async throws -> Void
+    /// What the program does.
+    let act: @Sendable (StorageRouter) async throws -> Void
+    /// The value, as text, as the program reads it.
+    let read: @Sendable (StorageRouter) async throws -> String?
+    /// What the value may be in the end, by the answer.
+    let outcomes: @Sendable (Answer) -> Set<String?>
+    /// What a read may show before the sweep, besides the outcomes: the state before an unfinished change of policy.
+    var alsoBeforeSweep: Set<String?> = []
+    /// Values that nobody saw: they must be in quarantine in the end, whatever happened.
+    var quarantined: Set<String> = []
+    /// Values of which the quarantine may hold a copy.
+    var mayBeQuarantined: Set<String> = []
+    /// Older places: empty in the end.
+    let older: [StorageKey<String>]
+}
+
+/// The key names and places of the scenarios.
+enum Places {
+    static let legacy = StorageDomain.userDefaults(suite: "a")
+    static let middle = StorageDomain.userDefaults(suite: "c")
+    static let modern = StorageDomain.keychain(service: "s")
+    static let source = textKey("old", legacy)
+    static let second = textKey("second", middle)
+    static let bare = textKey("new", modern)
+    static let key = bare.moved(from: source)
+
+    static func read(_ key: StorageKey<String>) -> @Sendable (StorageRouter) async throws -> String? { { try await $0.value(for: key) } }
+}
+
+extension FaultScenario {
+    /// A change of the value that replaces "old" by something else.
+    private static func change(
+        _ description: String, _ key: StorageKey<String> = Places.key, stores: [StorageDomain] = [Places.legacy, Places.modern],
+        older: [StorageKey<String>] = [Places.source], to new: String?, _ act: @escaping @Sendable (StorageRouter) async throws -> Void
+    ) -> FaultScenario {
+        FaultScenario(
+            description: description, stores: stores, keys: [.key(key)],
+            prepare: { $0.seedUserDefaults(["old": .string("old")], suite: "a") }, act: act, read: Places.read(key),
+            outcomes: { answer in
+                switch answer {
+                case .applied: [new]
+                case .notApplied: ["old"]
+                case .unknown: [new, "old"]
+                }
+            },
+            // An older place that could not be read when the value was replaced is a conflict later.
+            mayBeQuarantined: new == "old" ? [] : ["old"], older: older)
+    }
+
+    /// A conflict: the place holds "mine", moved there before, and an old program has written "theirs" since.
+    private static func conflict(
+        _ description: String, _ policy: ConflictPolicy<String>, result: String?, quarantined: Set<String>, mayBe: Set<String> = [],
+        isRemoved: Bool = false
+    ) -> FaultScenario {
+        let key = Places.key.resolvingConflicts(policy)
+        let standing: String? = isRemoved ? nil : "mine"
+        return FaultScenario(
+            description: description, stores: [Places.legacy, Places.modern], keys: [.key(key)],
+            prepare: { machine in
+                machine.seedUserDefaults(["old": .string("mine")], suite: "a")
+                let router = machine.launch()
+                _ = try await router.get(key)
+                if isRemoved { try await router.remove(key) }
+                machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
+            }, act: { try await $0.forceMigration(for: key) }, read: Places.read(key), outcomes: { _ in [result] },
+            alsoBeforeSweep: [standing], quarantined: quarantined, mayBeQuarantined: mayBe, older: [Places.source])
+    }
+
+    private static func moves(
+        _ description: String, _ key: StorageKey<String>, stores: [StorageDomain] = [Places.legacy, Places.modern],
+        older: [StorageKey<String>] = [Places.source], _ act: (@Sendable (StorageRouter) async throws -> Void)? = nil
+    ) -> FaultScenario {
+        change(description, key, stores: stores, older: older, to: "old", act ?? { _ = try await $0.get(key) })
+    }
+
+    static let all: [FaultScenario] = [
+        moves("lazy get", Places.key),
+        moves("sweep", Places.key) { router in
+            let report = try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
+            try report.requireComplete()
+        },
+        change("set over pending", to: "new") { try await $0.set("new", for: Places.key) },
+        change("update over pending", to: "old+") { router in
+            try await router.update(Places.key) { $0 = ($0 ?? "") + "+" }
+        },
+        change("remove over pending", to: nil) { try await $0.remove(Places.key) },
+        change("update to nothing", to: nil) { router in
+            try await router.update(Places.key) { $0 = nil }
+        },
+        change("batch set", to: "new") { router in
+            try await router.batch { $0.set("new", for: Places.key) }
+        },
+        change("batch remove", to: nil) { router in
+            try await router.batch { $0.remove(Places.key) }
+        },
+        chain("chain of three: get", to: "old") { _ = try await $0.get(third) },
+        chain("chain of three: set", to: "new") { try await $0.set("new", for: third) },
+        chain("chain of three: remove", to: nil) { try await $0.remove(third) },
+        chain("chain of three: remove after the move", to: nil, isMoved: true) { try await $0.remove(third) },
+        conflict("destination wins", .destinationWins, result: "mine", quarantined: ["theirs"]),
+        conflict("source wins", .sourceWins, result: "theirs", quarantined: ["mine"]),
+        conflict(
+            "merge", .merge { mine, theirs in "\(mine ?? "-")+\(theirs)" }, result: "mine+theirs", quarantined: ["mine", "theirs"]),
+        conflict("merge to nothing", .merge { _, _ in nil }, result: nil, quarantined: ["mine", "theirs"]),
+        conflict("an old program wrote after the removal", .destinationWins, result: nil, quarantined: ["theirs"], isRemoved: true),
+        inPlace, aggregate, torn, policyChange, intoDatabase, outOfDatabase,
+    ]
+
+    private static let document = textKey("document", .encryptedSQLite(database: "d"))
+
+    /// The value is changed while it waits to move from a property list into a database.
+    private static let intoDatabase = change(
+        "into a database: update", document.moved(from: Places.source), stores: [Places.legacy, document.domain], to: "old+"
+    ) { try await $0.update(document.moved(from: Places.source)) { $0 = ($0 ?? "") + "+" } }
+
+    /// The value moves from a database into the keyring.
+    private static let outOfDatabase = FaultScenario(
+        description: "out of a database: get", stores: [document.domain, Places.modern], keys: [.key(Places.bare.moved(from: document))],
+        prepare: { try await $0.launch().set("old", for: document) }, act: { _ = try await $0.get(Places.bare.moved(from: document)) },
+        read: Places.read(Places.bare.moved(from: document)), outcomes: { _ in ["old"] }, older: [document])
+
+    static let third = textKey("third", Places.modern)
+        .moved(from: Places.second.moved(from: Places.source))
+
+    private static func chain(
+        _ description: String, to new: String?, isMoved: Bool = false, _ act: @escaping @Sendable (StorageRouter) async throws -> Void
+    ) -> FaultScenario {
+        var scenario = change(
+            description, third, stores: [Places.legacy, Places.middle, Places.modern], older: [Places.source, Places.second], to: new, act)
+        if isMoved {
+            scenario = FaultScenario(
+                description: description, stores: scenario.stores, keys: scenario.keys,
+                prepare: { machine in
+                    machine.seedUserDefaults(["old": .string("old")], suite: "a")
+                    // An old program has written the same value again: the record names this copy.
+                    _ = try await machine.launch().get(third)
+                    machine.seedUserDefaults(["old": .string("old")], suite: "a")
+                }, act: act, read: scenario.read, outcomes: scenario.outcomes, mayBeQuarantined: scenario.mayBeQuarantined,
+                older: scenario.older)
+        }
+        return scenario
+    }
+
+    /// A new shape in place: nothing is deleted and nothing is quarantined.
+    private static let inPlace: FaultScenario = {
+        let before = testKey("size", Places.modern, of: Int.self)
+        let after = testKey("size", Places.modern, of: [String: Int].self)
+            .moved(from: before) { ["width": $0] }
+        return FaultScenario(
+            description: "conversion in place", stores: [Places.modern], keys: [.key(after)],
+            prepare: { try await $0.launch().set(5, for: before) }, act: { _ = try await $0.get(after) },
+            read: { try await $0.value(for: after).map { "\($0)" } }, outcomes: { _ in ["[\"width\": 5]"] }, older: [])
+    }()
+
+    private static let aggregate: FaultScenario = {
+        let key = Places.bare.merged(from: Places.source, Places.second) { first, last in
+            guard let first, let last else { return nil }
+            return "\(first) \(last)"
+        }
+        return FaultScenario(
+            description: "aggregate", stores: [Places.legacy, Places.middle, Places.modern], keys: [.key(key)],
+            prepare: { machine in
+                machine.seedUserDefaults(["old": .string("John")], suite: "a")
+                machine.seedUserDefaults(["second": .string("Snow")], suite: "c")
+            }, act: { _ = try await $0.get(key) }, read: Places.read(key), outcomes: { _ in ["John Snow"] },
+            older: [Places.source, Places.second])
+    }()
+
+    private static let torn = FaultScenario(
+        description: "torn", stores: [Places.legacy, Places.modern], keys: [.key(Places.key)],
+        prepare: { machine in
+            machine.seedUserDefaults(["old": .string("old")], suite: "a")
+            machine.corrupt(Places.modern, name: "new", bytes: Array("torn bytes".utf8))
+        }, act: { _ = try await $0.get(Places.key) }, read: Places.read(Places.key), outcomes: { _ in ["old"] },
+        quarantined: ["torn bytes"],
+        older: [Places.source])
+
+    /// A value that is plain in its own slot is sealed there.
+    private static let policyChange: FaultScenario = {
+        let plain = textKey("old", Places.legacy, .none)
+        let sealed = textKey("old", Places.legacy, .encrypted)
+            .moved(from: plain)
+        return FaultScenario(
+            description: "sealing in place", stores: [Places.legacy, .keychain(service: nil)], keys: [.key(sealed)],
+            prepare: { $0.seedUserDefaults(["old": .string("old")], suite: "a") }, act: { _ = try await $0.get(sealed) },
+            read: Places.read(sealed), outcomes: { _ in ["old"] }, older: [])
+    }()
+}

@@ -1,0 +1,264 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// Attacks on the migration protocol that once succeeded: a value lost, a stale one back, an answer that was not true.
+@Suite(.inTurn) struct MigrationAttackTests {
+    let machine = TestMachine()
+
+    func key<Value>(_ name: String, _ domain: StorageDomain, _ type: Value.Type = String.self) -> StorageKey<Value> {
+        StorageKey(name: name, domain: domain, owner: "Tests", description: "A value")
+    }
+
+    var source: StorageKey<String> { Places.source }
+
+    @Test func `a shared source stays while another key holds something that it cannot read`() async throws {
+        let router = machine.launch()
+        let first = key("first", .userDefaults(suite: "b")).moved(from: source)
+        let second = key("second", .userDefaults(suite: "b")).moved(from: source)
+        try await router.registerCatalog(TestCatalog([.key(first), .key(second)]))
+        try await router.set("v", for: source)
+        machine.writeForeign(.integer(7), to: second.domain, name: "second")
+        #expect(try await router.get(first) == "v")
+        #expect(try await router.get(second) == "v")
+        #expect(await router.sweep().isComplete)
+        #expect(try await router.value(for: source) == nil)
+    }
+
+    @Test func `a source stays while a registered key needs it through another key's migration`() async throws {
+        let router = machine.launch()
+        let middle = key("middle", .userDefaults(suite: "c")).moved(from: source)
+        let far = key("far", .keychain(service: "s")).moved(from: middle)
+        let near = key("near", .userDefaults(suite: "b")).moved(from: source)
+        try await router.registerCatalog(TestCatalog([.key(near), .key(far)]))
+        try await router.set("v", for: source)
+        #expect(try await router.get(near) == "v")
+        #expect(try await router.get(far) == "v")
+        #expect(await router.sweep().isComplete)
+        #expect(try await router.value(for: source) == nil)
+    }
+
+    @Test func `a registered chain leaves nothing behind on its way`() async throws {
+        let router = machine.launch()
+        try await router.registerCatalog(TestCatalog([.key(FaultScenario.third)]))
+        try await router.set("v", for: source)
+        #expect(try await router.get(FaultScenario.third) == "v")
+        #expect(try await router.value(for: source) == nil)
+        #expect(try await router.audit().recordedResidue.isEmpty)
+    }
+
+    @Test func `a batch removes the copies that it saw, and nothing that was written meanwhile`() async throws {
+        let router = machine.launch()
+        try await router.set("seen", for: source)
+        _ = await router.status(of: Places.modern)
+        let gate = FaultGate()
+        let backend = try #require(machine.backends(of: Places.modern).first)
+        backend.inject(.hold(gate), of: .apply)
+        let removal = Task { try await router.batch { $0.remove(Places.key) } }
+        await gate.untilArrivals()
+        machine.writeForeign(.string("unseen"), to: Places.legacy, name: "old")
+        gate.open()
+        _ = await removal.result
+        #expect(try await router.value(for: source) == "unseen")
+        #expect(try await router.value(for: Places.key) == nil)
+    }
+
+    @Test func `a batch clears every removed value's copies, also after one that cannot be`() async throws {
+        let router = machine.launch()
+        // A keyring has no commits of several changes.
+        let database = StorageDomain.encryptedSQLite(database: "modern")
+        let first = key("first", database).moved(from: Places.second)
+        let other = key("new", database).moved(from: source)
+        try await router.set("a", for: Places.second)
+        try await router.set("b", for: source)
+        machine.lock(Places.second.domain)
+        await expectRefusal(StorageError.residueRemains) {
+            try await router.batch {
+                $0.remove(first)
+                $0.remove(other)
+            }
+        }
+        #expect(try await router.value(for: source) == nil)
+    }
+
+    @Test func `what stands in its slot in an older shape is newer than a copy elsewhere, whatever the order of the migrations`()
+        async throws
+    {
+        let router = machine.launch()
+        let shape2 = key("new", Places.modern, Int.self)
+        let key = key("new", Places.modern, [Int].self).moved(from: source) { [Int($0) ?? 0] }.moved(from: shape2) { [$0] }
+        machine.seedUserDefaults(["old": .string("1")], suite: "a")
+        try await router.set(2, for: shape2)
+        #expect(try await router.get(key) == [2])
+        #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    @Test func `a program of an older version does not put a copy in the place of the newer value that replaced it`() async throws {
+        let router = machine.launch()
+        let newer = key("new", Places.modern, [Int].self).moved(from: source) { [Int($0) ?? 0] }
+        let older = Places.key
+        machine.seedUserDefaults(["old": .string("1")], suite: "a")
+        try await router.set([2], for: newer)
+        await expectRefusal(StorageError.undecodable) { _ = try await router.get(older) }
+        #expect(try await router.get(newer) == [2])
+        #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    @Test func `absent is not claimed when an older place could not be looked at a second time`() async throws {
+        let router = machine.launch()
+        _ = await router.status(of: Places.legacy)
+        let backend = try #require(machine.backends(of: Places.legacy).first)
+        backend.inject(.unavailable, at: 2)
+        await expectRefusal(StorageError.unavailable) { _ = try await router.value(for: Places.key) }
+        #expect(try await router.value(for: Places.key) == nil)
+    }
+
+    @Test func `a removal through a key without the migration does not bring an older copy back`() async throws {
+        let router = machine.launch()
+        machine.seedUserDefaults(["old": .string("v")], suite: "a")
+        machine.lock(Places.legacy)
+        await expectRefusal(StorageError.residueRemains) { try await router.remove(Places.key) }
+        machine.unlock(Places.legacy)
+        try await router.remove(Places.bare)
+        try await router.batch { $0.remove(Places.bare) }
+        #expect(try await router.value(for: Places.key) == nil)
+    }
+
+    @Test func `a value that is removed through a key without the migration takes its copies with it`() async throws {
+        let router = machine.launch()
+        machine.seedUserDefaults(["old": .string("v")], suite: "a")
+        try await router.set("w", for: Places.key)
+        try await router.update(Places.bare) { $0 = nil }
+        #expect(try await router.value(for: Places.key) == nil)
+        try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
+        #expect(try await router.value(for: Places.key) == nil)
+        #expect(try await router.value(for: source) == nil)
+        #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    @Test(arguments: 1...12) func `residue is not forgotten because a second look failed`(reads: Int) async throws {
+        let router = machine.launch()
+        let first = key("first", .keychain(service: "s")).moved(from: source)
+        machine.seedUserDefaults(["old": .string("v")], suite: "a")
+        _ = await router.status(of: Places.legacy)
+        let older = try #require(machine.backends(of: Places.legacy).first)
+        // The copy's removal fails, and so does everything after it.
+        older.inject(.locked, of: .apply, repeats: true)
+        _ = await router.status(of: Places.modern)
+        let modern = try #require(machine.backends(of: Places.modern).first)
+        modern.inject(.locked, at: reads, of: .read, repeats: true)
+        let report = try await router.registerCatalog(TestCatalog([.key(first)]), migrateImmediately: true)
+        #expect(!report.isComplete, "\(report.rows)")
+    }
+
+    @Test func `two keys of one slot with different older places do not share a migration`() async throws {
+        let router = machine.launch()
+        let bare = key("new", Places.modern)
+        let (one, other) = (bare.moved(from: Places.second), bare.moved(from: source))
+        machine.seedUserDefaults(["old": .string("v")], suite: "a")
+        _ = await router.status(of: Places.middle)
+        let gate = FaultGate()
+        try #require(machine.backends(of: Places.middle).first).inject(.hold(gate))
+        let first = Task { try await router.value(for: one) }
+        await gate.untilArrivals()
+        let second = Task { try await router.value(for: other) }
+        gate.open()
+        _ = await first.result
+        #expect(try await second.value == "v")
+    }
+
+    @Test func `a sweep of one catalog does not make another catalog's data new`() async throws {
+        func conditional(_ name: String, from source: StorageKey<String>) -> StorageKey<String> {
+            StorageKey(
+                name: name, domain: Places.modern, owner: "Tests", description: "A value",
+                migration: {
+                    AnyStorageMigration(ConditionalMigration(SimpleLegacyMigration(destinationKey: $0, sourceKey: source), below: "2.0"))
+                })
+        }
+        let swept = TestCatalog([.key(conditional("swept", from: source))], id: "swept")
+        let left = conditional("left", from: Places.second)
+        machine.seedUserDefaults(["old": .string("a")], suite: "a")
+        machine.seedUserDefaults(["second": .string("b")], suite: "c")
+        let first = machine.launch(version: "2.0")
+        try await first.registerCatalog(swept, migrateImmediately: true).requireComplete()
+        try await first.registerCatalog(TestCatalog([.key(left)], id: "left"))
+        try await first.shutdown()
+        let second = machine.launch(version: "2.0")
+        try await second.registerCatalog(swept, migrateImmediately: true)
+        try await second.registerCatalog(TestCatalog([.key(left)], id: "left"))
+        #expect(try await second.get(left) == "b")
+        // What was swept by this version is not older than it.
+        machine.seedUserDefaults(["old": .string("late")], suite: "a")
+        let late = conditional("swept-2", from: source)
+        try await second.registerCatalog(TestCatalog([.key(late)], id: "swept"))
+        #expect(try await second.value(for: late) == nil)
+    }
+
+    // MARK: What an error shows
+
+    private struct Quoting: Error { let text: String }
+
+    @Test func `no error shows a value: not its text, not a reflection, not a dump`() async throws {
+        let router = machine.launch()
+        let secret = "hunter2-hunter2"
+        let number = key("old", Places.legacy, Int.self)
+        let table = key("table", Places.legacy, [String: Int].self)
+        try await router.set(secret, for: source)
+        try await router.set([secret: secret], for: key("table", Places.legacy, [String: String].self))
+        let quoting = key("quoting", Places.modern, Int.self).moved(from: source) { throw Quoting(text: $0) }
+        let shaped = key("shaped", Places.modern, Int.self).moved(from: number)
+        var errors: [any Error] = []
+        for body: () async throws -> Void in [
+            { _ = try await router.get(number) }, { _ = try await router.get(table) }, { _ = try await router.get(quoting) },
+            { _ = try await router.get(shaped) },
+        ] {
+            do {
+                try await body()
+                Issue.record("nothing was thrown")
+            } catch { errors.append(error) }
+        }
+        let report = await router.sweep(TestCatalog([.key(quoting), .key(shaped)]))
+        for error in errors {
+            var dumped = ""
+            dump(error, to: &dumped)
+            for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
+                #expect(!text.contains(secret), "\(text)")
+            }
+            if let failure = (error as? StorageError)?.underlying as? CodingFailure { #expect(!"\(failure)".contains(secret)) }
+        }
+        var dumped = ""
+        dump(report, to: &dumped)
+        #expect(!dumped.contains(secret))
+        let thrown = try #require((errors[2] as? StorageError)?.underlying as? Quoting)
+        #expect(thrown.text == secret)
+    }
+
+    // MARK: Values that look like something else
+
+    @Test func `a number is stored exactly`() async throws {
+        let router = machine.launch()
+        let real = key("real", Places.legacy, Double.self)
+        for value in [-0.0, 0.1, 1e300, -1e-300, 5, .leastNonzeroMagnitude, .greatestFiniteMagnitude, 9_007_199_254_740_992] {
+            try await router.set(value, for: real)
+            #expect(try await router.get(real).bitPattern == value.bitPattern)
+        }
+        let wide = key("wide", Places.legacy, UInt64.self)
+        try await router.set(.max, for: wide)
+        #expect(try await router.get(wide) == .max)
+    }
+
+    @Test func `a serializer of one's own that takes a built-in name keeps its bytes`() async throws {
+        let router = machine.launch()
+        let turned = StorageKey<String>(
+            name: "turned", domain: Places.legacy,
+            serializer: .custom(
+                name: "json", encode: { Data("\"\(String($0.reversed()))\"".utf8) },
+                decode: { String(String(decoding: $0, as: UTF8.self).dropFirst().dropLast().reversed()) }),
+            owner: "Tests", description: "Text from right to left")
+        try await router.set("abc", for: turned)
+        #expect(try await router.get(turned) == "abc")
+    }
+}

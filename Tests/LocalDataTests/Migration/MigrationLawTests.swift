@@ -1,0 +1,102 @@
+import LocalData
+import TestSupport
+import Testing
+
+/// Laws of the migration engine over every state of the world for one key: the real router on stores in memory against the state table as a function.
+@Suite(.inTurn, .tags(.campaign)) struct MigrationLawTests {
+    private let worlds = Arbitrary<World>.world
+    private let deeds = zip(Arbitrary<World>.world, Arbitrary<Action>.action)
+
+    private func spelling(_ world: World, _ action: Action) -> String { "\(action): \(world.spelledOut)" }
+
+    @Test func `the router does what the state table says, in every state of the world`() async {
+        await forAll(deeds, count: 1_000, spelling: spelling) { world, action in
+            let bench = try await MigrationBench(world)
+            let found = try await bench.look(await bench.run(action))
+            try same(found, MigrationReference.expected(action, in: world), "\(action)")
+        }
+    }
+
+    @Test func `doing it twice is doing it once; a sweep, once more for each older place`() async {
+        await forAll(deeds, count: 500, spelling: spelling) { world, action in
+            let bench = try await MigrationBench(world)
+            var answer = await bench.run(action)
+            // A sweep brings a value to its place, or applies the conflict policy to one older place; the next one goes on.
+            if action == .sweep || action == .force {
+                for _ in world.places { answer = await bench.run(action) }
+            }
+            let once = try await bench.look()
+            let again = await bench.run(action)
+            try same(try await bench.look(), once, "what is there after the second time")
+            switch (answer, again) {
+            case (.row(_, code: nil), .row(let state, code: nil)):
+                try hold([.unchanged, .absent, .removed].contains(state), "there was something left to do: \(state)")
+            default: try same(again, answer, "the second answer")
+            }
+        }
+    }
+
+    @Test func `a plan changes nothing, and what it calls settled or failed a sweep does not change`() async {
+        await forAll(worlds, count: 500, spelling: \.spelledOut) { world in
+            let bench = try await MigrationBench(world)
+            let before = try await bench.look()
+            let plan = try await bench.plan()
+            try same(try await bench.look(), before, "after the plan")
+            guard case .row(let state, let code) = await bench.run(.sweep) else { throw Broken("there is no row") }
+            let foreseen: Set<MigrationReport.State> =
+                switch plan.state {
+                // The plan does not look behind an older place's own removal, and does not judge protection.
+                case .absent: [.absent, .removed, .failed]
+                case .unchanged, .removed: plan.residue.isEmpty ? [plan.state] : [.collected]
+                // It runs no closure of the program's, and stops at nothing: what it finds may turn out to be unusable.
+                case .pending: [.moved, .converted, .removed, .failed, .blocked]
+                // It compares by origin, not by value: what it takes for a conflict may be the same value.
+                case .conflict: [.resolved, .collected, .failed]
+                case .failed: [.failed, .blocked]
+                // Something cannot be looked at; whether that matters, the order of the places decides.
+                case .blocked: world.reach == .open ? Set(MigrationReport.State.allCases) : [.blocked]
+                case .expired: [.expired]
+                case .moved, .converted, .collected, .resolved: []
+                }
+            try hold(foreseen.contains(state), "planned: \(plan.state), done: \(state) \(code ?? "")")
+            let isSettled = [.absent, .unchanged, .removed, .failed].contains(plan.state) && plan.residue.isEmpty
+            if isSettled { try same(try await bench.look(), before, "after the sweep of what was planned as \(plan.state)") }
+        }
+    }
+
+    @Test func `no bytes disappear in a read or a sweep: they are in a place, in quarantine, or were named, equal or converted`() async {
+        let moves = zip(worlds, Arbitrary<Action>.one(of: [.value, .sweep, .force]))
+        await forAll(moves, count: 500, spelling: spelling) { world, action in
+            let bench = try await MigrationBench(world)
+            // What an origin names, a newer value replaced; equal ones are the same value.
+            var expected: [String] = []
+            for (index, place) in world.places.enumerated() {
+                guard let text = place.held.text, world.named[index] != text else { continue }
+                expected.append(text)
+            }
+            let isConverted = if case .number = world.held { world.convertsInPlace && !world.keepsReplacedBytes } else { false }
+            if let text = world.held.text, !isConverted { expected.append(text) }
+            for _ in 0...world.places.count { _ = await bench.run(action) }
+            let after = try await bench.look()
+            let kept = after.quarantine.union((after.places + [after.held]).compactMap(\.text))
+            for text in expected { try hold(kept.contains(text), "\(text) is nowhere: \(after)") }
+        }
+    }
+
+    @Test func `what is set or removed displaces the value in its place, the copies that it saw, and nothing else`() async {
+        let changes = zip(worlds, Arbitrary<Action>.one(of: [.set("new"), .remove]))
+        await forAll(changes, count: 300, spelling: spelling) { world, action in
+            let bench = try await MigrationBench(world)
+            let answer = await bench.run(action)
+            let after = try await bench.look()
+            let kept = after.quarantine.union((after.places + [after.held]).compactMap(\.text))
+            let isRefused = if case .threw(_, applied: false) = answer { true } else { false }
+            if case .corrupt = world.held, let bytes = world.held.text { try hold(kept.contains(bytes), "the damaged bytes are nowhere") }
+            if isRefused, let text = world.held.text { try hold(kept.contains(text), "a refused change displaced \(text)") }
+            for (index, place) in world.places.enumerated()
+            where isRefused || action != .remove || !place.held.isRecord || place.reach != .open {
+                try same(after.places[index], place.held, "the older place \(index)")
+            }
+        }
+    }
+}

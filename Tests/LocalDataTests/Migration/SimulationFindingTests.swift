@@ -1,0 +1,201 @@
+import BackendContract
+import BackendRuntime
+import LocalDataTesting
+import MemoryBackend
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// What the simulation found, each as the life of a program. The runs that found it are in `Tests/SimulationTests/PastFailures`.
+@Suite(.inTurn) struct SimulationFindingTests {
+    let machine = TestMachine()
+
+    private static let list = StorageDomain.userDefaults(suite: "a")
+    private static let otherList = StorageDomain.userDefaults(suite: "b")
+    private let old = textKey("old", Self.list)
+    private let new = textKey("new", Self.otherList)
+
+    /// A migration as one would write it without further thought.
+    private struct ByHand: StorageMigration {
+        let destinationKey: StorageKey<String>
+        let source: StorageKey<String>
+        var sources: [AnyStorageKey] { [.key(source)] }
+
+        func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
+            if try await router.exists(destinationKey) { return false }
+            return try await router.exists(source)
+        }
+
+        func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+            try await router.set(try await router.get(source), for: destinationKey)
+            try await router.remove(source)
+            return MigrationResult(success: true)
+        }
+    }
+
+    @Test func `a migration of one's own does not bring a removed value back`() async throws {
+        let router = machine.launch()
+        let key = StorageKey<String>(
+            name: "new", domain: Self.otherList, owner: "Tests", description: "A value",
+            migration: { [old] in AnyStorageMigration(ByHand(destinationKey: $0, source: old)) })
+        machine.seedUserDefaults(["old": .string("removed")], suite: "a")
+        machine.makeUnavailable(Self.list)
+        try await router.set("mine", for: key)
+        await expectRefusal(StorageError.residueRemains) { try await router.remove(key) }
+        machine.makeAvailable(Self.list)
+        #expect(try await router.value(for: key) == nil)
+        let report = try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
+        #expect(report.rows.map(\.state) == [.resolved])
+        #expect(report.isComplete)
+        #expect(try await router.forceMigration(for: key).metadata["state"] == "removed")
+        #expect(try await router.value(for: key) == nil)
+        // What could not be named stays somewhere.
+        #expect(try await router.value(for: old) == nil)
+        let kept = try #require(try await router.audit().quarantine.first)
+        #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self) == "removed")
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although its answer was lost`()
+        async throws
+    {
+        let router = machine.launch()
+        let key = new.moved(from: old).resolvingConflicts(.sourceWins)
+        try await router.set("mine", for: key)
+        machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
+        var values = router.values(for: key).makeAsyncIterator()
+        #expect(try await values.next() == "mine")
+        for backend in machine.backends(of: Self.otherList) { backend.inject(.loseAnswer, of: .apply) }
+        await #expect(throws: StorageError.self) { try await router.forceMigration(for: key) }
+        #expect(try await values.next() == "theirs")
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although it could not be read back`()
+        async throws
+    {
+        let router = machine.launch()
+        let key = new.moved(from: old).resolvingConflicts(.sourceWins)
+        try await router.set("mine", for: key)
+        machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
+        var values = router.values(for: key).makeAsyncIterator()
+        #expect(try await values.next() == "mine")
+        // The first look finds the conflict, the second would read back what was written.
+        for backend in machine.backends(of: Self.otherList) { backend.inject(.unavailable, at: 2, of: .read) }
+        await #expect(throws: StorageError.self) { try await router.forceMigration(for: key) }
+        #expect(try await values.next() == "theirs")
+    }
+
+    @Test func `a source that is emptied between two looks does not hide what it would take its value from`() async throws {
+        let router = machine.launch()
+        let middle = textKey("middle", Self.list).moved(from: textKey("oldest", .userDefaults(suite: "c")))
+        let key = new.moved(from: middle)
+        machine.seedUserDefaults(["oldest": .string("oldest")], suite: "c")
+        machine.seedUserDefaults(["middle": .string("middle")], suite: "a")
+        _ = try await router.exists(middle)
+        let gate = FaultGate()
+        let backend = try #require(machine.backends(of: Self.list).first)
+        // The second look at the place between is held, and another program empties it meanwhile.
+        backend.inject(.hold(gate), at: 2, of: .read)
+        async let value = router.value(for: key)
+        await gate.untilArrivals()
+        try await machine.launch().remove(textKey("middle", Self.list))
+        gate.open()
+        #expect(try await value == "oldest")
+    }
+
+    @Test func `a sweep clears what the sources of a source hold beside a settled value`() async throws {
+        let router = machine.launch()
+        let oldest = textKey("oldest", .userDefaults(suite: "c"))
+        let middle = textKey("middle", Self.list).moved(from: oldest)
+        try await router.set("middle", for: middle)
+        try await router.remove(middle)
+        let key = new.moved(from: middle)
+        try await router.set("mine", for: key)
+        machine.seedUserDefaults(["oldest": .string("written later")], suite: "c")
+        try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true).requireComplete()
+        #expect(try await router.value(for: key) == "mine")
+        #expect(try await !router.exists(oldest))
+        #expect(try await router.audit().quarantine.count == 1)
+    }
+
+    @Test(arguments: [ConflictPolicy<String>.sourceWins, .merge { mine, theirs in "\(mine ?? "")|\(theirs)" }])
+    func `a copy that an older version moves from one older place to another is still a copy`(_ policy: ConflictPolicy<String>) async throws
+    {
+        let router = machine.launch()
+        let better = textKey("better", .userDefaults(suite: "c"))
+        let key = new.moved(from: better).moved(from: old).resolvingConflicts(policy)
+        machine.seedUserDefaults(["old": .string("second")], suite: "a")
+        machine.seedUserDefaults(["better": .string("first")], suite: "c")
+        try await router.set("mine", for: key)
+        for domain in [Self.list, better.domain] { machine.makeUnavailable(domain) }
+        _ = await router.sweep(TestCatalog(.key(key)))
+        for domain in [Self.list, better.domain] { machine.makeAvailable(domain) }
+        // The version before: it knows the two older places only, and moves one's value to the other.
+        try await router.remove(better)
+        let before = machine.launch()
+        #expect(try await before.get(better.moved(from: old)) == "second")
+        for _ in 0..<3 { _ = await router.sweep(TestCatalog(.key(key))) }
+        #expect(try await router.get(key) == "mine")
+        #expect(try await router.value(for: better) == nil)
+    }
+
+    @Test func `an origin remembers what a place held before`() async throws {
+        let routes = machine.launch().env.routes
+        func copy(_ text: String) throws -> SourceRecord {
+            let route = try routes.slot(for: old).route
+            return SourceRecord(
+                key: .key(old), route: route, record: StorageRecord(payload: .native(.string(text)), revision: StorageRevision([1])))
+        }
+        let destination = try routes.slot(for: new).route
+        var origin = RecordOrigin()
+        for number in 0..<12 { origin.add(try copy("\(number)"), destination: destination) }
+        for number in 0..<12 {
+            let one = try copy("\(number)")
+            #expect(origin.names(one.route.placeName, one.record) == (number >= 3), "\(number)")
+        }
+        // What is named here is the latest, whatever is merged into it.
+        var newer = RecordOrigin()
+        newer.add(try copy("newest"), destination: destination)
+        newer.merge(origin)
+        let (newest, before) = (try copy("newest"), try copy("11"))
+        #expect(newer.names(newest.route.placeName, newest.record))
+        #expect(newer.names(before.route.placeName, before.record))
+    }
+
+    @Test func `what was sealed in its place is told in the clear from quarantine`() async throws {
+        let router = machine.launch()
+        let sealed = textKey("new", Self.otherList, .encrypted)
+        let key = sealed.moved(from: old).resolvingConflicts(.sourceWins)
+        try await router.set("mine", for: key)
+        machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
+        _ = await router.sweep(TestCatalog(.key(key)))
+        #expect(try await router.get(key) == "theirs")
+        let kept = try #require(try await router.audit().quarantine.first)
+        #expect(kept.isSealed)
+        #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self) == "\"mine\"")
+    }
+
+    @Test(arguments: [true, false])
+    func `a record without a known start lets its older copy go after a start of the machine`(_ isRemoved: Bool) async throws {
+        let medium = MemoryMedium()
+        func launch(boot: String) -> StorageRouter {
+            var configuration = machine.configuration
+            configuration.runtime.host.bootID = boot
+            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in VerificationTests.hesitantStore(medium) }
+            return StorageRouter(configuration: configuration)
+        }
+        let bare = textKey("new", .custom("hesitant", scope: "x"))
+        let store = VerificationTests.hesitantStore(medium)
+        let json = StoragePayload.bytes(Array("\"mine\"".utf8))
+        _ = try await store.apply(
+            isRemoved
+                ? .tombstone(at: StorageAddress("new")) : .put(json, StorageMetadata(serializer: "json"), at: StorageAddress("new")))
+        machine.seedUserDefaults(["old": .string("theirs")], suite: "a")
+        let key = bare.moved(from: old)
+        #expect(try await !launch(boot: "first").registerCatalog(TestCatalog(.key(key)), migrateImmediately: true).isComplete)
+        let second = launch(boot: "second")
+        try await second.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true).requireComplete()
+        #expect(try await second.value(for: key) == (isRemoved ? nil : "mine"))
+        #expect(try await !second.exists(old))
+    }
+}

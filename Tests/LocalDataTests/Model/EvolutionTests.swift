@@ -1,0 +1,355 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// Chains of versions: across places, from any version, refused when faulty, undone from a backup.
+@Suite(.inTurn) struct EvolutionTests {
+    struct NoteV1: Codable, Equatable {
+        var id: String
+        var name: String
+    }
+
+    struct NoteV2: Codable, Equatable {
+        var id: String
+        var title: String
+    }
+
+    struct Note: Codable, Equatable, Identifiable {
+        var id: String
+        var title: String
+        var words: Int
+    }
+
+    static func note(_ old: NoteV2) -> Note { Note(id: old.id, title: old.title, words: old.title.split(separator: " ").count) }
+
+    static let chain = Evolution.from(version: 1).to { $0.rename("name", to: "title") }.decoding(NoteV2.self).to(Self.note)
+
+    private func key<Value>(_ domain: StorageDomain, _ type: Value.Type, name: String = "note") -> StorageKey<Value> {
+        StorageKey(name: name, domain: domain, owner: "Tests", description: "A note")
+    }
+
+    private func notes(_ domain: StorageDomain) -> StorageCollection<Note> {
+        StorageCollection("notes", domain: domain, owner: "Tests", description: "Notes")
+    }
+
+    // MARK: Versions
+
+    @Test(arguments: Place.allCases) func `from every version, also one whose type is gone`(place: Place) async throws {
+        let stored: [(version: Int, document: StoredDocument)] = [
+            (1, StoredDocument(["id": "a", "name": "two words"])), (2, StoredDocument(["id": "a", "title": "two words"])),
+            (3, StoredDocument(["id": "a", "title": "two words", "words": 2])),
+        ]
+        for (version, document) in stored {
+            try await place.withLaunches { launch, domain in
+                try await launch().set(document, for: key(domain, StoredDocument.self).version(version))
+                let evolving = key(domain, Note.self).evolving(Self.chain)
+                #expect(try await launch().get(evolving) == Note(id: "a", title: "two words", words: 2))
+                // Written back: a key that knows the last version only reads it.
+                #expect(try await launch().get(key(domain, Note.self).version(3)).words == 2)
+                try await launch().update(evolving) { $0?.title = "new" }
+                #expect(try await launch().get(evolving).title == "new")
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a later version, and one from which no step leads, is refused and left alone`(
+        place: Place
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            for version in [4, 0, 7] {
+                let document = StoredDocument(["id": "a", "name": "N"])
+                let key = key(domain, Note.self, name: "v\(version)").evolving(Self.chain)
+                let writer = self.key(domain, StoredDocument.self, name: "v\(version)").version(version)
+                let router = launch()
+                try await router.set(document, for: writer)
+                await #expect { try await router.get(key) } throws: { StorageError.incompatibleSchema ~= $0 }
+                await #expect { try await router.update(key) { $0 = nil } } throws: { StorageError.incompatibleSchema ~= $0 }
+                let report = try await router.registerCatalog(TestCatalog([.key(key)], id: "\(version)"), migrateImmediately: true)
+                #expect(report.rows.map(\.errorCode) == ["incompatibleSchema"])
+                #expect(try await launch().get(writer) == document)
+                // A program without the chain knows version 1.
+                await #expect { try await router.get(self.key(domain, Note.self, name: "v\(version)")) } throws: {
+                    StorageError.incompatibleSchema ~= $0
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a step that fails, and an end that is no value of the type, leave the record`(
+        place: Place
+    ) async throws {
+        struct Refusal: Error {}
+        let chains: [TypedEvolution<Note>] = [
+            Evolution.from(version: 1).to { _ in throw Refusal() }.decoding(Note.self),
+            Evolution.from(version: 1).to { $0.remove("id") }.decoding(Note.self),
+            Evolution.from(version: 1).to { try $0.convert("name", to: .integer) }.decoding(Note.self),
+            Evolution.from(NoteV2.self).to(Self.note),
+        ]
+        for chain in chains {
+            try await place.withLaunches { launch, domain in
+                let old = key(domain, NoteV1.self)
+                try await launch().set(NoteV1(id: "a", name: "N"), for: old)
+                let router = launch()
+                await #expect { try await router.get(key(domain, Note.self).evolving(chain)) } throws: {
+                    StorageError.migrationFailed ~= $0 && !"\($0)".contains("\"N\"")
+                }
+                #expect(try await launch().get(old) == NoteV1(id: "a", name: "N"))
+                // A new value can be set all the same.
+                try await router.set(Note(id: "b", title: "T", words: 1), for: key(domain, Note.self).evolving(chain))
+                #expect(try await launch().get(key(domain, Note.self).evolving(chain)).id == "b")
+            }
+        }
+    }
+
+    @Test func `a faulty chain is refused before anything is read or written, by the place of its fault`() async throws {
+        func step(_ from: Int, _ to: Int) -> EvolutionStep { EvolutionStep(from: from, to: to) { _, _ in } }
+        let faults: [(steps: [EvolutionStep], end: Int, says: String)] = [
+            ([step(1, 2), step(1, 3), step(2, 3)], 3, "two steps leave version 1"), ([step(1, 2), step(2, 1)], 2, "from version 2"),
+            ([step(1, 2), step(3, 4)], 4, "no step leaves version 2"), ([step(1, 2)], 3, "no step leaves version 2"),
+            ([step(2, 2)], 2, "a circle"), ([step(0, 2), step(1, 2)], 2, "before version 1"),
+            ([step(1, 3), step(2, 3)], 2, "beyond version 2"),
+        ]
+        let machine = TestMachine()
+        for (index, fault) in faults.enumerated() {
+            let domain = StorageDomain.userDefaults(suite: "s\(index)")
+            let router = machine.launch()
+            try await router.set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
+            let faulty = key(domain, Note.self).evolving(Evolution.steps(fault.steps, to: fault.end))
+            func isRefused(_ error: any Error) -> Bool {
+                StorageError.invalidEvolution ~= error && "\(error)".contains("note") && "\(error)".contains(fault.says)
+            }
+            await #expect { try await router.get(faulty) } throws: { isRefused($0) }
+            await #expect { try await router.set(Note(id: "", title: "", words: 0), for: faulty) } throws: { isRefused($0) }
+            await #expect { try await router.registerCatalog(TestCatalog([.key(faulty)])) } throws: { isRefused($0) }
+            #expect(try await router.get(key(domain, NoteV1.self)).name == "N")
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a shortcut is one step, and the chain is the way of the others`(place: Place) async throws {
+        let taken = Shared(0)
+        let chain = Evolution.from(version: 1).to { _ in taken.count() }.to { _ in taken.count() }.to { _ in taken.count() }
+            .shortcut(from: 1, to: 4) { _ in taken.count(by: 100) }.decoding(NoteV1.self)
+        try await place.withLaunches { launch, domain in
+            let before = taken.number
+            for version in [1, 2] {
+                let name = "from \(version)"
+                try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self, name: name).version(version))
+                _ = try await launch().get(key(domain, NoteV1.self, name: name).evolving(chain))
+            }
+            #expect(taken.number - before == 102)
+            // Of two ways that are equally long, the one that was put beside the chain is taken.
+            let detour = Evolution.from(version: 1).to { _ in taken.count() }.shortcut(from: 1, to: 2) { _ in taken.count(by: 1_000) }
+            try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self, name: "detour"))
+            _ = try await launch().get(key(domain, NoteV1.self, name: "detour").evolving(detour))
+            #expect(taken.number - before == 1_102)
+        }
+    }
+
+    @Test func `a record has one identity, in every run and place`() async throws {
+        func identity(_ machine: TestMachine, _ name: String) async throws -> String? {
+            let domain = StorageDomain.userDefaults(suite: "s")
+            try await machine.launch().set(StoredDocument(), for: key(domain, StoredDocument.self, name: name))
+            let evolving = key(domain, StoredDocument.self, name: name).evolving(
+                Evolution.from(version: 1).to { document, context in document["identity"] = .string(context.identity.uuidString) })
+            return try await machine.launch().get(evolving)["identity"]?.string
+        }
+        let first = try await identity(TestMachine(), "a")
+        #expect(first.flatMap(UUID.init(uuidString:)) != nil)
+        #expect(try await identity(TestMachine(), "a") == first)
+        #expect(try await identity(TestMachine(), "b") != first)
+    }
+
+    // MARK: Backups
+
+    @Test(arguments: Place.allCases) func `the old bytes are kept, and one call restores them`(place: Place) async throws {
+        for security in [SecurityPolicy.automatic, .encrypted] {
+            try await place.withLaunches { launch, domain in
+                func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
+                    StorageKey(name: "note", domain: domain, security: security, owner: "Tests", description: "A note")
+                }
+                try await launch().set(NoteV1(id: "a", name: "two words"), for: key(NoteV1.self))
+                let evolving = key(Note.self).evolving(Self.chain.keepingBackup())
+                #expect(try await launch().get(evolving).words == 2)
+                #expect(try await launch().restoreBackup(of: evolving) == 1)
+                #expect(try await launch().get(key(NoteV1.self)) == NoteV1(id: "a", name: "two words"))
+                // What had been there is a backup of its own version.
+                #expect(try await launch().restoreBackup(of: evolving, version: 3) == 3)
+                #expect(try await launch().get(key(Note.self).version(3)).words == 2)
+                #expect(try await launch().restoreBackup(of: self.key(domain, Note.self, name: "other").evolving(Self.chain)) == nil)
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a removal removes the backup too, and backups can be discarded`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let evolving = key(domain, Note.self).evolving(Self.chain.keepingBackup())
+            try await launch().set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
+            let router = launch()
+            _ = try await router.get(evolving)
+            try await router.remove(evolving)
+            #expect(try await launch().restoreBackup(of: evolving) == nil)
+
+            try await router.set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
+            _ = try await router.get(evolving)
+            try await router.discardBackups(of: evolving)
+            #expect(try await launch().restoreBackup(of: evolving) == nil)
+            #expect(try await router.get(evolving).title == "N")
+
+            let old = StorageCollection<NoteV1>(
+                "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
+            try await router.set((0..<300).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
+            let notes = notes(domain).evolving(Self.chain.keepingBackup())
+            await router.sweep(TestCatalog([.collection(notes)]))
+            #expect(try await launch().restoreBackup(of: notes.key("n7")) == 1)
+            // The others too, in one call, and none twice.
+            #expect(try await launch().restoreBackups(of: notes) == 299)
+            #expect(try await launch().restoreBackups(of: notes) == 0)
+            #expect(try await launch().get("n9", in: notes).title == "N")
+            let shelf = StorageCollection<NoteV1>(
+                "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
+            #expect(try await launch().value(for: shelf.key("n8")) == NoteV1(id: "n8", name: "N"))
+            await router.sweep(TestCatalog([.collection(notes)]))
+            try await router.discardBackups(of: notes)
+            #expect(try await launch().restoreBackup(of: notes.key("n8")) == nil)
+        }
+    }
+
+    // MARK: Shape and place at once
+
+    @Test(arguments: Place.allCases) func `a list at version 1 in a property list becomes a collection at version 3`(
+        place: Place
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let list = testKey("notes", .userDefaults(suite: "legacy"), of: [NoteV1].self)
+            let old = (0..<300).map { NoteV1(id: "n\($0)", name: "Note \($0)") }
+            try await launch().set(old, for: list)
+            let notes = notes(domain).version(3).moved(from: list) { list in
+                list.map { Self.note(NoteV2(id: $0.id, title: $0.name)) }
+            }
+            let router = launch()
+            #expect(try await router.get("n7", in: notes) == Note(id: "n7", title: "Note 7", words: 2))
+            #expect(try await router.count(in: notes) == 300)
+            #expect(try await router.value(for: list) == nil)
+            #expect(try await router.storedValue("n8", in: notes)?.schemaVersion == 3)
+            // A removed record does not return when the same list turns up again; another list is a conflict for the sweep.
+            try await router.remove("n7", in: notes)
+            try await launch().set(old, for: list)
+            let next = launch()
+            #expect(try await next.value("n7", in: notes) == nil)
+            #expect(try await next.count(in: notes) == 299)
+            try await launch().set(old + [NoteV1(id: "late", name: "Late")], for: list)
+            #expect(try await next.value("late", in: notes) == nil)
+            let report = try await next.registerCatalog(TestCatalog([.collection(notes)]), migrateImmediately: true)
+            try report.requireComplete()
+            #expect(report.rows.map(\.state) == [.resolved])
+            #expect(try await next.value(for: list) == nil)
+            #expect(try await next.audit().quarantine.count == 1)
+            #expect(try await next.count(in: notes) == 299)
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `a collection moves from another place and shape, one record when asked for and the rest in a sweep`(
+        place: Place
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let old = StorageCollection<NoteV1>(
+                "old notes", domain: place.olderDomain, owner: "Tests", description: "Notes", id: { $0.id })
+            try await launch().set((0..<600).map { NoteV1(id: "n\($0)", name: "Note \($0)") }, in: old, syncStatus: .synced)
+            let notes = notes(domain).version(3).moved(from: old) { Self.note(NoteV2(id: $0.id, title: $0.name)) }
+            let router = launch()
+            #expect(try await router.get("n5", in: notes).words == 2)
+            #expect(try await router.value(for: old.key("n5")) == nil)
+            #expect(try await router.value(for: old.key("n6")) != nil)
+            try await router.remove("n6", in: notes)
+            try await router.set(Note(id: "n7", title: "Mine", words: 1), in: notes)
+            let report = try await router.registerCatalog(TestCatalog([.collection(notes)]), migrateImmediately: true)
+            try report.requireComplete()
+            let reader = launch()
+            #expect(try await reader.count(in: notes) == 599)
+            #expect(try await reader.count(in: old) == 0)
+            #expect(try await reader.value("n6", in: notes) == nil)
+            #expect(try await reader.get("n7", in: notes).title == "Mine")
+            #expect(try await reader.storedValue("n9", in: notes)?.syncStatus == .synced)
+            let again = await reader.sweep(TestCatalog([.collection(notes)]))
+            #expect(again.rows.map(\.state) == [.unchanged])
+        }
+    }
+
+    @Test func `two collections that take their records from one leave it until both have them`() async throws {
+        let machine = TestMachine()
+        let old = StorageCollection<NoteV1>("old", domain: .userDefaults(suite: "a"), owner: "Tests", description: "Notes", id: { $0.id })
+        let router = machine.launch()
+        try await router.set((0..<20).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
+        func copy(_ suite: String) -> StorageCollection<NoteV1> {
+            StorageCollection<NoteV1>("new", domain: .userDefaults(suite: suite), owner: "Tests", description: "Notes", id: { $0.id })
+                .moved(from: old)
+        }
+        try await router.registerCatalog(TestCatalog([.collection(copy("b"))], id: "b"))
+        try await router.registerCatalog(TestCatalog([.collection(copy("c"))], id: "c"))
+        #expect(try await router.count(in: copy("b")) == 20)
+        #expect(try await router.count(in: old) == 20)
+        await router.sweep()
+        await router.sweep()
+        #expect(try await router.count(in: copy("b")) == 20)
+        #expect(try await router.count(in: copy("c")) == 20)
+        #expect(try await router.count(in: old) == 0)
+    }
+
+    @Test func `protection does not decrease with a collection, and nothing is moved then`() async throws {
+        let machine = TestMachine()
+        let old = StorageCollection<NoteV1>("old", domain: .keychain(service: "s"), owner: "Tests", description: "Notes", id: { $0.id })
+        let router = machine.launch()
+        try await router.set(NoteV1(id: "a", name: "N"), in: old)
+        let new = StorageCollection<NoteV1>("new", domain: .userDefaults(suite: "a"), owner: "Tests", description: "Notes", id: { $0.id })
+            .moved(from: old)
+        await #expect { try await router.count(in: new) } throws: { StorageError.weakerProtection ~= $0 }
+        await #expect { try await router.value(for: new.key("a")) } throws: { StorageError.weakerProtection ~= $0 }
+        #expect(try await router.count(in: old) == 1)
+    }
+
+    @Test func `a record is encoded by its own serializer only`() async throws {
+        struct Reading: Codable, Equatable, Identifiable {
+            var id: String
+            var degrees: Double
+        }
+        let readings = StorageCollection<Reading>(
+            "readings", domain: .userDefaults(suite: "a"), serializer: .plist, owner: "Tests", description: "Readings")
+        let router = TestMachine().launch()
+        // JSON has no such number, and a property list has.
+        try await router.set(Reading(id: "a", degrees: .infinity), in: readings)
+        #expect(try await router.get("a", in: readings).degrees == .infinity)
+    }
+
+    @Test func `a property that cannot have its new place stays where it is`() {
+        let begin: DocumentValue = ["name": "text", "list": ["a", "b"], "inner": ["x": 1]]
+        for (old, new) in [
+            ("name", "list.x"), ("inner", "name.inner"), ("list[0]", "name.x"), ("list[0]", "list[7]"), ("name", "list[3]"),
+            ("none", "name"),
+        ] {
+            var document = StoredDocument(begin)
+            document.rename(DocumentPath(old), to: DocumentPath(new))
+            #expect(document.root == begin, "\(old) to \(new)")
+        }
+        var document = StoredDocument(begin)
+        document.rename("name", to: "name.first")
+        document.rename("inner.x", to: "list[2].x")
+        document.rename("list[0]", to: "first")
+        #expect(document.root == ["name": ["first": "text"], "list": ["b", ["x": 1]], "inner": [:], "first": "a"])
+    }
+
+    @Test func `content-addressed records are stored once each`() async throws {
+        let machine = TestMachine()
+        let notes = StorageCollection<NoteV2>.contentAddressed(
+            "notes", domain: .encryptedSQLite(database: "d"), owner: "Tests", description: "Notes")
+        let router = machine.launch()
+        let note = NoteV2(id: "x", title: "T")
+        try await router.set([note, note, NoteV2(id: "x", title: "U")], in: notes)
+        try await router.set(note, in: notes)
+        #expect(try await router.count(in: notes) == 2)
+        #expect(try await router.value(for: notes.key(try notes.id(of: note))) == note)
+    }
+}

@@ -1,0 +1,50 @@
+#if SQLite
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// Processes that are killed while they change the shape or the type of a thousand records in an encrypted database.
+    @Suite(.inTurn, .serialized, .slow("kills processes at many places"), .tags(.process)) struct RecordProcessTests {
+        private static let count = 1_000
+
+        private func worker(_ stage: Stage) throws -> RunningProgram { try stage.worker(environment) }
+
+        private var environment: [String: String] { ProcessInfo.processInfo.environment.filter { $0.key != "XDG_DATA_HOME" } }
+
+        /// - Parameters:
+        ///   - lines: How many lines of progress an undisturbed run writes.
+        ///   - rounds: How often a process is killed, each time somewhere else.
+        private func kill(
+            during command: String, lines: Int, rounds: Int, before: [String], check: String
+        ) async throws {
+            var interrupted = 0
+            for round in 0..<rounds {
+                let stage = try Stage()
+                let first = try worker(stage)
+                for step in ["records-seed"] + before { _ = try await first.ask(untilAnswer: "\(step) \(Self.count)") }
+                try await first.kill(during: command, after: 1 + round * (lines - 2) / (rounds - 1))
+                // A second process is killed in what the first one left.
+                let second = try worker(stage)
+                try await second.kill(during: command, after: 1 + (round * 37) % 200)
+                let third = try worker(stage)
+                let answer = try await third.ask(untilAnswer: command)
+                #expect(answer.hasPrefix("converted") || answer.hasPrefix("retagged"), "\(answer)")
+                let last = try worker(stage)
+                #expect(try await last.ask(untilAnswer: "\(check) \(Self.count)") == "all", "round \(round)")
+                #expect(try await last.ask(untilAnswer: command).hasSuffix(" \(command == "records-evolve" ? 1 : 0)"), "round \(round)")
+                interrupted += 1
+            }
+            print("\(command): killed \(interrupted) times at places all over the run, and each time a second one")
+        }
+
+        @Test func `kill -9 at every step of a chain of three over 1,000 records: resumes, nothing lost, nothing twice`() async throws {
+            try await kill(during: "records-evolve", lines: 3 * Self.count, rounds: 16, before: [], check: "records-check")
+        }
+
+        @Test func `kill -9 in migrateAll over 1,000 records: resumes, nothing lost, nothing twice`() async throws {
+            try await kill(
+                during: "records-retag", lines: 2 * Self.count, rounds: 12, before: ["records-evolve"], check: "records-check-retagged")
+        }
+    }
+#endif

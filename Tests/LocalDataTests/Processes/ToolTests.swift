@@ -1,0 +1,177 @@
+#if SQLite
+    import BackendRuntime
+    import Foundation
+    import LocalData
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// The tool `localdata`, as a program of its own: encrypted databases and their keys.
+    @Suite(.inTurn, .tags(.process)) struct ToolTests {
+        private let folder: TemporaryDirectory
+
+        init() throws { folder = try TemporaryDirectory() }
+
+        private func tool(_ arguments: String..., input: String = "") async throws -> ProgramResult {
+            try await run(
+                try Program.built("localdata"), arguments + ["--root", folder.file("root")], environment: environment, input: input)
+        }
+
+        private var environment: [String: String] {
+            ["PATH": "/usr/bin:/bin", "HOME": folder.path, "CREDENTIALS_DIRECTORY": folder.file("credentials")]
+        }
+
+        private func provideKey(_ name: String) async throws {
+            let made = try await run(try Program.built("localdata"), ["key", "new"], environment: environment)
+            #expect(made.status == 0)
+            try Data(made.stdout.utf8).write(to: URL(fileURLWithPath: folder.folder("credentials") + "/\(name)"))
+        }
+
+        /// Runs the tool on a terminal and answers each of its questions: what the person sees, and the exit status.
+        private func onTerminal(_ arguments: String..., answers: [String]) async throws -> ProgramResult {
+            let person = """
+                import os, pty, sys
+                answers = sys.argv[1].encode().split(b"|")
+                process, terminal = pty.fork()
+                if process == 0: os.execv(sys.argv[2], sys.argv[2:])
+                seen = b""
+                while True:
+                    try: more = os.read(terminal, 1000)
+                    except OSError: break
+                    if not more: break
+                    seen += more
+                    if seen.endswith(b": ") and answers: os.write(terminal, answers.pop(0))
+                print(seen.decode() + "%d answers left" % len(answers))
+                sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) % 256)
+                """
+            return try await run(
+                "/usr/bin/python3",
+                ["-c", person, answers.joined(separator: "|"), try Program.built("localdata")] + arguments + [
+                    "--root", folder.file("root"),
+                ],
+                environment: environment, limit: 300)
+        }
+
+        @Test func `a new key is one line, another one each time, and made from the runtime's randomness`() async throws {
+            let program = try Program.built("localdata")
+            let (first, second) = (try await run(program, ["key", "new"]), try await run(program, ["key", "new"]))
+            #expect(first.stdout != second.stdout)
+            #expect(first.stdout.hasSuffix("\n") && first.stdout.split(separator: "\n").count == 1)
+            #expect(try SealingKey(text: first.stdout).id.count == 8)
+            #expect(first.stderr.split(separator: "\n").count == 1 && !first.stderr.contains("LocalData-key"))
+
+            var runtime = Runtime.live
+            runtime.randomBits = { 0x0807_0605_0403_0201 }
+            #expect(
+                KeySourceReference.newKeyText(runtime)
+                    == "LocalData-key-1 0102030405060708 AQIDBAUGBwgBAgMEBQYHCAECAwQFBgcIAQIDBAUGBwg=")
+        }
+
+        @Test func `values of a database are set, listed, read and removed with the key of a credential`() async throws {
+            try await provideKey("vault")
+            let set = try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "under the stone\n")
+            #expect(set.status == 0, "\(set.stderr)")
+            #expect(try await tool("status", "sqlite:documents", "--credential", "vault").stdout == "encryptedSQLite(documents): ready\n")
+            #expect(try await tool("list", "sqlite:documents", "--credential", "vault").stdout == "note\n")
+            #expect(
+                try await tool("get", "sqlite:documents", "note", "--credential", "vault", "--reveal").stdout == "under the stone\n")
+            let file = try Data(contentsOf: URL(fileURLWithPath: folder.file("root/data/databases/documents.sqlite")))
+            #expect(file.range(of: Data("under the stone".utf8)) == nil)
+
+            #expect(try await tool("remove", "sqlite:documents", "note", "--credential", "vault").status == 0)
+            #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 1)
+        }
+
+        @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
+            try await provideKey("vault")
+            let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#
+            #expect(try await tool("set", "sqlite:documents", "mixed", json, "--json", "--credential", "vault").status == 0)
+            let shown = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault", "--reveal")
+            #expect(shown.stdout.filter { !$0.isWhitespace } == json)
+            let described = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault")
+            #expect(described.stdout == "mixed: an object with 3 fields; print it with --reveal\n")
+            #expect(try await tool("set", "sqlite:documents", "mixed", "{", "--json", "--credential", "vault").status == 64)
+        }
+
+        @Test func `values that another program wrote into a property list are shown by their kind`() async throws {
+            let values: [String: Any] = [
+                "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF, 0x00]), "text": "12", "flag": true, "real": 0.5,
+                "object": ["list": [1, -2]],
+            ]
+            try PropertyListSerialization.data(fromPropertyList: values, format: .xml, options: 0)
+                .write(to: URL(fileURLWithPath: folder.folder("root/preferences") + "/old.plist"))
+            let expected = [
+                "date": ("a date", "2001-01-01T00:00:00Z"), "data": ("data, 2 bytes", "/wA="), "text": ("text, 2 characters", "12"),
+                "flag": ("a truth value", "true"), "real": ("a number", "0.5"), "object": ("an object with 1 fields", #"{"list":[1,-2]}"#),
+            ]
+            for (name, (kind, text)) in expected {
+                let described = try await tool("get", "defaults:old", name)
+                #expect(described.stdout == "\(name): \(kind); print it with --reveal\n", "\(described.stderr)")
+                #expect(try await tool("get", "defaults:old", name, "--reveal").stdout.filter { !$0.isWhitespace } == text)
+            }
+        }
+
+        @Test func `another key, another source and no key are refused, and the value stays`() async throws {
+            try await provideKey("vault")
+            let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
+            #expect(try await tool("set", "sqlite:documents", "note", "abc", "--credential", "vault").status == 0)
+            #expect(try await tool("get", "sqlite:documents", "note").status == 65)
+            try await provideKey("vault")
+            #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 65)
+            try FileManager.default.removeItem(atPath: folder.file("credentials/vault"))
+            let missing = try await tool("set", "sqlite:documents", "note", "def", "--credential", "vault")
+            #expect(missing.status == 69)
+            try Data(key.utf8).write(to: URL(fileURLWithPath: folder.file("credentials/vault")))
+            #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault", "--reveal").stdout == "abc\n")
+        }
+
+        @Test func `a key file is made, and a vault stands in for the keyring`() async throws {
+            let key = folder.file("elsewhere")
+            #expect(try await tool("set", "keychain:example", "token", "abc", "--vault", "--key-file", key).status == 0)
+            #expect(try SealingKey(text: String(contentsOfFile: key, encoding: .utf8)).id.count == 8)
+            #expect(try await tool("get", "keychain:example", "token", "--vault", "--key-file", key, "--reveal").stdout == "abc\n")
+        }
+
+        @Test func `a passphrase is asked for unseen, twice when it is new`() async throws {
+            let made = try await onTerminal(
+                "set", "sqlite:documents", "note", "abc", "--passphrase", "default", answers: ["correct horse\n", "correct horse\n"])
+            #expect(made.status == 0, "\(made.stdout)")
+            #expect(made.stdout.contains("New passphrase default: ") && made.stdout.contains("Repeat the passphrase: "))
+            #expect(made.stdout.contains("0 answers left") && !made.stdout.contains("horse"))
+
+            let read = try await onTerminal(
+                "get", "sqlite:documents", "note", "--reveal", "--passphrase", "default", answers: ["correct horse\n"])
+            #expect(read.status == 0 && read.stdout.contains("abc"), "\(read.stdout)")
+            #expect(read.stdout.contains("Passphrase default: ") && !read.stdout.contains("New") && !read.stdout.contains("horse"))
+            let wrong = try await onTerminal("get", "sqlite:documents", "note", "--passphrase", "default", answers: ["wrong\n"])
+            #expect(wrong.status == 65, "\(wrong.stdout)")
+        }
+
+        @Test(arguments: [["correct horse\n", "correct house\n"], ["\u{3}"], ["correct horse\n", "\u{3}"], ["\n", "\n"]])
+        func `a slip of the fingers, a Control-C or an empty passphrase makes nothing`(answers: [String]) async throws {
+            let made = try await onTerminal(
+                "set", "sqlite:documents", "note", "abc", "--passphrase", "default", answers: answers)
+            #expect(made.status == 75 && made.stdout.contains("0 answers left"), "\(made.stdout)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("root/data/default.passphrase")))
+            #expect(!FileManager.default.fileExists(atPath: folder.file("root/data/databases/documents.sqlite")))
+        }
+
+        @Test func `without a terminal no passphrase is given, and the tool says so`() async throws {
+            let made = try await run(
+                "setsid",
+                ["--wait", try Program.built("localdata")] + ["set", "sqlite:documents", "note", "abc"]
+                    + ["--passphrase", "default", "--root", folder.file("root")], environment: environment)
+            #expect(made.status == 75)
+            #expect(made.stderr.contains("no terminal"))
+        }
+
+        @Test(arguments: [
+            ["list", "sqlite:documents"], ["list", "keychain:example", "--vault", "--key-file", "/nonexistent/key"],
+            ["list", "sqlite:documents", "--app-id", "org.example", "--key-file", "key", "--credential", "vault"], ["list", "sqlite:"],
+        ])
+        func `an owner and one key source must be named`(arguments: [String]) async throws {
+            let result = try await run(try Program.built("localdata"), arguments, environment: environment)
+            #expect(result.status == 64 && result.stdout.isEmpty, "\(result.stderr)")
+        }
+    }
+#endif

@@ -1,0 +1,40 @@
+import Foundation
+import TestSupport
+
+extension Stage {
+    /// Starts the worker program: another process that uses the same stores.
+    func worker(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> RunningProgram {
+        try RunningProgram(try Program.built("MigrationWorker"), arguments(environment["XDG_DATA_HOME"]), environment: environment)
+    }
+
+    /// Starts a worker as the user `nobody`: permissions hold for it, as they do not for root.
+    func workerAsNobody() throws -> RunningProgram {
+        let words = try Program.asNobody(Program.built("MigrationWorker"))
+        return try RunningProgram(words[0], words.dropFirst() + arguments(nil))
+    }
+
+    private func arguments(_ home: String?) -> [String] { [root.path, service, home ?? "-"] }
+}
+
+extension RunningProgram {
+    /// Sends a command and waits for its answer.
+    func run(_ command: String...) async throws -> String { try await ask(command.joined(separator: " ")) }
+
+    /// Sends a command and waits for its answer, past lines of progress.
+    func ask(untilAnswer command: String) async throws -> String {
+        var line = try await ask(command)
+        while line.hasPrefix("progress") { line = try await ask("") }
+        return line
+    }
+
+    /// Sends a command and kills the program after a number of lines of progress.
+    func kill(during command: String, after count: Int) async throws {
+        var line = try await ask(command)
+        var seen = 1
+        while line.hasPrefix("progress"), seen < count {
+            line = try await ask("")
+            seen += 1
+        }
+        await kill()
+    }
+}

@@ -1,0 +1,105 @@
+import BackendContract
+import LocalDataTesting
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// What the simulation of versions, collections and lifetimes found, each as the life of a program.
+@Suite(.inTurn) struct RecordFindingTests {
+    struct Note: Codable, Sendable, Identifiable, Equatable {
+        var id: String
+        var text: String
+    }
+
+    private static let older = StorageDomain.userDefaults(suite: "older")
+    private static let place = StorageDomain.userDefaults(suite: "place")
+    private let clock = TestClock()
+    private let machine: TestMachine
+    private let old = textKey("old", Self.older)
+        .expiring(after: .seconds(60))
+    private let new: StorageKey<String>
+    private let oldNotes = StorageCollection<Note>("old", domain: Self.older, owner: "Tests", description: "Notes")
+        .expiring(after: .seconds(60))
+
+    init() {
+        machine = TestMachine { [clock] in $0.use(clock) }
+        new = textKey("new", Self.place).expiring(after: .seconds(60))
+            .moved(from: old)
+    }
+
+    private func notes(_ name: String = "notes") -> StorageCollection<Note> {
+        StorageCollection(name, domain: Self.place, owner: "Tests", description: "Notes")
+    }
+
+    @Test func `a sweep removes an expired value in an older place`() async throws {
+        try await machine.launch().set("mortal", for: old)
+        clock.advance(by: .seconds(61))
+        let router = machine.launch()
+        #expect(try await router.value(for: new) == nil)
+        #expect(try await router.storedValue(for: old) != nil)
+        #expect(try await router.registerCatalog(TestCatalog(.key(new)), migrateImmediately: true).isComplete)
+        #expect(try await router.storedValue(for: old) == nil)
+    }
+
+    @Test func `a sweep removes expired records of an older collection`() async throws {
+        try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "two")], in: oldNotes)
+        clock.advance(by: .seconds(61))
+        let router = machine.launch()
+        let notes = notes().expiring(after: .seconds(60)).moved(from: oldNotes)
+        let report = try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
+        #expect(report.rows.map(\.state) == [.expired])
+        #expect(try await router.storedValue("a", in: oldNotes) == nil)
+        #expect(try await router.count(in: notes) == 0)
+    }
+
+    @Test func `removing an expired value destroys nothing that an old program wrote since`() async throws {
+        try await machine.launch().set("first", for: old)
+        #expect(try await machine.launch().get(new) == "first")
+        clock.advance(by: .seconds(61))
+        try await machine.launch().set("second", for: old)
+        let router = machine.launch()
+        let report = try await router.registerCatalog(TestCatalog(.key(new)), migrateImmediately: true)
+        #expect(report.isComplete)
+        #expect(try await router.value(for: new) == nil)
+        let kept = try await router.audit().quarantine
+        #expect(kept.count == 1)
+        for entry in kept { #expect(String(decoding: try await router.quarantinedData(entry), as: UTF8.self) == "second") }
+    }
+
+    @Test func `a record that was brought over, set and removed does not come back from a copy that remained`() async throws {
+        let oldNotes = StorageCollection<Note>("old", domain: Self.older, owner: "Tests", description: "Notes")
+        try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "one")], in: oldNotes)
+        let (router, notes) = (machine.launch(), notes())
+        #expect(try await router.count(in: oldNotes) == 2)  // opens the store, so that there is something to break
+        for backend in machine.backends(of: Self.older) { backend.inject(.unavailable, of: .apply, repeats: true) }
+        try await router.migrateAll(from: oldNotes, to: notes)
+        for backend in machine.backends(of: Self.older) { backend.removeFaults() }
+        #expect(try await router.count(in: oldNotes) == 2)
+        try await router.set(Note(id: "a", text: "two"), in: notes)
+        try await router.remove("a", in: notes)
+        try await router.update("b", in: notes) { $0?.text = "two" }
+        try await router.batch { batch in batch.remove("b", in: notes) }
+        try await router.migrateAll(from: oldNotes, to: notes)
+        #expect(try await router.value("a", in: notes) == nil)
+        #expect(try await router.value("b", in: notes) == nil)
+        #expect(try await router.count(in: oldNotes) == 0)
+    }
+
+    @Test func `a list whose records are all there already, and whose mark cannot be written, is an error`() async throws {
+        let list = testKey("list", Self.older, of: [Note].self)
+        try await machine.launch().set([Note(id: "a", text: "one")], for: list)
+        let notes = notes().moved(from: list) { $0 }
+        let router = machine.launch()
+        #expect(try await router.get("a", in: notes).text == "one")
+        // An old program writes the list once more; all of its records are known.
+        try await machine.launch().set([Note(id: "a", text: "two")], for: list)
+        for backend in machine.backends(of: Self.place) { backend.inject(.locked, of: .apply) }
+        let report = try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
+        #expect(report.rows.map(\.state) == [.blocked])
+        for backend in machine.backends(of: Self.place) { backend.removeFaults() }
+        #expect(await router.sweep().isComplete)
+        #expect(try await router.get("a", in: notes).text == "one")
+        #expect(try await router.value(for: list) == nil)
+    }
+}

@@ -1,0 +1,395 @@
+import BackendContract
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// A reference that was made of a record: wherever the value that holds it is written, the record is stored, and no later than it.
+@Suite(.inTurn) struct ReferenceTests {
+    /// A person as an older program stored them, with whom they know in their midst.
+    struct OldPerson: Codable, Equatable, Identifiable {
+        struct Inner: Codable, Equatable {
+            var id: String
+            var name: String
+        }
+        var id: String
+        var name: String
+        var brother: Inner?
+    }
+
+    struct Person: StoredEntity, Equatable {
+        var id: String
+        var name: String
+        var brother: StorageReference<Person>?
+
+        static let place = TaskLocal<StorageDomain>(wrappedValue: .memory())
+        static let chain = TaskLocal<TypedEvolution<Person>?>(wrappedValue: nil)
+        static var collection: StorageCollection<Person> {
+            let people = StorageCollection<Person>("people", domain: place.get(), owner: "Tests", description: "People")
+            return chain.get().map { people.evolving($0) } ?? people
+        }
+
+        init(id: String, name: String, brother: Person? = nil) {
+            (self.id, self.name, self.brother) = (id, name, brother.map { StorageReference($0) })
+        }
+
+        init(_ old: OldPerson) {
+            self.init(id: old.id, name: old.name, brother: old.brother.map { Person(id: $0.id, name: $0.name) })
+        }
+    }
+
+    /// A value of another kind that refers to a person.
+    struct Note: Codable, Equatable, Identifiable {
+        var id: String
+        var author: StorageReference<Person>?
+        init(id: String, author: Person?) { (self.id, self.author) = (id, author.map { StorageReference($0) }) }
+    }
+
+    private let nick = Person(id: "Nick", name: "Nick")
+    private let sam = OldPerson(id: "Sam", name: "Sam", brother: OldPerson.Inner(id: "Nick", name: "Nick"))
+
+    private func people(_ domain: StorageDomain) -> StorageCollection<OldPerson> {
+        StorageCollection("people", domain: domain, owner: "Tests", description: "People", typeTag: "Person")
+    }
+
+    private func notes(_ domain: StorageDomain) -> StorageCollection<Note> {
+        StorageCollection("notes", domain: domain, owner: "Tests", description: "Notes")
+    }
+
+    private static let chain = Evolution.from(version: 1).decoding(OldPerson.self).to { Person($0) }
+
+    private func withPeople(
+        _ place: Place, _ chain: TypedEvolution<Person>? = nil,
+        _ body: (_ launch: @escaping () -> StorageRouter, StorageDomain) async throws -> Void
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            try await Person.chain.withValue(chain) { try await Person.place.withValue(domain) { try await body(launch, domain) } }
+        }
+    }
+
+    private func expectBothBrothers(_ router: StorageRouter, _ collection: StorageCollection<Person>) async throws {
+        let sam = try await router.get("Sam", in: collection)
+        #expect(try await router.resolve(sam.brother) == Person(id: "Nick", name: "Nick"))
+        #expect(try await router.count(in: collection) == 2)
+    }
+
+    // MARK: What a call writes
+
+    @Test(arguments: Place.allCases) func `update stores what the new value refers to`(place: Place) async throws {
+        try await withPeople(place) { launch, _ in
+            try await launch().set(Person(id: "Sam", name: "Sam"), in: Person.collection)
+            let answer = try await launch().update("Sam", in: Person.collection) { sam -> Int in
+                sam?.brother = StorageReference(nick)
+                return 7
+            }
+            #expect(answer == 7)
+            try await expectBothBrothers(launch(), Person.collection)
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a value under a key, and a batch, store what they refer to`(place: Place) async throws {
+        try await withPeople(place) { launch, domain in
+            let key = testKey("note", domain, of: Note.self)
+            try await launch().set(Note(id: "1", author: nick), for: key)
+            let router = launch()
+            #expect(try await router.resolve(try await router.get(key).author) == nick)
+            let anna = Person(id: "Anna", name: "Anna", brother: Person(id: "Otto", name: "Otto"))
+            try await router.batch { batch in
+                batch.set(Note(id: "2", author: anna), for: key)
+                try batch.set(Note(id: "3", author: anna), in: notes(domain))
+            }
+            #expect(try await launch().resolve(try await router.get("3", in: notes(domain)).author)?.id == "Anna")
+            #expect(try await launch().get("Otto", in: Person.collection).name == "Otto")
+            // What is said of a record in the same batch counts, and not the state in which something refers to it.
+            try await router.batch { batch in
+                batch.set(Note(id: "2", author: nick), for: key)
+                try batch.set(Person(id: "Nick", name: "Nicholas"), in: Person.collection)
+            }
+            #expect(try await launch().get("Nick", in: Person.collection).name == "Nicholas")
+        }
+    }
+
+    @Test func `a reference that is made when its holder is written stores the record as it is now`() async throws {
+        /// Holds the record itself, and is stored with its id.
+        struct Team: Codable, Identifiable {
+            var id: String
+            var lead: Person
+            private enum CodingKeys: String, CodingKey { case id, lead }
+            init(id: String, lead: Person) { (self.id, self.lead) = (id, lead) }
+            init(from decoder: any Decoder) throws {
+                let values = try decoder.container(keyedBy: CodingKeys.self)
+                id = try values.decode(String.self, forKey: .id)
+                lead = Person(id: try values.decode(StorageReference<Person>.self, forKey: .lead).id, name: "")
+            }
+            func encode(to encoder: any Encoder) throws {
+                var values = encoder.container(keyedBy: CodingKeys.self)
+                try values.encode(id, forKey: .id)
+                try values.encode(StorageReference(lead), forKey: .lead)
+            }
+        }
+        try await Person.place.withValue(.userDefaults(suite: "people")) {
+            let teams = StorageCollection<Team>("teams", domain: .userDefaults(suite: "people"), owner: "Tests", description: "Teams")
+            let router = TestMachine().launch()
+            try await router.set(Team(id: "a", lead: nick), in: teams)
+            try await router.set(Team(id: "a", lead: Person(id: "Nick", name: "Nicholas")), in: teams)
+            #expect(try await router.get("Nick", in: Person.collection).name == "Nicholas")
+        }
+    }
+
+    @Test func `a long row of records that refer to the next one is stored`() async throws {
+        try await Person.place.withValue(.userDefaults(suite: "people")) {
+            var first = Person(id: "0", name: "0")
+            for number in 1..<2_000 { first = Person(id: "\(number)", name: "\(number)", brother: first) }
+            let router = TestMachine().launch()
+            try await router.set(first, in: Person.collection)
+            #expect(try await router.count(in: Person.collection) == 2_000)
+            #expect(try await router.get("1", in: Person.collection).brother?.id == "0")
+        }
+    }
+
+    @Test func `a record in another store comes first, and without it nothing is written`() async throws {
+        let machine = TestMachine()
+        let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
+        try await Person.place.withValue(other) {
+            let key = testKey("note", domain, of: Note.self)
+            machine.makeUnavailable(other)
+            let router = machine.launch()
+            await #expect(throws: StorageError.self) { try await router.set(Note(id: "1", author: nick), for: key) }
+            await #expect(throws: StorageError.self) { try await router.update(key) { $0 = Note(id: "1", author: nick) } }
+            #expect(try await router.value(for: key) == nil)
+            machine.makeAvailable(other)
+            try await router.update(key) { $0 = Note(id: "1", author: nick) }
+            #expect(try await machine.launch().resolve(try await router.get(key).author) == nick)
+        }
+    }
+
+    @Test func `an update that refers to a new record begins again when somebody else was faster`() async throws {
+        let machine = TestMachine()
+        try await Person.place.withValue(.userDefaults(suite: "people")) {
+            let (one, other) = (machine.launch(), machine.launch())
+            try await one.set(Person(id: "Sam", name: "0"), in: Person.collection)
+            try await withThrowingTaskGroup { group in
+                for router in [one, other] {
+                    for number in 0..<10 {
+                        group.addTask {
+                            try await router.update("Sam", in: Person.collection) { sam in
+                                let count = sam.flatMap { Int($0.name) } ?? 0
+                                sam?.name = String(count + 1)
+                                sam?.brother = StorageReference(Person(id: "\(number)", name: "Somebody"))
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await one.get("Sam", in: Person.collection).name == "20")
+            #expect(try await one.count(in: Person.collection) == 11)
+        }
+    }
+
+    // MARK: What a step or a migration makes
+
+    @Test(arguments: Place.allCases) func `a step that puts a record into a reference stores it, when read and when swept`(
+        place: Place
+    ) async throws {
+        for sweeps in [false, true] {
+            try await withPeople(place, Self.chain) { launch, domain in
+                try await launch().set(sam, in: people(domain))
+                let evolving = Person.collection
+                if sweeps {
+                    let report = try await launch().registerCatalog(TestCatalog(.collection(evolving)), migrateImmediately: true)
+                    #expect(report.isComplete)
+                }
+                try await expectBothBrothers(launch(), evolving)
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `a value read in its older shape leads to the record within it, and does not put it over a newer one`(
+        place: Place
+    ) async throws {
+        for isKnown in [false, true] {
+            try await withPeople(place, Self.chain) { launch, domain in
+                try await launch().set(sam, in: people(domain))
+                if isKnown { try await launch().set(Person(id: "Nick", name: "Nicholas"), in: Person.collection) }
+                let router = launch()
+                for try await var person in router.records(in: Person.collection) where person.id == "Sam" {
+                    let name = isKnown ? "Nicholas" : "Nick"
+                    #expect(try await router.resolve(person.brother)?.name == name)
+                    person.name = "Samuel"
+                    try await router.set(person, in: Person.collection)
+                    #expect(try await launch().resolve(person.brother)?.name == name)
+                    #expect(try await launch().get("Nick", in: Person.collection).name == name)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `what a step put into a reference comes through later steps that look at documents`(
+        place: Place
+    ) async throws {
+        struct Renamed: Codable, Equatable, Identifiable {
+            var id: String
+            var title: String
+            var brother: StorageReference<Person>?
+        }
+        try await withPeople(place) { launch, domain in
+            let old = StorageCollection<OldPerson>("friends", domain: domain, owner: "Tests", description: "Friends", typeTag: "Friend")
+            try await launch().set(sam, in: old)
+            let chain = Evolution.from(version: 1).decoding(OldPerson.self).to { Person($0) }.to { $0.rename("name", to: "title") }
+            let typed = StorageCollection<Renamed>("friends", domain: domain, owner: "Tests", description: "Friends", typeTag: "Friend")
+                .evolving(chain.decoding(Renamed.self))
+            #expect(try await launch().get("Sam", in: typed).title == "Sam")
+            #expect(try await launch().get("Nick", in: Person.collection) == nick)
+            // The same for who reads documents only.
+            try await launch().remove("Nick", in: Person.collection)
+            try await launch().set(OldPerson(id: "Tom", name: "Tom", brother: sam.brother), in: old)
+            let document = testKey("Tom", domain, of: StoredDocument.self)
+            try await launch().set(try StoredDocument(encoding: sam), for: document)
+            #expect(try await launch().get(document.evolving(chain))["title"] == "Sam")
+            #expect(try await launch().get("Nick", in: Person.collection) == nick)
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a moved collection, a list and migrateAll store what their new records refer to`(
+        place: Place
+    ) async throws {
+        for way in ["read", "swept", "all", "list"] {
+            try await withPeople(place) { launch, domain in
+                let older = StorageCollection<OldPerson>("people", domain: place.olderDomain, owner: "Tests", description: "People")
+                let list = testKey("people", place.olderDomain, of: [OldPerson].self)
+                switch way {
+                case "list":
+                    try await launch().set([sam], for: list)
+                    let moved = Person.collection.moved(from: list) { $0.map { Person($0) } }
+                    try await expectBothBrothers(launch(), moved)
+                    #expect(try await launch().value(for: list) == nil)
+                case "all":
+                    try await launch().set(sam, in: older)
+                    try await launch().migrateAll(from: older, to: Person.collection.moved(from: older) { Person($0) })
+                    try await expectBothBrothers(launch(), Person.collection)
+                    #expect(try await launch().count(in: older) == 0)
+                default:
+                    try await launch().set(sam, in: older)
+                    let moved = Person.collection.moved(from: older) { Person($0) }
+                    if way == "swept" { try await launch().registerCatalog(TestCatalog(.collection(moved)), migrateImmediately: true) }
+                    try await expectBothBrothers(launch(), moved)
+                    #expect(try await launch().count(in: older) == 0)
+                }
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `a record that stands, or is yet to come, is not replaced by the state in which another held it`(
+        place: Place
+    ) async throws {
+        try await withPeople(place, Self.chain) { launch, domain in
+            // It stands.
+            let evolving = Person.collection
+            try await launch().set(Person(id: "Nick", name: "Nicholas"), in: evolving)
+            try await launch().set(sam, in: people(domain))
+            let router = launch()
+            let found = try await router.get("Sam", in: evolving)
+            #expect(try await router.resolve(found.brother)?.name == "Nicholas")
+            // What held the other state is kept.
+            #expect(try await router.audit().quarantine.map(\.key) == ["Sam"])
+        }
+        try await withPeople(place) { launch, domain in
+            // It is yet to come, from the same older place: Sam comes before his brother, whose record is another one.
+            let older = StorageCollection<OldPerson>("people", domain: place.olderDomain, owner: "Tests", description: "People")
+            let kin = [
+                OldPerson(id: "Adam", name: "Adam", brother: OldPerson.Inner(id: "Nick", name: "Nicky")),
+                OldPerson(id: "Nick", name: "Nicholas", brother: OldPerson.Inner(id: "Adam", name: "Adam")),
+            ]
+            for person in kin { try await launch().set(person, in: older) }
+            let moved = Person.collection.moved(from: older) { Person($0) }
+            #expect(try await launch().get("Adam", in: moved).brother?.id == "Nick")
+            #expect(try await launch().get("Nick", in: moved).name == "Nicholas")
+            #expect(try await launch().get("Nick", in: moved).brother?.id == "Adam")
+            #expect(try await launch().count(in: moved) == 2)
+            #expect(try await launch().count(in: older) == 0)
+        }
+        try await withPeople(place) { launch, domain in
+            let older = StorageCollection<OldPerson>("people", domain: place.olderDomain, owner: "Tests", description: "People")
+            let kin = (0..<10).map { number in
+                OldPerson(
+                    id: "\(number)", name: "\(number)", brother: OldPerson.Inner(id: "\((number + 1) % 10)", name: "\((number + 1) % 10)"))
+            }
+            try await launch().set(kin, in: older)
+            let moved = Person.collection.moved(from: older) { Person($0) }
+            try await launch().migrateAll(from: older, to: moved)
+            #expect(try await launch().count(in: Person.collection) == 10)
+            for number in 0..<10 {
+                #expect(try await launch().get("\(number)", in: Person.collection).brother?.id == "\((number + 1) % 10)")
+            }
+            // Each held its brother without a brother of his own, which is another state than his record has.
+            #expect(try await Set(launch().audit().quarantine.map(\.key)) == Set(kin.map(\.id)))
+        }
+    }
+
+    @Test func `what cannot store its record stays as it was`() async throws {
+        let machine = TestMachine()
+        let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
+        struct OldNote: Codable, Identifiable {
+            var id: String
+            var author: OldPerson.Inner
+        }
+        let old = StorageCollection<OldNote>("notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note")
+        let new = notes(domain).evolving(
+            Evolution.from(version: 1).decoding(OldNote.self).to {
+                Note(id: $0.id, author: Person(id: $0.author.id, name: $0.author.name))
+            })
+        try await Person.place.withValue(other) {
+            try await machine.launch().set(OldNote(id: "1", author: OldPerson.Inner(id: "Nick", name: "Nick")), in: old)
+            machine.makeUnavailable(other)
+            await #expect(throws: StorageError.self) { try await machine.launch().get("1", in: new) }
+            #expect(try await machine.launch().get("1", in: old).author.name == "Nick")
+            machine.makeAvailable(other)
+            #expect(try await machine.launch().get("1", in: new).author?.id == "Nick")
+            #expect(try await machine.launch().get("Nick", in: Person.collection) == nick)
+        }
+    }
+
+    @Test func `a record does not go where it would be protected less, or kept shorter, than within what held it`() async throws {
+        let machine = TestMachine()
+        let source = testKey("sam", .keychain, of: OldPerson.self)
+        try await Person.place.withValue(.userDefaults(suite: "people")) {
+            try await machine.launch().set(sam, for: source)
+            let evolving = testKey("sam", .keychain, of: Person.self).evolving(Self.chain)
+            await #expect { try await machine.launch().get(evolving) } throws: { StorageError.weakerProtection ~= $0 }
+            #expect(try await machine.launch().get(source) == sam)
+            #expect(try await machine.launch().value("Nick", in: Person.collection) == nil)
+        }
+    }
+
+    @Test func `killed at any change, the record is there as soon as what refers to it is`() async throws {
+        let domain = StorageDomain.userDefaults(suite: "notes")
+        let old = testKey("sam", domain, of: OldPerson.self)
+        let stored = testKey("sam", domain, of: StoredDocument.self).version(2)
+        let new = testKey("sam", domain, of: Person.self).evolving(Self.chain)
+        for other in [domain, .userDefaults(suite: "people")] {
+            try await Person.place.withValue(other) {
+                var kills = 0
+                for fault in [StorageFault.stop, .stopAfterwards] {
+                    for (faulty, number) in [(domain, 1), (domain, 2), (other, 1), (other, 2)] {
+                        let machine = TestMachine()
+                        try await machine.launch().set(sam, for: old)
+                        let router = machine.launch()
+                        _ = try? await router.value(for: testKey("x", faulty, of: Int.self))
+                        for backend in machine.backends(of: faulty) { backend.inject(fault, at: number, of: .apply) }
+                        do { _ = try await router.get(new) } catch { kills += 1 }
+                        machine.cut()
+                        let next = machine.launch()
+                        // In the old shape it is not what this key reads.
+                        if (try? await next.value(for: stored)) != nil {
+                            #expect(try await next.value("Nick", in: Person.collection) == nick, "\(fault) \(faulty) \(number)")
+                        }
+                        #expect(try await next.resolve(try await next.get(new).brother) == nick, "\(fault) \(faulty) \(number)")
+                    }
+                }
+                #expect(kills >= 4)
+            }
+        }
+    }
+}

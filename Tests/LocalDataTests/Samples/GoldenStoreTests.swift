@@ -1,0 +1,162 @@
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// Stores that earlier releases wrote, read by this one.
+@Suite(.inTurn) struct GoldenStoreTests {
+    struct Keys: StorageKeyCatalog {
+        var allKeys: [AnyStorageKey]
+        init(_ keys: AnyStorageKey...) { allKeys = keys }
+    }
+
+    struct Note: Codable, Hashable {
+        var title: String
+        var stars: Int?
+    }
+    struct Heading: Codable, Hashable { var heading: String }
+
+    private func key<Value>(
+        _ name: String, _ domain: StorageDomain = .userDefaults, _ type: Value.Type = Value.self, security: SecurityPolicy = .automatic
+    ) -> StorageKey<Value> {
+        StorageKey(name: name, domain: domain, security: security, owner: "Tests", description: "A value")
+    }
+
+    // MARK: What this library's own releases wrote
+
+    #if SQLite
+        let database = StorageDomain.encryptedSQLite(database: "main")
+
+        /// What a program of the first release keeps: a value of every form, in a property list, sealed in one, and in a database.
+        var keys: Keys {
+            Keys(
+                .key(key("text", .userDefaults, String.self)), .key(key("number", .userDefaults, Int.self)),
+                .key(key("real", .userDefaults, Double.self)), .key(key("date", .userDefaults, Date.self)),
+                .key(key("note", .userDefaults, Note.self)), .key(listed),
+                .key(key("sealed", .userDefaults, String.self, security: .encrypted)),
+                .key(key("text", database, String.self)), .key(key("note", database, Note.self)),
+                .key(moved), .key(removed), .key(evolved), .collection(people))
+        }
+
+        var listed: StorageKey<[String]> {
+            StorageKey(name: "tags", domain: .userDefaults(suite: "other"), serializer: .plist, owner: "Tests", description: "Tags")
+        }
+        /// One that the release brought from an older place itself, and one that it left for later.
+        var moved: StorageKey<String> { key("moved", database).moved(from: key("old moved")) }
+        var evolved: StorageKey<Heading> {
+            key("evolved", database).evolving(Evolution.from(Note.self).to { Heading(heading: $0.title) })
+        }
+        /// One with an older place that it removed: no older copy comes back.
+        var removed: StorageKey<String> { key("removed", database).moved(from: key("old removed")) }
+
+        struct Person: Codable, Identifiable {
+            var id: String
+            var age: Int
+        }
+        var people: StorageCollection<Person> { StorageCollection("people", domain: database, owner: "Tests", description: "People") }
+
+        private func fill(_ router: StorageRouter) async throws {
+            for (age, name) in ["Sam", "Ada", "Żaneta"].enumerated() { try await router.set(Person(id: name, age: age), in: people) }
+            try await router.set("Grüße, 世界", for: key("text", .userDefaults))
+            try await router.set(-42, for: key("number", .userDefaults))
+            try await router.set(0.1, for: key("real", .userDefaults))
+            try await router.set(Date(timeIntervalSinceReferenceDate: 700_000_000.5), for: key("date", .userDefaults))
+            try await router.set(Note(title: "a", stars: 5), for: key("note", .userDefaults))
+            try await router.set(["x", "y"], for: listed)
+            try await router.set("secret", for: key("sealed", .userDefaults, security: .encrypted))
+            try await router.set("in a row", for: key("text", database))
+            try await router.set(Note(title: "b"), for: key("note", database))
+            try await router.set("from an older place", for: key("old moved"))
+            _ = try await router.get(moved)
+            try await router.set("removed", for: removed)
+            try await router.remove(removed)
+            // What this release wrote was version 1: the next read brings it over.
+            try await router.set(Note(title: "of version 1"), for: key("evolved", database))
+        }
+
+        @Test func `what earlier releases of this library wrote is read`() async throws {
+            if FixtureMismatch.isRecording, !FileManager.default.fileExists(atPath: fixture("0.1/release.json")) {
+                try await GoldenStore.record("0.1", of: keys, in: "Fixtures/Releases", fill)
+            }
+            try await GoldenStore.replay(keys, in: "Fixtures/Releases") { _, router in
+                let (gone, heading) = (try await router.value(for: removed), try await router.get(evolved))
+                #expect(gone == nil)
+                #expect(heading == Heading(heading: "of version 1"))
+                let version = try await router.storedValue(for: evolved)?.schemaVersion
+                #expect(version == 2)
+            }
+        }
+
+        @Test func `a recorded store is opened wherever it is copied, and its files are not touched`() async throws {
+            let folder = try TemporaryDirectory()
+            try await GoldenStore.record("1.0", of: keys, in: folder.path, fill)
+            let before = try contents(of: folder.path)
+            #expect(before.keys.contains { $0.hasSuffix("main.sqlite") || $0.contains("databases/main") }, "\(before.keys.sorted())")
+            // As version control would leave them.
+            for path in before.keys { try setPermissions(0o644, of: path) }
+            try await GoldenStore.replay(keys, in: folder.path)
+            #expect(try contents(of: folder.path) == before)
+        }
+
+        private func fixture(_ path: String) -> String {
+            URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/Releases/\(path)")
+                .path
+        }
+    #endif
+
+    // MARK: What a replay notices
+
+    private func contents(of folder: String) throws -> [String: Data] {
+        var contents: [String: Data] = [:]
+        for name in try FileManager.default.subpathsOfDirectory(atPath: folder) {
+            let path = "\(folder)/\(name)"
+            if let data = FileManager.default.contents(atPath: path) { contents[path] = data }
+        }
+        return contents
+    }
+
+    /// A release of one note.
+    private func recorded() async throws -> TemporaryDirectory {
+        let folder = try TemporaryDirectory()
+        try await GoldenStore.record("1.0", of: Keys(.key(key("note", .userDefaults, Note.self))), in: folder.path) {
+            try await $0.set(Note(title: "a", stars: 1), for: key("note"))
+        }
+        return folder
+    }
+
+    @Test func `a release is recorded once, and one that fails is not kept`() async throws {
+        let folder = try await recorded()
+        let keys = Keys(.key(key("note", .userDefaults, Note.self)))
+        await #expect(throws: FixtureMismatch.self) { try await GoldenStore.record("1.0", of: keys, in: folder.path) { _ in } }
+        struct Refused: Error {}
+        await #expect(throws: Refused.self) { try await GoldenStore.record("2.0", of: keys, in: folder.path) { _ in throw Refused() } }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["1.0"])
+    }
+
+    @Test func `a value that is read otherwise, or not at all, is told by name`() async throws {
+        let folder = try await recorded()
+        func differences(_ keys: Keys) async -> [String] {
+            do { try await GoldenStore.replay(keys, in: folder.path, isRecording: false) } catch let error as FixtureMismatch {
+                return error.differences
+            } catch { return ["\(error)"] }
+            return []
+        }
+        #expect(await differences(Keys(.key(key("note", .userDefaults, Note.self)))).isEmpty)
+        let upper = key("note", .userDefaults, Note.self).evolving(
+            Evolution.from(Note.self).to { Note(title: $0.title.uppercased(), stars: $0.stars) })
+        #expect(await differences(Keys(.key(upper))) == [#"1.0/note was {"stars":1,"title":"a"} and is {"stars":1,"title":"A"}"#])
+        #expect(await differences(Keys(.key(textKey("other", .userDefaults)))) == ["1.0/note had a value and is absent"])
+        let unread = await differences(Keys(.key(key("note", .userDefaults, Int.self))))
+        #expect(unread.count == 1 && unread[0].contains("is not a Int"), "\(unread)")
+        // What is meant is recorded, and holds from then on.
+        try await GoldenStore.replay(Keys(.key(upper)), in: folder.path, isRecording: true)
+        #expect(await differences(Keys(.key(upper))).isEmpty)
+        #expect(await differences(Keys(.key(key("note", .userDefaults, Note.self)))).count == 1)
+    }
+
+    @Test func `a folder without releases is an error`() async throws {
+        let folder = try TemporaryDirectory()
+        await #expect(throws: FixtureMismatch.self) { try await GoldenStore.replay(Keys(), in: folder.path) }
+    }
+}

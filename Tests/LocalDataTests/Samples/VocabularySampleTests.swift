@@ -1,0 +1,80 @@
+import GuideSamplesVocabulary
+import LocalData
+import TestSupport
+import Testing
+
+/// The samples of the document about plans, run over real data.
+@Suite(.inTurn) struct VocabularySampleTests {
+    private typealias Samples = VocabularySamples
+
+    private let records = [
+        Samples.Old(id: "1", newProperty: "one", anotherProperty: "x"), Samples.Old(id: "2", newProperty: "two", anotherProperty: "y"),
+    ]
+
+    private func expectNew(_ router: StorageRouter, _ domain: StorageDomain, version: Int) async throws {
+        for record in records {
+            let found = try await router.storedValue(record.id, in: Samples.new(domain, version: version))
+            #expect(found?.value == Samples.New(id: record.id, newProperty: record.newProperty))
+            #expect(found?.schemaVersion == version)
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `the sample of a lightweight migration`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let old = Samples.Catalog("1", .collection(Samples.old(domain)), ["id", "newProperty", "anotherProperty"])
+            try await Samples.lightweight(launch(), old).requireComplete()
+            try await launch().set(records, in: Samples.old(domain))
+            let new = Samples.Catalog("2", .collection(Samples.new(domain, version: 1)), ["id", "newProperty"])
+            let report = try await Samples.lightweight(launch(), new)
+            #expect(report.plan?.steps.map(\.kind) == [.lightweight])
+            try await expectNew(launch(), domain, version: 1)
+            #expect(try await Samples.lightweight(launch(), new).plan?.steps == [])
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `the sample of an ad-hoc migration`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let text = StorageKey<String>(name: "text", domain: domain, owner: "Samples", description: "Something else")
+            var old = TestCatalog([.key(text)], CatalogSchema("OLD_SCHEMA"))
+            old.id = "samples"
+            try await launch().registerCatalog(old, migrationPolicy: .lightweight)
+            let new = Samples.Catalog("NEW_SCHEMA", .collection(Samples.new(domain, version: 1)), ["newProperty"])
+            let report = try await Samples.adHoc(launch(), new)
+            #expect(report.plan?.steps.map(\.kind) == [.adHoc])
+            try await launch().set(Samples.New(id: "1", newProperty: "one"), in: Samples.new(domain, version: 1))
+            #expect(try await Samples.adHoc(launch(), new).plan?.steps == [])
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `the samples of an incremental and of a composite migration`(place: Place) async throws {
+        // The composite sample's plan leads as far as the chain's step does: it is the one that was written for this way.
+        for (run, kind) in [(Samples.incremental, PlanReport.Step.Kind.incremental), (Samples.composite, .adHoc)] {
+            try await place.withLaunches { launch, domain in
+                // A program of before there were stamps.
+                try await launch().set(records, in: Samples.old(domain))
+                let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])
+                let report = try await run(launch(), new)
+                #expect(report.plan?.from == "V1")
+                #expect(report.plan?.to == "V2")
+                #expect(report.plan?.steps.map(\.records) == [2])
+                #expect(report.plan?.steps.map(\.kind) == [kind])
+                try await expectNew(launch(), domain, version: 2)
+                let documents = StorageCollection<StoredDocument>(
+                    "NewEntity", domain: domain, owner: "Samples", description: "As they stand", typeTag: "NewEntity", id: { _ in "" }
+                ).version(2)
+                #expect(try await launch().get(documents.key("1")).names == ["id", "newProperty"])
+                #expect(try await run(launch(), new).plan?.steps == [])
+            }
+        }
+    }
+
+    @Test func `a policy of one's own is called, and its refusal is told`() async throws {
+        try await Place.memory.withLaunches { launch, domain in
+            try await launch().set(records, in: Samples.old(domain))
+            let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])
+            await expectRefusal(StorageError.migrationFailed) {
+                _ = try await launch().registerCatalog(new, migrationPolicy: .custom(Samples.Refusing()))
+            }
+        }
+    }
+}

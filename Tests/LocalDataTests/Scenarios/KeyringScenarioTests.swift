@@ -1,0 +1,98 @@
+#if Keyring
+    import BackendContract
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// LD1, LD2, LD4 and LD10 on real stores: a property list and a keyring.
+    @Suite(.inTurn, .tags(.scenario, .keyring)) struct KeyringScenarioTests {
+        func legacy(_ name: String = "old_key_name") -> StorageKey<String> {
+            StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
+        }
+
+        func modern(_ stage: Stage) -> StorageKey<String> {
+            StorageKey(name: "modern_token", domain: .keychain(service: stage.service), owner: "Tests", description: "The token").moved(
+                from: legacy())
+        }
+
+        @Test func `LD1: get moves a value from the property list into the keyring`() async throws {
+            let stage = try Stage(keyring: true)
+            let router = stage.launch()
+            // Longer than the scenario's token, which the random names and digests of other files may hold by chance.
+            let token = "abc, and nothing else looks like this"
+            try await router.set(token, for: legacy())
+            #expect(try stage.propertyList()["old_key_name"] as? String == token)
+
+            #expect(try await router.get(modern(stage)) == token)
+
+            #expect(try stage.propertyList()["old_key_name"] == nil)
+            #expect(try await router.exists(modern(stage)))
+            let seen = try await run(
+                "secret-tool", ["search", "service", stage.service], environment: try #require(stage.keyring).environment)
+            #expect(seen.stdout.contains("modern_token") || seen.stderr.contains("modern_token"))
+            #expect(try stage.traces(of: token).isEmpty)
+            // A second get does not touch the source: what an old program writes there now is not taken.
+            try await router.set("from an old program", for: legacy())
+            #expect(try await router.get(modern(stage)) == token)
+        }
+
+        @Test func `LD1: a native string of UserDefaults is taken as it is`() async throws {
+            let stage = try Stage(keyring: true)
+            try stage.writePropertyList(["old_key_name": "\"quoted\" & <native>", "other": 7])
+            #expect(try await stage.launch().get(modern(stage)) == "\"quoted\" & <native>")
+            #expect(try stage.propertyList()["old_key_name"] == nil)
+            #expect(try stage.propertyList()["other"] as? Int == 7)
+        }
+
+        @Test func `LD1: a string that another process kept with UserDefaults is moved into the keyring`() async throws {
+            let stage = try Stage(keyring: true)
+            try FileManager.default.createDirectory(atPath: stage.preferences, withIntermediateDirectories: true)
+            var environment = ProcessInfo.processInfo.environment
+            environment["XDG_CONFIG_HOME"] = stage.preferences
+            #expect(try await stage.worker(environment).run("foundation", "old_key_name", "abc") == "done")
+            try #require(try stage.propertyList()["old_key_name"] as? String == "abc")
+            let router = stage.launch()
+            #expect(try await router.get(modern(stage)) == "abc")
+            #expect(try stage.propertyList()["old_key_name"] == nil)
+            #expect(try await router.exists(modern(stage)))
+        }
+
+        @Test func `LD2: with both present get returns the modern value and leaves the legacy one`() async throws {
+            let stage = try Stage(keyring: true)
+            let router = stage.launch()
+            try await router.set("modern", for: modern(stage))
+            try await router.set("legacy", for: legacy())
+            #expect(try await router.get(modern(stage)) == "modern")
+            #expect(try await router.get(legacy()) == "legacy")
+        }
+
+        @Test func `LD4: while the keyring cannot be written the legacy value stays, and then it moves`() async throws {
+            let stage = try Stage()
+            let keyring = try PrivateKeyring(.unlocked)
+            let worker = try stage.worker(keyring.environment)
+            _ = try await worker.run("seed", "old_key_name", "precious")
+            try keyring.lock()
+            let refused = try await worker.run("get")
+            #expect(refused.contains("locked"), "\(refused)")
+            #expect(try stage.propertyList()["old_key_name"] as? String == "precious")
+            try keyring.unlock()
+            #expect(try await worker.run("get") == "value precious")
+            #expect(try stage.propertyList()["old_key_name"] == nil)
+        }
+
+        @Test func `LD10: a launch with a locked keyring blocks, and after unlocking the next sweep finishes`() async throws {
+            let stage = try Stage()
+            let keyring = try PrivateKeyring(.unlocked)
+            let worker = try stage.worker(keyring.environment)
+            _ = try await worker.run("seed", "old_key_name", "precious")
+            try keyring.lock()
+            #expect(try await worker.run("status") == "locked")
+            let report = try await worker.run("launch")
+            #expect(report == "moved 0 blocked 1 failed 0 complete no: locked", "\(report)")
+            try keyring.unlock()
+            #expect(try await worker.run("launch") == "moved 1 blocked 0 failed 0 complete yes")
+            #expect(try await worker.run("get") == "value precious")
+        }
+    }
+#endif

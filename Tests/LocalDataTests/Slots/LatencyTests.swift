@@ -1,0 +1,33 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// What a call waits for, and what it does not.
+@Suite(.inTurn) struct LatencyTests {
+    @Test func `a hot get from a property list hops to no lane`() async throws {
+        let stage = try Stage()
+        let lane = TestLane()
+        let router = stage.launch { $0.runtime.makeLane = { lane.named($0) } }
+        let key = textKey("hot", .userDefaults)
+        let moved = textKey("moved", .userDefaults).moved(from: key)
+        try await router.set("v", for: key)
+        #expect(lane.count > 0)
+        // The file's time stamp must be older than its granularity before memory is believed: the first looks go to the disk.
+        var quiet = 0
+        var looks = 0
+        while quiet < 1_000 {
+            let before = lane.count
+            #expect(try await router.get(key) == "v")
+            quiet = lane.count == before ? quiet + 1 : 0
+            looks += 1
+            try #require(looks < 5_000_000)
+        }
+        let before = lane.count
+        for _ in 0..<10_000 { _ = try await router.get(key) }
+        #expect(lane.count - before <= 1)
+        #expect(try await router.exists(moved) == false)
+    }
+}

@@ -1,0 +1,108 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import LocalData
+import LocalDataTesting
+import MemoryBackend
+import TestSupport
+import Testing
+
+/// A value is only removed from its older place when the new one was seen to hold it.
+@Suite(.inTurn) struct VerificationTests {
+    /// What a store does that acknowledges changes and does not keep them.
+    enum Lie: CaseIterable {
+        case losesIt, spoilsIt
+
+        var fault: FaultyStore.Fault {
+            switch self {
+            case .losesIt:
+                FaultyStore.Fault(apply: { _, mutations async throws(BackendError) in
+                    mutations.map { _ in .applied(StorageRevision([1]), .durable) }
+                })
+            case .spoilsIt:
+                .probes { probe in
+                    guard case .value(var record) = probe else { return probe }
+                    record.payload = .bytes(Array("\"other\"".utf8))
+                    return .value(record)
+                }
+            }
+        }
+    }
+
+    /// A store that claims to be durable, with a fault.
+    private static func store(_ fault: FaultyStore.Fault, _ medium: MemoryMedium = MemoryMedium()) -> FaultyStore {
+        var capabilities = InMemoryStore.ownCapabilities
+        capabilities.durability = .durable
+        return FaultyStore(store: InMemoryStore(medium: medium, capabilities: capabilities), fault: fault)
+    }
+
+    @Test(arguments: Lie.allCases) func `a store that acknowledges and does not keep costs nothing`(
+        lie: Lie
+    ) async throws {
+        let machine = TestMachine()
+        var configuration = machine.configuration
+        configuration.use(for: StorageDomain.Kind("liar")) { _ in Self.store(lie.fault) }
+        let router = StorageRouter(configuration: configuration)
+        let source = textKey("old", .userDefaults)
+        let key = textKey("new", .custom("liar", scope: "x")).moved(from: source)
+        try await router.set("precious", for: source)
+        await expectRefusal(StorageError.migrationFailed) { _ = try await router.get(key) }
+        #expect(try await router.get(source) == "precious")
+    }
+
+    /// A store that promises durability and, as a keyring whose folder is not known, cannot vouch for it before the machine was started again.
+    static func hesitantStore(_ medium: MemoryMedium) -> FaultyStore {
+        var fault = FaultyStore.Fault.results { _, result in
+            if case .applied(let revision, _) = result { .applied(revision, .untilPowerLoss) } else { result }
+        }
+        fault.synchronize = { _ async throws(BackendError) in .untilPowerLoss }
+        return store(fault, medium)
+    }
+
+    @Test func `an older copy stays until the new value is known to survive a power cut`() async throws {
+        let (machine, medium) = (TestMachine(), MemoryMedium())
+        func launch(boot: String) -> StorageRouter {
+            var configuration = machine.configuration
+            configuration.runtime.host.bootID = boot
+            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in Self.hesitantStore(medium) }
+            return StorageRouter(configuration: configuration)
+        }
+        let source = textKey("old", .userDefaults)
+        let key = textKey("new", .custom("hesitant", scope: "x")).moved(from: source)
+        let first = launch(boot: "first")
+        try await first.set("precious", for: source)
+        #expect(try await first.get(key) == "precious")
+        #expect(try await first.get(source) == "precious")
+        let waiting = try await first.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true)
+        #expect(waiting.rows.first?.residue.count == 1)
+        #expect(try await first.get(source) == "precious")
+
+        // The machine was started again, and the value is there.
+        let second = launch(boot: "second")
+        try await second.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true).requireComplete()
+        #expect(try await second.get(key) == "precious")
+        #expect(try await !second.exists(source))
+    }
+
+    @Test func `a sweep that is cancelled between the steps of a key finishes that key`() async throws {
+        let machine = TestMachine()
+        let router = machine.launch()
+        let source = testKey("old", .userDefaults(suite: "a"), of: Int.self)
+        let key = testKey("new", .userDefaults(suite: "b"), of: Int.self).moved(from: source)
+        try await router.set(7, for: source)
+        try await router.registerCatalog(TestCatalog([.key(key)]))
+        // The value is in its new place, and the deletion of the older copy is under way, when the caller is cancelled.
+        let gate = FaultGate()
+        let backend = try #require(machine.backends(of: source.domain).first)
+        backend.inject(.hold(gate), of: .apply)
+        let sweep = Task { await router.sweep() }
+        await gate.untilArrivals()
+        sweep.cancel()
+        gate.open()
+        let report = await sweep.value
+        #expect(report.rows.map(\.state) == [.moved])
+        #expect(report.isComplete)
+        #expect(try await router.get(key) == 7)
+        #expect(try await !router.exists(source))
+    }
+}

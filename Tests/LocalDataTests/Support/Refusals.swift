@@ -1,0 +1,40 @@
+import BackendContract
+import LocalData
+import Testing
+
+/// Expects an error of one of some codes, which says in a sentence what is wrong.
+/// - Parameters:
+///   - key: The key that the error names; then nothing was changed.
+///   - words: What the message contains.
+///   - hidden: What no form of the error shows.
+/// - Returns: The error.
+@discardableResult
+func expectRefusal(
+    _ codes: StorageError.Code..., of key: String? = nil, saying words: String..., hiding hidden: [String] = [],
+    at location: SourceLocation = #_sourceLocation, body: () async throws -> Void
+) async -> StorageError? {
+    let error: StorageError
+    do {
+        try await body()
+        Issue.record("nothing was thrown, expected \(codes)", sourceLocation: location)
+        return nil
+    } catch let refusal as StorageError {
+        error = refusal
+    } catch {
+        Issue.record("\(error) was thrown, expected \(codes)", sourceLocation: location)
+        return nil
+    }
+    #expect(codes.contains(error.code), "\(error)", sourceLocation: location)
+    #expect(error.message.split(separator: " ").count >= 4, "\(error)", sourceLocation: location)
+    for word in words { #expect(error.message.contains(word), "\(error)", sourceLocation: location) }
+    if let key {
+        #expect(error.keyName == key, "\(error)", sourceLocation: location)
+        #expect(error.outcome == .notApplied, "\(error)", sourceLocation: location)
+    }
+    var dumped = ""
+    dump(error, to: &dumped)
+    for text in ["\(error)", String(reflecting: error), dumped, error.underlying.map { "\($0)" } ?? ""] {
+        for part in hidden { #expect(!text.contains(part), "\(text)", sourceLocation: location) }
+    }
+    return error
+}

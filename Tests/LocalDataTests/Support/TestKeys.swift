@@ -1,0 +1,42 @@
+import BackendContract
+import Foundation
+import LocalData
+import Testing
+
+/// A key of a text.
+func textKey(_ name: String, _ domain: StorageDomain, _ security: SecurityPolicy = .automatic) -> StorageKey<String> {
+    testKey(name, domain, security, of: String.self)
+}
+
+/// A key of any type.
+func testKey<Value>(
+    _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy = .automatic, of type: Value.Type
+) -> StorageKey<Value> {
+    StorageKey(name: name, domain: domain, security: security, owner: "Tests", description: "A value")
+}
+
+/// A catalog put together by a test.
+struct TestCatalog: StorageKeyCatalog {
+    var id = "Tests"
+    var allKeys: [AnyStorageKey]
+    var minimumProtection = ProtectionLevel.plain
+    var schema: CatalogSchema?
+
+    init(_ keys: AnyStorageKey...) { allKeys = keys }
+
+    init(_ keys: [AnyStorageKey], _ schema: CatalogSchema? = nil, id: String = "Tests", minimum: ProtectionLevel = .plain) {
+        (allKeys, self.schema, self.id, minimumProtection) = (keys, schema, id, minimum)
+    }
+}
+
+extension StorageRouter {
+    /// Sweeps one key, and says what became of it.
+    nonisolated func row(of key: StorageKey<String>) async throws -> MigrationReport.Row {
+        try #require(await sweep(TestCatalog(.key(key))).rows.first { $0.key == key.name })
+    }
+}
+
+extension DomainStatus {
+    /// Why the domain cannot be used.
+    var error: StorageError? { if case .unavailable(let error) = self { error } else { nil } }
+}

@@ -1,0 +1,63 @@
+import BackendRuntime
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// Where a configuration keeps things.
+@Suite(.inTurn) struct DirectoryTests {
+    func directories(_ configuration: StorageConfiguration, home: String?, _ environment: [String: String]) throws -> StorageDirectories? {
+        var configuration = configuration
+        configuration.runtime.host.environment = environment
+        configuration.runtime.host.homeDirectory = home
+        return try configuration.directories
+    }
+
+    @Test func `a session's program uses the XDG folders, and their defaults`() throws {
+        let id = "com.example.app"
+        #expect(
+            try directories(.xdg(applicationID: id), home: "/home/a", [:])
+                == StorageDirectories(
+                    preferences: "/home/a/.config", data: "/home/a/.local/share/com.example.app/LocalData",
+                    state: "/home/a/.local/state/com.example.app/LocalData", locks: "/home/a/.local/state/LocalData/locks"))
+        // Relative paths are to be ignored, says the specification.
+        let named = ["XDG_CONFIG_HOME": "/c", "XDG_DATA_HOME": "relative", "XDG_STATE_HOME": "/s"]
+        #expect(
+            try directories(.xdg(applicationID: id), home: "/home/a", named)
+                == StorageDirectories(
+                    preferences: "/c", data: "/home/a/.local/share/com.example.app/LocalData", state: "/s/com.example.app/LocalData",
+                    locks: "/s/LocalData/locks"))
+    }
+
+    @Test func `a service uses the folders that systemd gives it`() throws {
+        let given = ["STATE_DIRECTORY": "/var/lib/app:/var/lib/other", "CONFIGURATION_DIRECTORY": "/etc/app"]
+        let found = try #require(try directories(.service(applicationID: "app"), home: nil, given))
+        #expect(found.preferences == "/etc/app")
+        #expect(found.data == "/var/lib/app/LocalData/data")
+        #expect(found.state == "/var/lib/app/LocalData/state")
+    }
+
+    @Test func `without a home directory the first use says what to set, and constructing a router does not fail`() async throws {
+        var configuration = StorageConfiguration.xdg(applicationID: "app")
+        configuration.runtime.host.environment = [:]
+        configuration.runtime.host.homeDirectory = nil
+        let router = StorageRouter(configuration: configuration)
+        let key = textKey("a", .userDefaults)
+        let error = try await #require(throws: StorageError.self) { try await router.set("v", for: key) }
+        #expect(error.code == StorageError.unavailable)
+        #expect(error.message.contains("HOME"))
+    }
+
+    @Test func `folders of one's own choice are used, and made private`() async throws {
+        let temporary = try TemporaryDirectory()
+        let directories = StorageDirectories(
+            preferences: temporary.file("p"), data: temporary.file("d"), state: temporary.file("s"), locks: temporary.file("l"))
+        let router = StorageRouter(configuration: StorageConfiguration(directories: directories, applicationID: "app"))
+        let key = textKey("a", .userDefaults(suite: "suite"), .encrypted)
+        try await router.set("v", for: key)
+        try await router.shutdown()
+        #expect(try await router.get(key) == "v")
+        for folder in ["p", "d", "l"] { #expect(try filePermissions(temporary.file(folder)) == 0o700, "\(folder)") }
+        for file in ["p/suite.plist", "d/sealing-key"] { #expect(try filePermissions(temporary.file(file)) == 0o600, "\(file)") }
+    }
+}

@@ -1,0 +1,176 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import LocalData
+    import Sealing
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// A key that is missing beside what it sealed is never made anew, whatever kind of store it sealed, and whether or not the ledger is there.
+    @Suite(.inTurn) struct KeySourceRuleTests {
+        enum Sealed: CaseIterable, CustomTestStringConvertible {
+            case database, vault, list, quarantine
+            var testDescription: String { "\(self)" }
+        }
+
+        let list = textKey("b", .userDefaults(suite: "sealed"), .encrypted)
+
+        func launch(_ stage: Stage) -> StorageRouter { stage.launch { $0.keychain = .sealedVault(.configured) } }
+
+        /// Seals something in one kind of store, and only there.
+        func seal(_ sealed: Sealed, _ stage: Stage) async throws {
+            let router = launch(stage)
+            switch sealed {
+            case .database: try await router.set("v", for: textKey("a", .encryptedSQLite(database: "main")))
+            case .vault: try await router.set("v", for: textKey("a", .keychain))
+            case .list: try await router.set("v", for: list)
+            case .quarantine:
+                // Something unreadable stands where a sealed value is to be, and goes into quarantine as well protected as the place is.
+                try await router.set("plain", for: textKey("torn", .userDefaults(suite: "torn")))
+                try await router.set("v", for: textKey("old", .userDefaults(suite: "legacy")))
+                _ = try await router.get(torn(.userDefaults(suite: "torn")))
+                try #require(try await router.audit().quarantine.map(\.isSealed) == [true])
+                try await router.remove(textKey("torn", .userDefaults(suite: "torn")))
+            }
+            try await router.shutdown()
+        }
+
+        func torn(_ domain: StorageDomain) -> StorageKey<String> {
+            textKey("torn", domain, .encrypted).moved(from: textKey("old", .userDefaults(suite: "legacy")))
+        }
+
+        @Test(arguments: Sealed.allCases, [true, false]) func `nothing seals with a new key beside what the old one sealed`(
+            sealed: Sealed, hasLedger: Bool
+        ) async throws {
+            let stage = try Stage()
+            try await seal(sealed, stage)
+            let keyFile = stage.root.path + "/data/sealing-key"
+            let right = try Data(contentsOf: URL(fileURLWithPath: keyFile))
+            try FileManager.default.removeItem(atPath: keyFile)
+            if !hasLedger { try FileManager.default.removeItem(atPath: stage.root.path + "/state") }
+
+            func actions() -> [(String, (StorageRouter) async throws -> Void)] {
+                [
+                    ("a new database", { try await $0.set("w", for: textKey("c", .encryptedSQLite(database: "other"))) }),
+                    ("a new vault", { try await $0.set("w", for: textKey("c", .keychain(service: "other"))) }),
+                    ("a new seal", { try await $0.set("w", for: textKey("c", .userDefaults(suite: "other"), .encrypted)) }),
+                    (
+                        "the quarantine",
+                        {
+                            try await $0.set("plain", for: textKey("torn", .userDefaults(suite: "again")))
+                            try await $0.set("v", for: textKey("old", .userDefaults(suite: "legacy")))
+                            _ = try await $0.get(torn(.userDefaults(suite: "again")))
+                        }
+                    ),
+                ]
+            }
+            for (name, action) in actions() {
+                let router = launch(stage)
+                // What a program seals in its property lists is known by its catalogs.
+                try await router.registerCatalog(TestCatalog(.key(list)))
+                let error = try await #require(throws: StorageError.self, "\(name) took a new key beside \(sealed)") {
+                    try await action(router)
+                }
+                #expect(error.code == StorageError.encryptionKeyMissing, "\(name) beside \(sealed): \(error)")
+                #expect(!FileManager.default.fileExists(atPath: keyFile), "\(name) beside \(sealed)")
+            }
+            try right.write(to: URL(fileURLWithPath: keyFile))
+            try setPermissions(0o600, of: keyFile)
+            for (_, action) in actions() { try await action(launch(stage)) }
+        }
+
+        /// A source whose key another process makes between two looks.
+        private final class LateSource: KeySource {
+            let key = SealingKey.random(Runtime.live.randomBytes)
+            private let looks = Mutex(0)
+            let (identifier, pin, protection) = ("late source", "late", ProtectionLevel.sealed)
+            func load() async throws(BackendError) -> SealingKey? {
+                looks.withLock { looks in
+                    looks += 1
+                    return looks == 1 ? nil : key
+                }
+            }
+            func create(_ key: SealingKey) async throws(BackendError) -> SealingKey { throw BackendError(.failed, "There is a key.") }
+        }
+
+        @Test func `a key that another process makes and records between two looks is taken, not missed`() async throws {
+            let source = LateSource()
+            let id = source.key.id
+            let pins = SealingKeys.Pins(
+                recorded: { (_) throws(BackendError) in id }, record: { (_, _) throws(BackendError) in },
+                all: { () throws(BackendError) in [id] })
+            let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+            #expect(try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id == id)
+        }
+
+        /// A source without a key, until one is made.
+        private final class EmptySource: KeySource {
+            private let key = Mutex<SealingKey?>(nil)
+            let timesAsked = Mutex(0)
+            let (identifier, pin, protection) = ("empty source", "empty", ProtectionLevel.sealed)
+            func load() async throws(BackendError) -> SealingKey? { key.withLock(\.self) }
+            func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+                self.key.withLock { standing in
+                    standing = standing ?? key
+                    return standing ?? key
+                }
+            }
+        }
+
+        @Test func `what is sealed is asked once, however many write first, and again after a refusal`() async throws {
+            let source = EmptySource()
+            let pins = SealingKeys.Pins(
+                recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
+                all: { () throws(BackendError) in [] })
+            let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
+            await #expect(throws: BackendError.self) {
+                _ = try await keys.forSealing(from: source) { () throws(BackendError) in [[1, 2, 3]] }
+            }
+            let ids = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+                for _ in 0..<500 {
+                    group.addTask {
+                        let key = try await keys.forSealing(from: source) { () throws(BackendError) in
+                            source.timesAsked.withLock { $0 += 1 }
+                            await Task.yield()
+                            return []
+                        }
+                        return key.id
+                    }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(ids.count == 1)
+            #expect(source.timesAsked.withLock(\.self) == 1)
+        }
+
+        @Test func `a key file that does not answer in time has changed nothing`() async throws {
+            let stage = try Stage()
+            try await stage.launch().set("v", for: list)
+            let router = stage.launch {
+                $0.deadlines.files = .milliseconds(1_500)
+                $0.runtime.makeLane = { $0 == "key-file" ? TestLane(isHeld: true) as any Lane : DispatchLane(label: $0) }
+            }
+            await expectRefusal(StorageError.timedOut, of: "b") { _ = try await router.get(list) }
+            await expectRefusal(StorageError.timedOut, of: "b") { try await router.set("w", for: list) }
+            #expect(try await stage.launch().get(list) == "v")
+        }
+
+        @Test func `what another source sealed does not stand in the way of a first key, also when the ledger is lost`() async throws {
+            let stage = try Stage()
+            func launch() -> StorageRouter { stage.launch { $0.databaseKeySources["other"] = .keyFile("other-key") } }
+            let other = textKey("a", .encryptedSQLite(database: "other"))
+            let otherList = textKey("a", .userDefaults(suite: "sealed"), .encrypted(.keyFile("other-key")))
+            try await launch().set("v", for: other)
+            try await launch().set("v", for: otherList)
+            try FileManager.default.removeItem(atPath: stage.root.path + "/state")
+            let router = launch()
+            try await router.registerCatalog(TestCatalog(.key(other), .key(otherList)))
+            try await router.set("w", for: textKey("a", .encryptedSQLite(database: "main")))
+            try await router.set("w", for: textKey("b", .userDefaults(suite: "second"), .encrypted))
+            #expect(try await launch().get(other) == "v")
+            #expect(try await launch().get(otherList) == "v")
+        }
+    }
+#endif

@@ -1,0 +1,51 @@
+import BackendContract
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// Domains that nothing serves in this build.
+@Suite(.inTurn) struct MissingBackendTests {
+    /// The domain of encrypted SQLite in a build without it, else one that nobody plugged in.
+    #if SQLite
+        let domain = StorageDomain.custom("archive", scope: "main")
+        let remedy = "StorageConfiguration.use(for:_:)"
+    #else
+        let domain = StorageDomain.encryptedSQLite(database: "main")
+        let remedy = "trait SQLite"
+    #endif
+    var missing: StorageKey<String> { StorageKey(name: "a", domain: domain, owner: "Tests", description: "A document") }
+    let old = textKey("old", .userDefaults)
+
+    @Test func `a key of a missing backend is unavailable, and the error says what to do`() async throws {
+        let router = try Stage().launch()
+        let error = try await #require(throws: StorageError.self) { _ = try await router.get(missing) }
+        #expect(error.code == StorageError.unavailable)
+        #expect(error.message.contains(remedy))
+        await expectRefusal(StorageError.unavailable) { try await router.set("v", for: missing) }
+        if case .unavailable = await router.status(of: missing.domain) {} else { Issue.record("the status is not unavailable") }
+    }
+
+    @Test func `a catalog with such a key registers, and its sweep blocks that key alone`() async throws {
+        let stage = try Stage()
+        let router = stage.launch()
+        try await router.set("v", for: old)
+        let moved = textKey("new", .userDefaults(suite: "modern")).moved(from: old)
+        let document = missing.moved(from: StorageKey(name: "document", domain: .userDefaults, owner: "Tests", description: "The document"))
+        let report = try await router.registerCatalog(TestCatalog([.key(document), .key(moved)]), migrateImmediately: true)
+        #expect(report.rows.map(\.state) == [.blocked, .moved])
+        #expect(report.rows[0].errorCode == "unavailable")
+    }
+
+    @Test func `such a source stops the search, unless the migration passes it over`() async throws {
+        let router = try Stage().launch()
+        try await router.set("v", for: old)
+        let plain = textKey("new", .userDefaults(suite: "modern"))
+        let weaker = MigrationOptions(allowsWeakerProtection: true)
+        await expectRefusal(StorageError.unavailable) {
+            _ = try await router.get(plain.moved(from: missing, options: weaker).moved(from: old))
+        }
+        let skipping = MigrationOptions(whenSourceUnavailable: .skip, allowsWeakerProtection: true)
+        #expect(try await router.get(plain.moved(from: missing, options: skipping).moved(from: old)) == "v")
+    }
+}

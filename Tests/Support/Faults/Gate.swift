@@ -1,0 +1,57 @@
+import Synchronization
+
+/// Holds callers back until a test opens it, and tells the test how many have come.
+package final class Gate: Sendable {
+    private struct State {
+        var isOpen: Bool
+        var arrivals = 0
+        var held: [CheckedContinuation<Void, Never>] = []
+        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
+
+    /// Creates a gate; one that is open from the beginning only counts.
+    package init(isOpen: Bool = false) { state = Mutex(State(isOpen: isOpen)) }
+
+    /// Waits until the gate is open.
+    package func pass() async {
+        await withCheckedContinuation { continuation in
+            let (isOpen, ready) = state.withLock { state in
+                state.arrivals += 1
+                if !state.isOpen { state.held.append(continuation) }
+                let count = state.arrivals
+                let ready = state.waiting.filter { $0.count <= count }
+                state.waiting.removeAll { $0.count <= count }
+                return (state.isOpen, ready)
+            }
+            if isOpen { continuation.resume() }
+            for waiter in ready { waiter.continuation.resume() }
+        }
+    }
+
+    /// How many have come.
+    package var arrivals: Int { state.withLock(\.arrivals) }
+
+    /// Returns once a number of callers have come.
+    package func arrived(_ count: Int = 1) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.arrivals >= count { return true }
+                state.waiting.append((count, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+
+    /// Lets everybody through.
+    package func open() {
+        let held = state.withLock { state in
+            state.isOpen = true
+            defer { state.held = [] }
+            return state.held
+        }
+        for continuation in held { continuation.resume() }
+    }
+}

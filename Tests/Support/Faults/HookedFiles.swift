@@ -1,0 +1,123 @@
+package import BackendRuntime
+import Foundation
+import Synchronization
+
+/// The machine's files with a hook before each operation. They count, fail or stop at a chosen operation, and let the times of a file stand still.
+package final class HookedFiles: FileSystem {
+    /// What happens at the chosen operation.
+    package enum Fault: Hashable, Sendable {
+        /// It fails with this error number, and later ones work.
+        case fails(Int32)
+        /// It and all later ones fail, as if the process had been killed before it.
+        case stops
+        /// It is done and all later ones fail, as if the process had been killed after it.
+        case stopsAfter
+    }
+
+    private struct State {
+        var operations: [(name: String, path: String)] = []
+        var locks: [String] = []
+        var fault: (number: Int, Fault)?
+        var failing: String?
+        var isStopped = false
+    }
+
+    private let real = PosixFileSystem()
+    private let state = Mutex(State())
+    private let frozen: String?
+    private let before: @Sendable (_ operation: String, _ path: String) -> Void
+
+    /// Creates the files.
+    /// - Parameters:
+    ///   - frozen: A file whose times stand still, as they do within a tick of the file system's clock.
+    ///   - before: What happens just before an operation: what another program does then, for example.
+    package init(
+        frozen: String? = nil, before: @escaping @Sendable (_ operation: String, _ path: String) -> Void = { _, _ in }
+    ) { (self.frozen, self.before) = (frozen, before) }
+
+    /// The operations that change something, in order.
+    package var operations: [String] { state.withLock { $0.operations.map(\.name) } }
+
+    /// How often something was done to paths that contain a text.
+    package func count(_ operation: String, _ part: String = "") -> Int {
+        state.withLock { $0.operations.count { $0.name == operation && (part.isEmpty || $0.path.contains(part)) } }
+    }
+
+    /// How often locks were taken whose paths contain a text.
+    package func locks(_ part: String) -> Int { state.withLock { $0.locks.count { $0.contains(part) } } }
+
+    /// Starts counting from 1 again and sets what happens at an operation.
+    package func arm(_ fault: Fault?, at number: Int = 1) {
+        state.withLock { $0 = State(fault: fault.map { (number, $0) }, failing: $0.failing) }
+    }
+
+    /// Makes every operation of a name fail with EIO.
+    package func fail(_ operation: String) { state.withLock { $0.failing = operation } }
+
+    private func change<Result>(
+        _ operation: String, _ path: String, _ body: () throws(FileError) -> Result
+    ) throws(FileError) -> Result {
+        before(operation, path)
+        let failure: Int32? = state.withLock { state in
+            if state.isStopped { return EIO }
+            state.operations.append((operation, path))
+            if state.failing == operation { return EIO }
+            guard let (number, fault) = state.fault, number == state.operations.count else { return nil }
+            if case .fails(let error) = fault { return error }
+            state.isStopped = true
+            return fault == .stops ? EIO : nil
+        }
+        if let failure { throw FileError(number: failure, operation: operation, path: path) }
+        return try body()
+    }
+
+    private func freeze(_ status: FileStatus, _ path: String) -> FileStatus {
+        guard path == frozen else { return status }
+        var status = status
+        (status.modified, status.changed) = (0, 0)
+        return status
+    }
+
+    // MARK: What only looks: neither counted nor broken
+
+    package func status(_ path: String) throws(FileError) -> FileStatus? {
+        before("status", path)
+        return try real.status(path).map { freeze($0, path) }
+    }
+    package func read(_ path: String) throws(FileError) -> FileContents? {
+        guard var contents = try real.read(path) else { return nil }
+        contents.status = freeze(contents.status, path)
+        return contents
+    }
+    package func list(_ path: String) throws(FileError) -> [String]? { try real.list(path) }
+    package func resolve(_ path: String) -> String { real.resolve(path) }
+    package func changes(in directory: String) -> AsyncStream<String> { real.changes(in: directory) }
+    package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
+        state.withLock { $0.locks.append(path) }
+        return try real.lock(path, giveUp: giveUp)
+    }
+
+    // MARK: What changes something
+
+    package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+        try change("create", path) { () throws(FileError) in try real.create(path, bytes) }
+    }
+    package func synchronizeFile(_ path: String) throws(FileError) {
+        try change("synchronizeFile", path) { () throws(FileError) in try real.synchronizeFile(path) }
+    }
+    package func rename(_ path: String, to newPath: String) throws(FileError) {
+        try change("rename", newPath) { () throws(FileError) in try real.rename(path, to: newPath) }
+    }
+    package func link(_ path: String, to newPath: String) throws(FileError) {
+        try change("link", newPath) { () throws(FileError) in try real.link(path, to: newPath) }
+    }
+    package func remove(_ path: String) throws(FileError) {
+        try change("remove", path) { () throws(FileError) in try real.remove(path) }
+    }
+    package func synchronizeDirectory(_ path: String) throws(FileError) {
+        try change("synchronizeDirectory", path) { () throws(FileError) in try real.synchronizeDirectory(path) }
+    }
+    package func createDirectory(_ path: String) throws(FileError) {
+        try change("createDirectory", path) { () throws(FileError) in try real.createDirectory(path) }
+    }
+}

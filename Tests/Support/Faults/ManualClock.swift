@@ -1,0 +1,93 @@
+package import BackendRuntime
+import Synchronization
+
+/// A clock that a test moves by hand. Actions that become due run inside ``advance(to:)``.
+///
+/// Its dates begin in 1970; ``LocalDataTesting/TestClock`` moves the date alone.
+package final class ManualClock: RuntimeClock {
+    /// When scheduled actions run.
+    package enum Timers: Sendable {
+        /// When the test moves the clock past them.
+        case byHand
+        /// After as much real time, whatever the test does: a deadline ends a test that would hang. Dates are the machine's.
+        case inRealTime
+    }
+
+    private struct State {
+        var now: MonotonicInstant
+        var actions: [Int: (instant: MonotonicInstant, action: @Sendable () -> Void)] = [:]
+        var scheduledEver = 0
+        var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state: Mutex<State>
+    private let timers: Timers
+    private let onPause: @Sendable (Duration) -> Void
+
+    /// Creates a clock.
+    /// - Parameter onPause: What happens elsewhere while somebody lets time pass; the clock has moved on by then.
+    package init(_ timers: Timers = .byHand, onPause: @escaping @Sendable (Duration) -> Void = { _ in }) {
+        state = Mutex(State(now: timers == .byHand ? MonotonicInstant(nanoseconds: 0) : SystemClock().now))
+        (self.timers, self.onPause) = (timers, onPause)
+    }
+
+    package var now: MonotonicInstant { state.withLock { $0.now } }
+    package var wallSeconds: Double { timers == .byHand ? Double(now.nanoseconds) / 1e9 : SystemClock().wallSeconds }
+
+    /// How many actions are waiting for their instant.
+    package var pending: Int { state.withLock { $0.actions.count } }
+
+    /// How many actions were scheduled since the clock was made.
+    package var scheduled: Int { state.withLock { $0.scheduledEver } }
+
+    package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+        if timers == .inRealTime { return SystemClock().schedule(at: SystemClock().now.advanced(by: now.duration(to: instant)), action) }
+        let (number, isDue, ready) = state.withLock { state in
+            state.scheduledEver += 1
+            let isDue = instant <= state.now
+            if !isDue { state.actions[state.scheduledEver] = (instant, action) }
+            let ready = state.waiting.filter { $0.count <= state.scheduledEver }
+            state.waiting.removeAll { $0.count <= state.scheduledEver }
+            return (state.scheduledEver, isDue, ready)
+        }
+        if isDue { action() }
+        for waiter in ready { waiter.continuation.resume() }
+        return ScheduledAction { [weak self] in self?.state.withLock { $0.actions[number] = nil } }
+    }
+
+    /// Moves the clock instead of waiting.
+    package func pause(_ duration: Duration) {
+        advance(by: duration)
+        onPause(duration)
+    }
+
+    /// Moves the clock on.
+    package func advance(by duration: Duration) { advance(to: now.advanced(by: duration)) }
+
+    /// Moves the clock, running what becomes due in the order of its instants.
+    package func advance(to instant: MonotonicInstant) {
+        let due = state.withLock { state in
+            state.now = max(state.now, instant)
+            let due = state.actions.filter { $0.value.instant <= state.now }.sorted { $0.value.instant < $1.value.instant }
+            for (number, _) in due { state.actions[number] = nil }
+            return due.map(\.value.action)
+        }
+        for action in due { action() }
+    }
+
+    /// Returns once a number of actions were scheduled since the clock was made.
+    package func untilScheduled(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isReady = state.withLock { state in
+                if state.scheduledEver >= count { return true }
+                state.waiting.append((count, continuation))
+                return false
+            }
+            if isReady { continuation.resume() }
+        }
+    }
+}
+
+extension MonotonicInstant {
+    package static func seconds(_ seconds: Int64) -> MonotonicInstant { MonotonicInstant(nanoseconds: seconds * 1_000_000_000) }
+}

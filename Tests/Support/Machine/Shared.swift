@@ -1,0 +1,31 @@
+package import Synchronization
+
+/// A value that a test and the work that it starts both look at.
+package final class Shared<Value: Sendable>: Sendable {
+    package let value: Mutex<Value>
+
+    package init(_ value: Value) { self.value = Mutex(value) }
+}
+
+extension Shared<Int> {
+    /// The number.
+    package var number: Int { value.withLock(\.self) }
+
+    /// Adds to the number.
+    /// - Returns: The new number.
+    @discardableResult
+    package func count(by step: Int = 1) -> Int {
+        value.withLock { number in
+            number += step
+            return number
+        }
+    }
+}
+
+extension Shared<[String]> {
+    /// What was noted, in order.
+    package var all: [String] { value.withLock(\.self) }
+
+    /// Appends a text.
+    package func note(_ text: String) { value.withLock { $0.append(text) } }
+}
