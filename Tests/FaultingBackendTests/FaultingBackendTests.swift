@@ -39,7 +39,8 @@ import Testing
         // The mediums of the laws' stores, found again by the identity that the faulty backend forwards.
         let media = Shared<[BackendIdentity: MemoryMedium]>([:])
         @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
-            try #require(media.value.withLock { $0[store.identity] })
+            let found = media.value.withLock { $0[store.identity] }
+            return try #require(found)
         }
         return LawBench(
             name: "faulty memory", capabilities: claims,

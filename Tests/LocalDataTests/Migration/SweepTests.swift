@@ -161,7 +161,7 @@ import Testing
         try await router.registerCatalog(TestCatalog([.key(key("b", from: "b"))], id: "second"))
         #expect(try await router.audit().rows.map(\.key) == ["a", "b"])
         let blankOwner = StorageKey<String>(name: "c", domain: .userDefaults, owner: " ", description: "A value")
-        let blankDescription = textKey("c", .userDefaults)
+        let blankDescription = StorageKey<String>(name: "c", domain: .userDefaults, owner: "Tests", description: "")
         let hostile = textKey("a\0b", .userDefaults)
         let other = AnyStorageKey.key(key("d", from: "d"))
         let faults: [(StorageError.Code, [AnyStorageKey])] = [

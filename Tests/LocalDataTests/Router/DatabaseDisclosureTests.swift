@@ -28,7 +28,7 @@
 
         /// The error that is thrown, which has to be of the code.
         private func note(_ code: StorageError.Code, in printed: Printed, body: () async throws -> Void) async {
-            guard let error = await expectRefusal(code, body: body) else { return }
+            guard let error = await expectRefusal(code, isSentence: false, body: body) else { return }
             printed.note(error)
             if let underlying = error.underlying { printed.note(underlying) }
         }

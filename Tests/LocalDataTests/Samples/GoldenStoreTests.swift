@@ -77,9 +77,9 @@ import Testing
 
         @Test func `what earlier releases of this library wrote is read`() async throws {
             if FixtureMismatch.isRecording, !FileManager.default.fileExists(atPath: fixture("0.1/release.json")) {
-                try await GoldenStore.record("0.1", of: keys, in: "Fixtures/Releases", fill)
+                try await GoldenStore.record("0.1", of: keys, in: "../Fixtures/Releases", fill)
             }
-            try await GoldenStore.replay(keys, in: "Fixtures/Releases") { _, router in
+            try await GoldenStore.replay(keys, in: "../Fixtures/Releases") { _, router in
                 let (gone, heading) = (try await router.value(for: removed), try await router.get(evolved))
                 #expect(gone == nil)
                 #expect(heading == Heading(heading: "of version 1"))

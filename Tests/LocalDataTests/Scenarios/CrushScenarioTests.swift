@@ -251,7 +251,7 @@ import Testing
             try await begin(launch(), domain)
             let before = try await launch().slots(domain, "notes")
             let calls = Shared<[String]>([])
-            await expectRefusal(StorageError.incompatibleSchema) {
+            await expectRefusal(StorageError.incompatibleSchema, isSentence: false) {
                 try await launch().registerCatalog(new(domain), migrationPolicy: .custom(Own(calls: calls, fits: false)))
             }
             #expect(calls.all == ["validate V1 for V2", "configure", "resolve"])
