@@ -24,12 +24,7 @@ extension RecordCoder {
         let current = key.schemaVersion
         guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
         if stored == current { return current }
-        if stored > current, safeguards.contains(.laterVersions) {
-            throw StorageError(
-                StorageError.incompatibleSchema, key: key.name,
-                "What is stored has version \(stored) of \(key.entity), and this program knows version \(current). Update the program; nothing was changed."
-            )
-        }
+        try requireNotLater(record.metadata, key)
         guard stored > current || key.evolution?.known.contains(stored) == true else {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
@@ -37,6 +32,16 @@ extension RecordCoder {
             )
         }
         return stored
+    }
+
+    /// Fails for a record of a later version than the key's.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireNotLater<Value>(_ metadata: StorageMetadata, _ key: StorageKey<Value>) throws {
+        guard let stored = metadata.schemaVersion, stored > key.schemaVersion, safeguards.contains(.laterVersions) else { return }
+        throw StorageError(
+            StorageError.incompatibleSchema, key: key.name,
+            "What is stored has version \(stored) of \(key.entity), and this program knows version \(key.schemaVersion). Update the program; nothing was changed."
+        )
     }
 
     /// Whether a record has to be written again: its version is an earlier one of the key's chain.

@@ -10,11 +10,12 @@ extension MigrationEngine {
         try await lanes.withLane(route.slot, keyName: key.name) {
             guard key.hasMigration || key.demandsTypeTag else {
                 let (payload, metadata) = try await records.encode(value, key, route, origin: nil, facts, references)
-                if references.isEmpty { try await commit(.put(payload, metadata), route) }
+                if references.isEmpty { try await commit(.put(payload, metadata), key, route, facts) }
                 return
             }
             try await retrying(key) {
                 let probe = try await standing(key, route)
+                try requireNotLater(probe, key, facts)
                 let origin = try await newOrigin(key, route, probe)
                 let (payload, metadata) = try await records.encode(
                     value, key, route, origin: origin, self.facts(facts, over: probe), references)
@@ -140,6 +141,15 @@ extension MigrationEngine {
         return probe
     }
 
+    /// Fails when a write would replace a value of a later version than the key's. One that has expired may be replaced.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireNotLater<Value>(_ probe: StorageProbe, _ key: StorageKey<Value>, _ facts: RecordFacts) throws {
+        guard !facts.replacesLaterVersions, let record = probe.record, !record.metadata.isExpired(at: runtime.clock.wallSeconds) else {
+            return
+        }
+        try records.requireNotLater(record.metadata, key)
+    }
+
     /// What a new value takes over from the record that it replaces.
     func facts(_ facts: RecordFacts, over probe: StorageProbe) -> RecordFacts {
         var facts = facts
@@ -212,21 +222,26 @@ extension MigrationEngine {
         }
     }
 
-    /// Makes a change without a condition. Damaged bytes in its way are quarantined first: they are nobody's to destroy.
-    private func commit(_ operation: StorageMutation.Operation, _ route: Route) async throws {
-        var precondition = StorageMutation.Precondition.none
+    /// Stores a value whatever stands there, unless that is a value of a later version: the store decides, under its own lock. Damaged bytes in its way are quarantined
+    /// first: they are nobody's to destroy.
+    private func commit<Value>(
+        _ operation: StorageMutation.Operation, _ key: StorageKey<Value>, _ route: Route, _ facts: RecordFacts
+    ) async throws {
+        let demanded: StorageMutation.Precondition =
+            facts.replacesLaterVersions || !safeguards.contains(.laterVersions) ? .none : .notLater(version: key.schemaVersion)
+        var precondition = demanded
         for _ in 0..<Self.attempts {
             let result = try await applyTelling(operation, route, if: precondition)
-            if case .conflict(.corrupt(let corruption)) = result, let revision = corruption.revision {
-                try await keepDamaged(corruption, revision, route)
-                precondition = .revision(revision)
+            guard case .conflict(let probe) = result else { return try publish(result, operation, route) }
+            if precondition != demanded {
+                precondition = demanded
                 continue
             }
-            if case .conflict = result, precondition != .none {
-                precondition = .none
-                continue
-            }
-            return try publish(result, operation, route)
+            try requireNotLater(probe, key, facts)
+            guard let revision = probe.revision else { throw route.error(for: result) }
+            if case .corrupt(let corruption) = probe { try await keepDamaged(corruption, revision, route) }
+            // What is damaged or has expired is replaced as it was seen.
+            precondition = .revision(revision)
         }
         throw route.error(for: .notAttempted)
     }

@@ -20,7 +20,10 @@ public struct StorageBatch: Sendable {
     private(set) var changes: [Change] = []
 
     /// Stores a value when the batch is committed.
-    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) { set(value, for: key, .new) }
+    /// - Parameter replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
+        set(value, for: key, RecordFacts(replacesLaterVersions: replacingLaterVersions))
+    }
 
     /// Stores a value with a lifetime of its own when the batch is committed.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {
@@ -32,7 +35,8 @@ public struct StorageBatch: Sendable {
         isInsertion: Bool = false
     ) {
         let encode: Encoding = { engine, route, origin, probe, references in
-            try await engine.records.encode(value, key, route, origin: origin, engine.facts(facts, over: probe), references)
+            try engine.requireNotLater(probe, key, facts)
+            return try await engine.records.encode(value, key, route, origin: origin, engine.facts(facts, over: probe), references)
         }
         changes.append(Change(key: .key(key), encode: encode, precondition: precondition, isInsertion: isInsertion))
     }
@@ -50,6 +54,7 @@ extension StorageRouter {
     /// Nothing is durable before the end of the batch. A later change of a key in the same batch replaces an earlier one.
     /// - Parameter body: Collects the changes; when it throws, nothing happens.
     /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit several changes at once;
+    ///   `incompatibleSchema` when a later version's value stands in a place that is set;
     ///   `residueRemains` with the outcome `applied` when a removed value's older copy remains. What `body` throws.
     @concurrent
     public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
