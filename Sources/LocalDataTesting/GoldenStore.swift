@@ -1,4 +1,4 @@
-public import Foundation
+import Foundation
 public import LocalData
 
 /// Stores as a release wrote them, kept as fixtures: a later release proves with one line that it still reads them all.

@@ -36,7 +36,7 @@ extension StorageRouter {
     /// Every slot of a store, with what stands in it, in the parts that plans touch.
     func slots(_ domain: StorageDomain, _ collections: String..., also others: [String] = []) async throws -> [StorageAddress: StorageProbe]
     {
-        let backend = try engine.routes.backend(for: domain, key: "").1
+        let backend = try env.routes.backend(for: domain, key: "").1
         var found: [StorageAddress: StorageProbe] = [:]
         let namespaces = ["", "schema"] + collections.map { "collection:\($0)" } + others
         for namespace in namespaces.map({ StorageNamespace($0) }) {

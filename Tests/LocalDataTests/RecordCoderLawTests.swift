@@ -28,17 +28,17 @@ import Testing
         _ values: Arbitrary<Value>, _ serializers: [Serializer<Value>] = [.json, .plist], count: Int = 25, bits: (Value) -> [UInt8]
     ) async {
         let copies = ["userDefaults/old//v": "00ff"]
-        let engine = await router.engine
+        let env = router.env
         await forAll(values, count: count) { value in
             for serializer in serializers {
                 for (domain, security) in Self.places {
                     let key = StorageKey<Value>(
                         name: "v", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A value")
-                    let route = try engine.routes.route(for: key)
+                    let slot = try env.routes.slot(for: key)
                     let origin = RecordOrigin(copies: copies, migration: "m", boot: nil)
-                    let (payload, metadata): (StoragePayload, StorageMetadata)
+                    let coded: CodedRecord
                     do {
-                        (payload, metadata) = try await engine.records.encode(value, key, route, origin: origin, .new, ReferenceCollector())
+                        coded = try await env.coder.complete(try env.coder.prepare(value, slot, .new), origin: origin)
                     } catch StorageError
                         .encodingFailed
                     {
@@ -46,16 +46,16 @@ import Testing
                         try hold(serializer.name == "json" && "\(value)".contains { "ni".contains($0) }, "it is not encoded")
                         continue
                     }
-                    if case .native = payload {
-                        try hold(route.capabilities.storesNativeValues && security == .automatic, "a native value in \(domain) \(security)")
+                    if case .native = coded.payload {
+                        try hold(slot.route.capabilities.storesNativeValues && security == .automatic, "a native value in \(domain) \(security)")
                     }
-                    try same(metadata.sealing != nil, security != .automatic, "whether it is sealed")
+                    try same(coded.metadata.sealing != nil, security != .automatic, "whether it is sealed")
                     // The way through a store of bytes.
-                    let record = StorageRecord(payload: payload, metadata: metadata, revision: StorageRevision([1]))
+                    let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
                     guard case .record(let read) = RecordCodec.decode(RecordCodec.encode(record)) else { throw Broken("no record") }
-                    let decoded = try await engine.records.decode(read, key, route)
+                    let decoded = try await env.coder.decode(read, slot)
                     try same(bits(decoded), bits(value), "\(serializer.name) in \(domain), \(security)")
-                    try same(try await engine.records.origin(of: read.metadata, route), origin, "the origin")
+                    try same(try await env.coder.origin(of: read.metadata, slot.route), origin, "the origin")
                 }
             }
         }

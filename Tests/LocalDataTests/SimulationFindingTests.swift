@@ -147,13 +147,13 @@ import Testing
     }
 
     @Test func `an origin remembers what a place held before`() async throws {
-        let routes = await machine.launch().engine.routes
+        let routes = machine.launch().env.routes
         func copy(_ text: String) throws -> SourceRecord {
-            let route = try routes.route(for: old)
+            let route = try routes.slot(for: old).route
             return SourceRecord(
                 key: .key(old), route: route, record: StorageRecord(payload: .native(.string(text)), revision: StorageRevision([1])))
         }
-        let destination = try routes.route(for: new)
+        let destination = try routes.slot(for: new).route
         var origin = RecordOrigin()
         for number in 0..<12 { origin.add(try copy("\(number)"), destination: destination) }
         for number in 0..<12 {

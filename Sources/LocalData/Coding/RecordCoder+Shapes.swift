@@ -6,25 +6,30 @@ struct Decoded<Value: Sendable>: Sendable {
     let value: Value
     /// Whether the record has an older shape than the value: it is to be written again.
     var isOutdated = false
-    /// The records that the steps to a document put into references: it cannot hold them itself.
-    var references: ReferenceCollector?
+    /// The records that the steps of a chain put into references of a document: it cannot hold them itself.
+    var references: ReferencedRecords?
 }
 
 /// Reading what was stored in an earlier shape.
 extension RecordCoder {
+    /// Refuses the record of another type in the same collection.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireOwnType(of record: StorageRecord, _ key: some TypedKey) throws {
+        guard key.refuses(record.metadata), let tag = record.metadata.typeTag else { return }
+        throw StorageError(
+            StorageError.incompatibleSchema, key: key.name,
+            "The record in \(key.entity) is a \(tag), and this collection holds \(key.typeTag). Migrate the older ones with migrateAll(from:to:); nothing was changed."
+        )
+    }
+
     /// The version of a record's shape.
     /// - Throws: ``StorageError`` with `incompatibleSchema` for a version from which no way leads to the key's, as for a later one: nothing is changed then.
     func storedVersion<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> Int {
-        if key.demandsTypeTag, !key.acceptsOtherTags, let tag = record.metadata.typeTag, tag != key.typeTag {
-            throw StorageError(
-                StorageError.incompatibleSchema, key: key.name,
-                "The record in \(key.entity) is a \(tag), and this collection holds \(key.typeTag). Bring the older ones over with migrateAll(from:to:); nothing was changed."
-            )
-        }
+        try requireOwnType(of: record, key)
         let current = key.schemaVersion
         guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
         if stored == current { return current }
-        try requireNotLater(record.metadata, key)
+        try requireNotLater(record.metadata, current, key.name, key.entity)
         guard stored > current || key.evolution?.known.contains(stored) == true else {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
@@ -34,13 +39,13 @@ extension RecordCoder {
         return stored
     }
 
-    /// Fails for a record of a later version than the key's.
+    /// Fails for a record of a later version than the program's.
     /// - Throws: ``StorageError`` with `incompatibleSchema`.
-    func requireNotLater<Value>(_ metadata: StorageMetadata, _ key: StorageKey<Value>) throws {
-        guard let stored = metadata.schemaVersion, stored > key.schemaVersion, safeguards.contains(.laterVersions) else { return }
+    func requireNotLater(_ metadata: StorageMetadata, _ version: Int, _ name: String, _ entity: String) throws {
+        guard let stored = metadata.schemaVersion, stored > version, safeguards.contains(.laterVersions) else { return }
         throw StorageError(
-            StorageError.incompatibleSchema, key: key.name,
-            "What is stored has version \(stored) of \(key.entity), and this program knows version \(key.schemaVersion). Update the program; nothing was changed."
+            StorageError.incompatibleSchema, key: name,
+            "What is stored has version \(stored) of \(entity), and this program knows version \(version). Update the program; nothing was changed."
         )
     }
 
@@ -75,7 +80,7 @@ extension RecordCoder {
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
-        if Value.self == StoredDocument.self { decoded.references = references }
+        if Value.self == StoredDocument.self { decoded.references = ReferencedRecords(references) }
         return decoded
     }
 

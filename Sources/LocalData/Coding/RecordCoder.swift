@@ -12,27 +12,51 @@ struct RecordCoder: Sendable {
     let runtime: Runtime
     let safeguards: Safeguards
 
-    /// The payload and metadata of a value.
-    /// - Parameter references: Takes the records that the value holds within references. Whoever writes the value has to store them; nil where they are known already.
-    func encode<Value>(
-        _ value: Value, _ key: StorageKey<Value>, _ route: Route, origin: RecordOrigin?, _ facts: RecordFacts,
-        _ references: ReferenceCollector?
-    ) async throws -> (
-        StoragePayload, StorageMetadata
-    ) {
-        let plain = try bytes(of: value, key, references)
-        var metadata = facts.metadata(of: key, now: runtime.clock.wallSeconds)
+    // MARK: Writing
+
+    /// Encodes a value, before the lane of its slot is taken.
+    /// - Throws: ``StorageError`` with `encodingFailed`.
+    func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts) throws -> Prepared {
+        let references = ReferenceCollector()
+        let bytes = try bytes(of: value, slot.key, references)
+        return prepared(value, bytes, slot, facts, ReferencedRecords(references))
+    }
+
+    /// A record that another one refers to: it was encoded with that one.
+    func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> Prepared {
+        prepared(referred.target, referred.bytes, slot, .new, .none)
+    }
+
+    private func prepared<Value>(
+        _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ facts: RecordFacts, _ references: ReferencedRecords
+    ) -> Prepared {
+        let route = slot.route
+        var native: NativeValue?
+        if route.security.keySource == nil, route.capabilities.storesNativeValues, slot.key.serializer.name == "json" {
+            native = NativeCoding.native(value, json: bytes)
+        }
+        return Prepared(route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references)
+    }
+
+    /// Adds what depends on the present state of the slot: the facts kept from the record before, the origin, and the seal.
+    func complete(_ prepared: Prepared, origin: RecordOrigin?) async throws -> CodedRecord {
+        let route = prepared.route
+        var metadata = prepared.facts.metadata(of: prepared.shape, now: runtime.clock.wallSeconds)
         guard route.security.keySource != nil else {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
-            if route.capabilities.storesNativeValues, key.serializer.name == "json", let native = NativeCoding.native(value, json: plain) {
-                return (.native(native), metadata)
-            }
-            return (.bytes(plain), metadata)
+            return CodedRecord(payload: prepared.native.map { .native($0) } ?? .bytes(prepared.bytes), metadata: metadata)
         }
-        let sealed = try await seal(plain, purpose: "payload", route, serializer: key.serializer.name)
+        let sealed = try await seal(prepared.bytes, purpose: "payload", route, serializer: prepared.shape.serializer)
         metadata.sealing = Envelope.keyID(of: sealed).map { "1:\(hexadecimalText(of: $0))" }
         metadata.origin = try await sealedOrigin(origin, route)
-        return (.bytes(sealed), metadata)
+        return CodedRecord(payload: .bytes(sealed), metadata: metadata)
+    }
+
+    /// The same, over what the slot was seen to hold.
+    func complete(_ prepared: Prepared, origin: RecordOrigin?, over probe: StorageProbe) async throws -> CodedRecord {
+        var prepared = prepared
+        prepared.facts = prepared.facts.over(probe, now: runtime.clock.wallSeconds)
+        return try await complete(prepared, origin: origin)
     }
 
     /// The metadata of a removal.
@@ -56,15 +80,16 @@ struct RecordCoder: Sendable {
         }
     }
 
+    // MARK: Reading
+
     /// The value of a record.
     /// - Throws: ``StorageError``: `undecodable` when the bytes are not such a value, or are protected otherwise than the key says; `corrupted`,
     ///   `encryptionKeyMissing` or `encryptionKeyMismatch` when a seal does not open; what fetching the key throws.
-    func decode<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Value {
-        try await decodeTelling(record, key, route).value
-    }
+    func decode<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Value { try await read(record, slot).value }
 
     /// The value of a record, brought to the key's version, and whether the record itself has that shape.
-    func decodeTelling<Value>(_ record: StorageRecord, _ key: StorageKey<Value>, _ route: Route) async throws -> Decoded<Value> {
+    func read<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Decoded<Value> {
+        let (key, route) = (slot.key, slot.route)
         let stored = try storedVersion(of: record, key)
         let isSealed = record.metadata.sealing != nil
         guard route.security.keySource != nil else {

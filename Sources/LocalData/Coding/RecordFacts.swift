@@ -1,6 +1,6 @@
 import BackendContract
 
-/// What a record says beside its value: what a write takes over from the record before it, and what it says anew.
+/// A record's metadata beside its value: what a write keeps of the record before it, and what it sets.
 struct RecordFacts: Sendable {
     /// When a value stops being valid.
     enum Expiry: Sendable {
@@ -24,24 +24,31 @@ struct RecordFacts: Sendable {
     /// Whether the value may replace one of a later version than the key's.
     var replacesLaterVersions = false
 
-    /// A new value, over a record that nobody looked at.
+    /// A new value.
     static let new = RecordFacts()
 
-    /// A value that is written again in its place, for another reason than that a program set it.
+    /// A value that is written again in its place without a `set`.
     static func kept(_ past: StorageMetadata?) -> RecordFacts { RecordFacts(expiry: .kept, past: past) }
 
-    /// A value that is made of others, elsewhere: of one it takes everything over, of several the earliest end.
+    /// A value made of others: of one it keeps everything, of several the earliest expiry.
     static func carried(from sources: [StorageMetadata]) -> RecordFacts {
         var past = sources.count == 1 ? sources[0] : StorageMetadata()
         past.expiresAt = sources.compactMap(\.expiresAt).min()
         return RecordFacts(expiry: .carried, past: past)
     }
 
+    /// The same, over what the slot holds now; an expired value leaves nothing to a new one.
+    func over(_ probe: StorageProbe, now: Double) -> RecordFacts {
+        var facts = self
+        facts.past = probe.record.flatMap { $0.metadata.isExpired(at: now) ? nil : $0.metadata }
+        return facts
+    }
+
     /// The metadata of a record, but for what its place and its origin add.
-    func metadata<Value>(of key: StorageKey<Value>, now: Double) -> StorageMetadata {
+    func metadata(of shape: RecordShape, now: Double) -> StorageMetadata {
         var metadata = StorageMetadata(
-            serializer: key.serializer.name, typeTag: key.typeTag, schemaVersion: key.schemaVersion,
-            createdAt: past?.createdAt ?? (key.demandsTypeTag ? now : nil), modifiedAt: now, attributes: past?.attributes ?? [:])
+            serializer: shape.serializer, typeTag: shape.typeTag, schemaVersion: shape.version,
+            createdAt: past?.createdAt ?? (shape.isInCollection ? now : nil), modifiedAt: now, attributes: past?.attributes ?? [:])
         for (name, text) in attributes { metadata.attributes[name] = text }
         metadata.expiresAt =
             switch expiry {
@@ -49,11 +56,11 @@ struct RecordFacts: Sendable {
             case .after(let lifetime): now + lifetime.seconds
             case .kept where past != nil: past?.expiresAt
             case .carried where past?.expiresAt != nil: past?.expiresAt
-            case .kept, .carried, .begins: key.lifetime.map { now + $0.seconds }
+            case .kept, .carried, .begins: shape.lifetime.map { now + $0.seconds }
             }
-        // What records are asked for by.
-        if key.demandsTypeTag {
-            metadata.attributes[StorageMetadata.versionAttribute] = String(key.schemaVersion)
+        // Queries ask for records by these.
+        if shape.isInCollection {
+            metadata.attributes[StorageMetadata.versionAttribute] = String(shape.version)
             metadata.attributes[StorageMetadata.expiresAttribute] = metadata.expiresAt == nil ? nil : "yes"
         }
         return metadata

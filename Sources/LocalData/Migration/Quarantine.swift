@@ -5,22 +5,6 @@ import Foundation
 import Sealing
 import Synchronization
 
-/// A value that was replaced without anybody having seen it, kept until somebody has.
-public struct QuarantinedValue: Sendable, Codable, Identifiable {
-    /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
-    public let id: String
-    /// The name of the key.
-    public let key: String
-    /// Where the value stood.
-    public let place: String
-    /// Why it is here.
-    public let reason: String
-    /// Whether it is sealed here, as it was better protected than a plain file where it stood.
-    public let isSealed: Bool
-    /// When it was put here, in seconds since 1970.
-    public let since: Double
-}
-
 /// Keeps what would otherwise be destroyed unseen: durably, no less protected than it was, under a name that follows from its content.
 final class Quarantine: Sendable {
     private let makeBackend: @Sendable () throws -> any StorageBackend
@@ -100,6 +84,17 @@ final class Quarantine: Sendable {
                 StorageError.unavailable, key: route.keyName,
                 "A value that would be replaced could not be put into quarantine, so it stays where it is.")
         }
+    }
+
+    /// Keeps the bytes of a slot that are not a record, durably when it returns.
+    /// - Returns: The precondition that the slot still holds them.
+    func keep(
+        _ corruption: StorageCorruption, of route: Route, beside others: [Route]
+    ) async throws -> StorageMutation.Precondition {
+        guard let revision = corruption.revision else { throw route.corrupted(corruption) }
+        let damaged = StorageRecord(payload: .bytes(corruption.bytes), revision: revision)
+        try await keep(damaged, of: route, beside: others, reason: "replaced: it was damaged")
+        return .revision(revision)
     }
 
     private func source(for needed: ProtectionLevel, _ routes: [Route]) throws -> (any KeySource, String) {

@@ -37,8 +37,8 @@ struct BuiltStep: Sendable {
     let to: String
     let kind: PlanReport.Step.Kind
     let units: [PlanUnit]
-    var willMigrate: SchemaPlan.Hook?
-    var didMigrate: SchemaPlan.Hook?
+    var willMigrate: SchemaPlan.RunHook?
+    var didMigrate: SchemaPlan.RunHook?
 
     /// The step, as the stamps note it.
     var name: String { "\(from)>\(to)" }

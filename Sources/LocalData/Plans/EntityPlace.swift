@@ -11,7 +11,7 @@ struct EntityPlace: Sendable {
     var registered: RegisteredEntities.Entity?
 
     /// The part of the store that the records are in.
-    var namespace: StorageNamespace { kind == .key ? .values : StorageNamespace("collection:\(entity)") }
+    var namespace: StorageNamespace { kind == .key ? .values : .collection(entity) }
 
     /// The key of a record as a document, in the form in which it stands: its serializer and its type's tag stay.
     /// - Parameters:
@@ -26,15 +26,9 @@ struct EntityPlace: Sendable {
         let serializer = past.serializer ?? registered?.serializer ?? "json"
         var key = StorageKey<StoredDocument>(
             name: id, domain: domain, security: security, serializer: Self.serializer(serializer), owner: "plan", description: entity)
-        key.namespace = namespace
-        key.entity = entity
-        key.demandsTypeTag = kind == .collection
-        key.acceptsOtherTags = true
-        if demandsOwnTag, let own = registered?.typeTag {
-            key.typeTag = own
-        } else if let tag = past.typeTag ?? registered?.typeTag {
-            key.typeTag = tag
-        }
+        let tag = demandsOwnTag ? registered?.typeTag ?? past.typeTag : past.typeTag ?? registered?.typeTag
+        key.membership = RecordMembership(
+            namespace: namespace, entity: entity, typeTag: tag, demandsTypeTag: kind == .collection, acceptsOtherTags: true)
         if let chain { return key.evolving(chain) }
         return key.version(version ?? past.schemaVersion ?? 1)
     }
@@ -153,9 +147,9 @@ struct RegisteredEntities: Sendable {
             return Entity(
                 kind: kind, domain: typed.domain, security: typed.security, version: typed.schemaVersion,
                 hasChain: typed.evolution != nil, typeTag: typed.typeTag, serializer: typed.serializer.name
-            ) { records, document in
+            ) { coder, document in
                 do { _ = try document.decode(Key.Value.self) } catch {
-                    if (try? records.completed(.document(document), typed)) ?? nil != nil { return }
+                    if (try? coder.completed(.document(document), typed)) ?? nil != nil { return }
                     throw error
                 }
             }

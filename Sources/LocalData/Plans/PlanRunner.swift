@@ -19,7 +19,7 @@ struct PlanRunner: Sendable {
         if let turn { try await session.requireTurn(turn.run, turn.part) }
     }
 
-    var engine: MigrationEngine { session.engine }
+    var env: Environment { session.env }
 
     /// Runs what is left of a step.
     /// - Parameter positions: Where each entity is among the versions; what is at the step's end already is not touched.
@@ -54,12 +54,14 @@ struct PlanRunner: Sendable {
                 return 0
             }
         }
-        if records > 0 { engine.ledger.worked("\(session.catalog):plan:\(step.from)>\(step.to)") }
+        if records > 0 { env.ledger.worked("\(session.catalog):plan:\(step.from)>\(step.to)") }
         return records
     }
 
-    private func call(_ what: String, _ hook: SchemaPlan.Hook?) async throws {
-        if let hook { try await session.calling(what) { try await hook(session.router) } }
+    private func call(_ what: String, _ hook: SchemaPlan.RunHook?) async throws {
+        guard let hook else { return }
+        let run = MigrationRun(reason: .sweep, previousVersion: nil, host: session.host)
+        try await session.calling(what) { try await hook(run) }
     }
 
     /// Runs work on a part of a step. What it fails with is nothing to tell when another program has done the part meanwhile.
@@ -163,9 +165,9 @@ struct PlanRunner: Sendable {
         var checked = chain
         checked.steps = chain.steps.map { step in
             guard step.to == chain.version else { return step }
-            return EvolutionStep(from: step.from, to: step.to, role: step.role) { [records = engine.records] value, context in
+            return EvolutionStep(from: step.from, to: step.to, role: step.role) { [coder = env.coder] value, context in
                 try step.apply(&value, context)
-                try registered.require(try value.document(), records, context.entity, context.record)
+                try registered.require(try value.document(), coder, context.entity, context.record)
             }
         }
         return checked
@@ -174,9 +176,9 @@ struct PlanRunner: Sendable {
     /// Whether an entity's place holds anything.
     func hasRecords(_ place: EntityPlace) async throws -> Bool {
         switch place.kind {
-        case .key: return try await engine.standing(try route(place, place.entity)).isOccupied
+        case .key: return try await route(place, place.entity).probe().isOccupied
         case .collection:
-            let (_, backend) = try engine.routes.backend(for: place.domain, key: place.entity)
+            let (_, backend) = try env.routes.backend(for: place.domain, key: place.entity)
             var cursor: StorageCursor?
             repeat {
                 let page = try await translatingErrors(key: place.entity) { [cursor] () throws(BackendError) in
@@ -195,15 +197,15 @@ struct PlanRunner: Sendable {
         case .collection:
             let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
             let pages = RecordPages(
-                routes: engine.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
-                size: engine.pageSize)
+                routes: env.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
+                size: env.pageSize)
             for try await page in pages {
                 try Task.checkCancellation()
                 try await body(page)
             }
         case .key:
             let route = try route(place, place.entity)
-            switch try await engine.standing(route) {
+            switch try await route.probe() {
             case .value(let record):
                 if let version, version != record.metadata.schemaVersion ?? 1 { return }
                 try await body([StoragePage.Entry(route.address, .record(record))])
@@ -214,7 +216,7 @@ struct PlanRunner: Sendable {
     }
 
     func route(_ place: EntityPlace, _ id: String) throws -> Route {
-        try engine.routes.route(for: place.key(id, StorageMetadata(schemaVersion: 1)))
+        try env.routes.slot(for: place.key(id, StorageMetadata(schemaVersion: 1))).route
     }
 }
 
@@ -230,8 +232,8 @@ extension StorageProbe {
 
 extension RegisteredEntities.Entity {
     /// Fails for a document that is none of the program's type.
-    func require(_ document: StoredDocument, _ records: RecordCoder, _ entity: String, _ record: String) throws {
-        do { try check(records, document) } catch {
+    func require(_ document: StoredDocument, _ coder: RecordCoder, _ entity: String, _ record: String) throws {
+        do { try check(coder, document) } catch {
             throw StorageError(
                 StorageError.migrationFailed, key: record,
                 "The record \(record) of \(entity) would not be a \(typeTag) as the program declares it: \(CodingFailure(error)). It is left as it is.",

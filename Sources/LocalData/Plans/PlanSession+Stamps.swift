@@ -110,12 +110,12 @@ extension PlanSession {
         for name in names {
             guard let place = entities.place(of: name) else { continue }
             let key = SchemaStamp.key(catalog, place.domain)
-            let route = try engine.routes.route(for: key)
-            if let index = stores.firstIndex(where: { $0.0 == route.slot.store }) {
+            let slot = try env.routes.slot(for: key)
+            if let index = stores.firstIndex(where: { $0.0 == slot.id.store }) {
                 let known = stores[index].1
-                stores[index].1 = StampedStore(key: known.key, route: known.route, entities: known.entities + [name])
+                stores[index].1 = StampedStore(slot: known.slot, entities: known.entities + [name])
             } else {
-                stores.append((route.slot.store, StampedStore(key: key, route: route, entities: [name])))
+                stores.append((slot.id.store, StampedStore(slot: slot, entities: [name])))
             }
         }
         return Scene(entities: entities, concerned: names, versions: versions, stamps: stores.map(\.1))
@@ -149,7 +149,7 @@ extension PlanSession {
 
     /// Runs work while no other call of this process does any on the catalog's schema.
     func alone<R: Sendable>(_ scene: Scene, _ body: () async throws -> R) async throws -> R {
-        try await engine.lanes.withLanes(scene.stamps.map(\.route.slot), keyName: catalog, body)
+        try await env.lanes.withLanes(scene.stamps.map(\.slot.id), keyName: catalog, body)
     }
 
     /// What the stores say.
@@ -157,9 +157,9 @@ extension PlanSession {
         var stamps: [SchemaStamp?] = []
         var stores: [String: Int] = [:]
         for (index, store) in scene.stamps.enumerated() {
-            switch try await engine.standing(store.route) {
-            case .value(let record): stamps.append(try await engine.records.decode(record, store.key, store.route))
-            case .corrupt(let corruption): throw store.route.corrupted(corruption)
+            switch try await store.slot.route.probe() {
+            case .value(let record): stamps.append(try await env.coder.decode(record, store.slot))
+            case .corrupt(let corruption): throw store.slot.route.corrupted(corruption)
             default: stamps.append(nil)
             }
             for entity in store.entities { stores[entity] = index }
@@ -187,7 +187,7 @@ extension PlanSession {
         let before = versions.firstIndex(of: version).map { versions[..<$0] } ?? []
         for store in scene.stamps {
             let entities = configuration == nil ? nil : store.entities
-            try await engine.update(store.key) { [isLater] stamp in
+            try await ValueWriter(env).update(store.slot, host) { [isLater] stamp in
                 var next = stamp ?? SchemaStamp()
                 let earlier = Set(next.earlier ?? []).union(before).union(next.version.map { [$0] } ?? []).subtracting([version])
                 next.earlier = earlier.isEmpty ? nil : earlier.sorted()
@@ -247,9 +247,9 @@ struct Overtaken: Error {}
 
 extension PlanSession {
     private func stamp(_ store: StampedStore) async throws -> SchemaStamp? {
-        switch try await engine.standing(store.route) {
-        case .value(let record): try await engine.records.decode(record, store.key, store.route)
-        case .corrupt(let corruption): throw store.route.corrupted(corruption)
+        switch try await store.slot.route.probe() {
+        case .value(let record): try await env.coder.decode(record, store.slot)
+        case .corrupt(let corruption): throw store.slot.route.corrupted(corruption)
         default: nil
         }
     }
@@ -285,7 +285,7 @@ extension PlanSession {
             let progress = SchemaStamp.Progress(
                 step: run.step.name, configuration: configuration, done: part,
                 parts: Array(run.step.noted(in: store.entities).prefix(part + 1)))
-            let isPast = try await engine.update(store.key) { stamp in
+            let isPast = try await ValueWriter(env).update(store.slot, host) { stamp in
                 if run.isPast(part, stamp, at: index) { return true }
                 var next = stamp ?? SchemaStamp()
                 next.progress = progress

@@ -4,8 +4,9 @@ import Logging
 
 /// One run of a policy over a catalog: reads what is stored, checks the plan, and runs the steps that lead from the one to the other.
 struct PlanSession: Sendable {
-    let engine: MigrationEngine
-    let router: StorageRouter
+    let env: Environment
+    let host: any MigrationHost
+    let logger: Logger
     let catalog: String
     let schema: CatalogSchema?
     let entries: [AnyStorageKey]
@@ -23,8 +24,7 @@ struct PlanSession: Sendable {
     }
 
     struct StampedStore: Sendable {
-        let key: StorageKey<SchemaStamp>
-        let route: Route
+        let slot: Slot<SchemaStamp>
         let entities: [String]
     }
 
@@ -77,7 +77,7 @@ struct PlanSession: Sendable {
                     try await stamp(step.to, scene)
                 } catch is Overtaken {
                     isOvertaken += 1
-                    if isOvertaken > MigrationEngine.attempts {
+                    if isOvertaken > Environment.attempts {
                         throw StorageError(
                             StorageError.conflict, key: catalog,
                             "The plan of \(catalog) is being run by others again and again. Run it again when they are done.")
@@ -87,7 +87,7 @@ struct PlanSession: Sendable {
                 try await look(at: &stored, scene)
             }
         } catch let error as StorageError where options.lightWeightBackup && Self.allowsFallback(error) {
-            router.configuration.logger.notice(
+            logger.notice(
                 "A migration plan could not be carried out; what can be inferred is done instead.",
                 metadata: ["catalog": "\(catalog)", "code": "\(error.code)"])
             do { report.steps += try await infer(scene, error).steps } catch let second as StorageError {
@@ -180,7 +180,7 @@ struct PlanSession: Sendable {
     }
 
     private static func allowsFallback(_ error: StorageError) -> Bool {
-        !MigrationEngine.isPassing(error) && error.code != StorageError.invalidEvolution
+        !error.isTransient && error.code != StorageError.invalidEvolution
     }
 
     // MARK: Errors

@@ -26,7 +26,7 @@ struct SchemaStamp: Codable, Sendable, Equatable {
     static func key(_ catalog: String, _ domain: StorageDomain) -> StorageKey<SchemaStamp> {
         var key = StorageKey<SchemaStamp>(
             name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
-        key.namespace = StorageNamespace("schema")
+        key.membership = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog)
         return key
     }
 }

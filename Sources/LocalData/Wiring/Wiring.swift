@@ -201,3 +201,7 @@ extension InMemoryStore {
                 sharedWithOthers: isShared, usefulConcurrency: 64), runtime: runtime)
     }
 }
+
+extension Wiring: StoreProvider {
+    func defaultScope(of kind: StorageDomain.Kind) -> String { configuration.defaultScope(of: kind) }
+}

@@ -1,0 +1,63 @@
+import BackendContract
+
+/// A value that was encoded, before the lane of its slot is taken. What depends on the slot's present state is added under the lane: see ``RecordCoder/complete(_:origin:over:)``.
+struct Prepared: Sendable {
+    let route: Route
+    /// The serializer's bytes.
+    let bytes: [UInt8]
+    /// The value in the store's own terms, where the store shows values to people.
+    let native: NativeValue?
+    /// What the key says of every record of its own.
+    let shape: RecordShape
+    /// What the write says beside the value.
+    var facts: RecordFacts
+    /// The records that the value refers to and was made with; each after those that it refers to.
+    var references: ReferencedRecords
+}
+
+/// The records that a value refers to and was made with.
+struct ReferencedRecords: Sendable {
+    var records: [any ReferredRecord] = []
+    /// Whether one record was found in several states, of which only the first is in ``records``.
+    var hasOtherStates = false
+
+    static let none = ReferencedRecords()
+
+    init(records: [any ReferredRecord] = [], hasOtherStates: Bool = false) {
+        self.records = records
+        self.hasOtherStates = hasOtherStates
+    }
+
+    init(_ collector: ReferenceCollector) { self.init(records: collector.found, hasOtherStates: collector.hasOtherStates) }
+
+    var isEmpty: Bool { records.isEmpty }
+}
+
+/// What a key says of every record of its own.
+struct RecordShape: Sendable {
+    let serializer: String
+    /// The name of the key or collection.
+    let entity: String
+    let typeTag: String
+    let version: Int
+    let lifetime: Duration?
+    /// Whether the records are asked for by their metadata, as those of a collection are.
+    let isInCollection: Bool
+
+    init<Value>(_ key: StorageKey<Value>) {
+        serializer = key.serializer.name
+        entity = key.entity
+        typeTag = key.typeTag
+        version = key.schemaVersion
+        lifetime = key.lifetime
+        isInCollection = key.demandsTypeTag
+    }
+}
+
+/// A record's content and metadata, complete and sealed: ready to be written.
+struct CodedRecord: Sendable {
+    let payload: StoragePayload
+    let metadata: StorageMetadata
+
+    var operation: StorageMutation.Operation { .put(payload, metadata) }
+}

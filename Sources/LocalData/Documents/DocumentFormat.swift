@@ -1,0 +1,16 @@
+import Foundation
+
+/// The formats that documents can be read from.
+enum DocumentFormat: String, Sendable {
+    case json
+    case plist
+
+    func decode<Value: Decodable>(_ type: Value.Type, _ bytes: Data) throws -> Value {
+        switch self {
+        case .json: return try Coders.jsonDecoder.decode(type, from: bytes)
+        case .plist:
+            guard let value = try Coders.plistDecoder.decode([Value].self, from: bytes).first else { throw CocoaError(.coderReadCorrupt) }
+            return value
+        }
+    }
+}

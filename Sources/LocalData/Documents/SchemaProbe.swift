@@ -1,0 +1,174 @@
+import Foundation
+
+/// The shape of a type that does not describe itself, learnt from its own `init(from:)`: it is run with a decoder that answers every question with an empty value
+/// and notes what was asked.
+///
+/// What cannot be learnt is known by its name only: an enumeration with associated values, a type that asks for other things depending on what it found, or that
+/// refuses an empty value. Nothing is stored or read.
+struct SchemaProbe {
+    /// Types whose shape is being learnt: one that contains itself is known by its name there.
+    private var underWay: Set<ObjectIdentifier> = []
+
+    @TaskLocal private static var describing: Set<ObjectIdentifier> = []
+
+    /// What was learnt of a type.
+    struct Finding {
+        var type: AttributeType
+        var isOptional = false
+        /// An empty value of the type, where there is one.
+        var value: Any?
+    }
+
+    /// The shape of a type, as far as it can be learnt.
+    static func type(of type: any Any.Type) -> AttributeType { SchemaProbe(underWay: describing).finding(type).type }
+
+    func finding(_ type: any Any.Type) -> Finding {
+        if let scalar = Self.scalars[ObjectIdentifier(type)] { return Finding(type: scalar.type, value: scalar.empty) }
+        if let optional = type as? any ProbedOptional.Type {
+            return Finding(type: finding(optional.wrapped).type, isOptional: true, value: optional.emptyValue)
+        }
+        if let list = type as? any ProbedList.Type { return Finding(type: .array(finding(list.element).type), value: list.emptyValue) }
+        if let dictionary = type as? any ProbedDictionary.Type {
+            return Finding(
+                type: dictionary.isKeyedByText ? .dictionary(finding(dictionary.element).type) : .named("\(type)"),
+                value: dictionary.emptyValue)
+        }
+        if let reference = type as? any ProbedReference.Type {
+            return Finding(type: .reference("\(reference.target)"), value: reference.emptyValue)
+        }
+        let id = ObjectIdentifier(type)
+        guard !underWay.contains(id), let decodable = type as? any Decodable.Type else { return Finding(type: .named("\(type)")) }
+        var inner = self
+        inner.underWay.insert(id)
+        var found = inner.run(decodable)
+        if let model = type as? any StorageModel.Type {
+            found.type = .compound("\(type)", Self.$describing.withValue(inner.underWay) { model.attributes })
+        }
+        if found.value == nil { found.value = Self.emptyValue(of: decodable) }
+        return found
+    }
+
+    private func run<Value: Decodable>(_ type: Value.Type) -> Finding {
+        let sketch = ShapeSketch()
+        let value = try? Value(from: ProbingDecoder(sketch: sketch, probe: self, codingPath: []))
+        return Finding(type: sketch.type(named: "\(type)", isComplete: value != nil), value: value)
+    }
+
+    private static func emptyValue<Value: Decodable>(of type: Value.Type) -> Any? {
+        if let cases = type as? any CaseIterable.Type { return first(cases) }
+        // An enumeration that refused the empty raw value. What is copied as bytes and can be decoded is made of numbers, truth values and enumerations; for each of
+        // these, all bits zero is a value: the number zero, false, the first case.
+        guard type is any RawRepresentable.Type, _isPOD(type) else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: max(1, MemoryLayout<Value>.size), alignment: MemoryLayout<Value>.alignment) {
+            $0.initializeMemory(as: UInt8.self, repeating: 0)
+            return $0.baseAddress?.load(as: Value.self)
+        }
+    }
+
+    private static func first<Cases: CaseIterable>(_ type: Cases.Type) -> Any? { type.allCases.first }
+
+    private static let scalars: [ObjectIdentifier: (type: AttributeType, empty: any Sendable)] = {
+        var scalars: [ObjectIdentifier: (type: AttributeType, empty: any Sendable)] = [:]
+        func add<Value: Sendable>(_ empty: Value, _ type: AttributeType) { scalars[ObjectIdentifier(Value.self)] = (type, empty) }
+        func add<Number: BinaryInteger & Sendable>(whole: Number.Type) { add(Number(0), .integer) }
+        add("", .string)
+        add(false, .boolean)
+        add(whole: Int.self)
+        add(whole: Int8.self)
+        add(whole: Int16.self)
+        add(whole: Int32.self)
+        add(whole: Int64.self)
+        add(whole: UInt.self)
+        add(whole: UInt8.self)
+        add(whole: UInt16.self)
+        add(whole: UInt32.self)
+        add(whole: UInt64.self)
+        add(0 as Double, .double)
+        add(0 as Float, .double)
+        add(0 as CGFloat, .double)
+        add(0 as Decimal, .decimal)
+        add(Date(timeIntervalSinceReferenceDate: 0), .date)
+        add(Data(), .data)
+        add(UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)), .uuid)
+        add(URL(filePath: "/"), .named("URL"))
+        add(DocumentValue.null, .named("DocumentValue"))
+        add(StoredDocument(), .named("StoredDocument"))
+        return scalars
+    }()
+}
+
+extension AttributeType {
+    /// What a property of a type holds, as far as that can be learnt without a value.
+    ///
+    /// A ``StorageModel`` says it itself. Any other type's `init(from:)` is run once, with empty values, to see what it asks for; one that must never be run with an
+    /// empty value is better made a `StorageModel`. An optional is what it wraps. What cannot be learnt is ``named(_:)``.
+    public static func of(_ type: any Any.Type) -> AttributeType { SchemaProbe.type(of: type) }
+}
+
+extension AttributeDescription {
+    /// Describes a property by its Swift type; an optional type makes it optional.
+    /// - Parameters:
+    ///   - name: The name under which it is stored.
+    ///   - type: Its type: see ``AttributeType/of(_:)``.
+    ///   - defaultValue: What it is where an older value lacks it.
+    ///   - originalName: The name under which older values have it.
+    public init(_ name: String, of type: any Any.Type, default defaultValue: DocumentValue? = nil, originalName: String? = nil) {
+        self.init(
+            name, .of(type), isOptional: type is any ProbedOptional.Type, default: defaultValue, originalName: originalName)
+    }
+}
+
+extension EntityDescription {
+    /// Describes an entity whose values are of a type; one without properties of its own - a text, a list - has none.
+    public init(_ name: String, version: Int = 1, of type: any Any.Type) {
+        var attributes: [AttributeDescription] = []
+        if case .compound(_, let known) = AttributeType.of(type) { attributes = known }
+        self.init(name, version: version, attributes)
+    }
+}
+
+// MARK: Types with an empty value of their own
+
+protocol ProbedOptional {
+    static var wrapped: any Any.Type { get }
+    static var emptyValue: Any { get }
+}
+
+protocol ProbedList {
+    static var element: any Any.Type { get }
+    static var emptyValue: Any { get }
+}
+
+protocol ProbedDictionary {
+    static var element: any Any.Type { get }
+    static var isKeyedByText: Bool { get }
+    static var emptyValue: Any { get }
+}
+
+protocol ProbedReference {
+    static var target: any Any.Type { get }
+    /// A reference that refers to nothing.
+    static var emptyValue: Any? { get }
+}
+
+extension Optional: ProbedOptional {
+    static var wrapped: any Any.Type { Wrapped.self }
+    static var emptyValue: Any { Self(nilLiteral: ()) as Any }
+}
+
+extension Array: ProbedList {
+    static var element: any Any.Type { Element.self }
+    static var emptyValue: Any { [Element]() }
+}
+
+extension Set: ProbedList {
+    static var element: any Any.Type { Element.self }
+    static var emptyValue: Any { Set<Element>() }
+}
+
+extension Dictionary: ProbedDictionary {
+    static var element: any Any.Type { Value.self }
+    /// Other keys are stored as a list of keys and values.
+    static var isKeyedByText: Bool { Key.self == String.self || Key.self == Int.self || Key.self is any CodingKeyRepresentable.Type }
+    static var emptyValue: Any { [Key: Value]() }
+}

@@ -1,0 +1,83 @@
+import BackendContract
+
+/// The bytes that a value had before its chain of versions changed it: kept in the same store, so with the same protection.
+struct Backups: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// Where the bytes of an earlier version are kept.
+    static func address(of address: StorageAddress, version: Int) -> StorageAddress {
+        StorageAddress(address.name, in: namespace(of: address.namespace, version: version))
+    }
+
+    /// The part of a store that holds backups of one version.
+    static func namespace(of namespace: StorageNamespace, version: Int) -> StorageNamespace {
+        StorageNamespace("backup:\(version):\(namespace.name)")
+    }
+
+    /// The change that keeps a record.
+    static func change(of record: StorageRecord, at route: Route, version: Int) -> Committer.Change {
+        let mutation = StorageMutation.put(record.payload, record.metadata, at: address(of: route.address, version: version))
+        return Committer.Change(route, mutation, isCompanion: true)
+    }
+
+    /// Swaps the latest backup with what the slot holds.
+    /// - Parameter wanted: The version to restore; nil for the latest.
+    /// - Returns: The version that was restored; nil when there is no backup.
+    func restore<Value>(_ slot: Slot<Value>, _ wanted: Int?) async throws -> Int? {
+        let route = slot.route
+        for version in wanted.map({ [$0] }) ?? (slot.key.evolution?.older ?? []).reversed() {
+            let address = Self.address(of: route.address, version: version)
+            let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
+                try await route.backend.read([address, route.address], .fresh)
+            }
+            guard let kept = probes[0].record else {
+                if case .absent = probes[0] { continue }
+                throw route.error(for: .conflict(probes[0]))
+            }
+            var changes = [Committer.Change(.put(kept.payload, kept.metadata), route, if: probes[1].unchanged)]
+            switch probes[1] {
+            case .value(let record):
+                changes.append(Self.change(of: record, at: route, version: record.metadata.schemaVersion ?? version))
+            case .absent, .tombstone: break
+            case let probe: throw route.error(for: .conflict(probe))
+            }
+            let receipt = try await env.committer.commit(changes)
+            if let conflict = receipt.conflict { throw route.error(for: .conflict(conflict)) }
+            return version
+        }
+        return nil
+    }
+
+    /// Purges what is kept of a value's earlier versions.
+    func discard(_ slot: UntypedSlot) async throws {
+        guard let chain = slot.key.evolution else { return }
+        let route = slot.route
+        // An earlier program may have kept what this one no longer keeps.
+        let addresses = (chain.older + [chain.version]).map { Self.address(of: route.address, version: $0) }
+        let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in try await route.backend.read(addresses, .fresh) }
+        for (address, probe) in zip(addresses, probes) {
+            if case .absent = probe { continue }
+            try await discard([address], route)
+        }
+    }
+
+    /// Purges backups of one store.
+    func discard(_ addresses: [StorageAddress], _ route: Route) async throws {
+        let changes = addresses.map { Committer.Change(route, StorageMutation($0, .delete), isCompanion: true) }
+        let receipt = try await env.committer.commit(changes)
+        if let refused = receipt.results.first(where: { !$0.isApplied }) { throw route.error(for: refused) }
+    }
+
+    /// Purges what is kept of a value that was removed.
+    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when some of it stays.
+    func discardAfterRemoval(_ slot: UntypedSlot) async throws {
+        do { try await discard(slot) } catch let error as StorageError {
+            throw StorageError(
+                StorageError.residueRemains, key: slot.name,
+                "The value is removed and will not come back, but the backups of its earlier versions remain. Remove it again when \(slot.route.domain) can be reached. \(error.message)",
+                outcome: .applied, underlying: error)
+        }
+    }
+}

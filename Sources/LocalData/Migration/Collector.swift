@@ -1,0 +1,139 @@
+import BackendContract
+import BackendRuntime
+
+/// Deletes copies in legacy locations once the value in its own place is certain to last. It is garbage collection: a copy that stays is residue, never a lost value.
+struct Collector: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// Deletes copies of a value that is in its place. It never fails: what cannot be deleted is residue, recorded and deleted by a later sweep.
+    /// - Parameter achieved: How durable the value in its place is known to be.
+    /// - Returns: What remains, in words.
+    func collect(_ copies: [SourceRecord], for destination: Route, achieved: StorageDurability) async -> [String] {
+        var residue: [String] = []
+        for copy in copies {
+            if let reason = await collect(copy, for: destination, achieved: achieved) {
+                env.ledger.remains(copy.route, of: destination, reason)
+                residue.append("\(copy.route.displayName): \(reason)")
+            } else {
+                env.ledger.isGone(copy.route, of: destination)
+            }
+        }
+        return residue
+    }
+
+    /// Why a copy remains; nil when it is gone.
+    private func collect(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
+        guard isCertain(achieved, copy.route, destination) else {
+            return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
+        }
+        do {
+            if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
+                return "\(needed) still takes its value from it"
+            }
+            let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
+            switch try await env.committer.commit([change]).conflict {
+            case nil, .absent: return nil
+            default: return "it was changed meanwhile"
+            }
+        } catch StorageError.locked { return "it is locked" } catch {
+            return (error as? StorageError)?.message ?? "the caller was cancelled"
+        }
+    }
+
+    /// Whether a value is as durable as its copy was, or as its store can make it where that was allowed.
+    private func isCertain(_ achieved: StorageDurability, _ copy: Route, _ destination: Route) -> Bool {
+        !env.safeguards.contains(.durabilityBarrier) || achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
+    }
+
+    /// Deletes copies of records that are in their places, in one commit where the store can.
+    /// - Returns: What remains, in words.
+    func collectTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [String] {
+        guard let first = copies.first, let place = routes.first else { return [] }
+        let isShared = !namers(of: first.route.slot, except: place.slot).isEmpty
+        if isCertain(achieved, first.route, place), !isShared, first.route.capabilities.atomicBatch {
+            let changes = copies.map { Committer.Change(.delete, $0.route, if: .revision($0.record.revision)) }
+            if let receipt = try? await env.committer.commit(changes), receipt.isCommitted { return [] }
+        }
+        var residue: [String] = []
+        for (copy, route) in zip(copies, routes) { residue += await collect([copy], for: route, achieved: achieved) }
+        return residue
+    }
+
+    /// Deletes the copies of a removed value.
+    /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when one of them stays.
+    func clear(_ contents: LegacyLocations.Contents, of slot: UntypedSlot, _ origin: RecordOrigin?) async throws {
+        let route = slot.route
+        var residue = contents.unreadable.map { "\($0.displayName): it cannot be read now" }
+        for place in contents.unreadable { env.ledger.remains(place, of: route, "it could not be read when the value was removed") }
+        if !contents.found.isEmpty {
+            do {
+                residue += await collect(contents.found.reversed(), for: route, achieved: try await settledDurability(of: route, origin))
+            } catch {
+                // The removal is written. A barrier that failed only means that the copies may not go yet.
+                for copy in contents.found {
+                    env.ledger.remains(copy.route, of: route, "the removal was not certain to survive a power cut")
+                    residue.append("\(copy.route.displayName): the removal is not certain to survive a power cut yet")
+                }
+            }
+        }
+        if residue.isEmpty { return }
+        await env.ledger.flush()
+        throw StorageError(
+            StorageError.residueRemains, key: slot.name,
+            "The value is removed and will not come back, but older copies remain: \(residue.joined(separator: "; ")). Remove it again, or sweep, when they can be reached.",
+            outcome: .applied)
+    }
+
+    // MARK: Certainty
+
+    /// Makes sure that a value which was found, not written, lasts.
+    func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
+        guard env.safeguards.contains(.durabilityBarrier) else { return .durable }
+        let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
+        if achieved == .untilPowerLoss, let written = origin?.boot, let now = env.runtime.host.bootID, written != now { return .durable }
+        return achieved
+    }
+
+    // MARK: Shared sources
+
+    /// The name of another registered key that still needs a slot as its source; nil when none does.
+    private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
+        guard env.safeguards.contains(.sharedSources) else { return nil }
+        for other in namers(of: source, except: destination) {
+            func isSettled<Key: TypedKey>(_ key: Key) async throws -> Bool {
+                try await self.isSettled(Slot(key: key.typed, route: other.route))
+            }
+            if try await !isSettled(other.key) { return other.name }
+        }
+        return nil
+    }
+
+    /// Whether a key has what it needs: a value that it can read, or a removal. A value that does not decode would be replaced from its sources.
+    private func isSettled<Value>(_ slot: Slot<Value>) async throws -> Bool {
+        switch try await slot.route.read() {
+        case .value(let record):
+            do {
+                _ = try await env.coder.decode(record, slot)
+                return true
+            } catch let error as StorageError where error.meansUndecodable { return false }
+        case .tombstone: return true
+        default: return false
+        }
+    }
+
+    /// The registered keys that take their values from a slot, without the one at `destination`: for the slot of a record, the collections that take their records from
+    /// its collection, each as the record's key there.
+    private func namers(of source: PhysicalSlot, except destination: PhysicalSlot) -> [UntypedSlot] {
+        guard let collection = source.placeholder else {
+            return env.registry.entries(naming: source, except: destination).map { UntypedSlot(key: $0.key.base, route: $0.route) }
+        }
+        return env.registry.entries(naming: collection, except: destination.placeholder ?? destination).compactMap { entry in
+            func record<Collection: TypedCollection>(_ collection: Collection) -> UntypedSlot? {
+                try? env.routes.slot(for: collection.typed.key(source.address.name)).untyped
+            }
+            return entry.key.collection.flatMap { record($0) }
+        }
+    }
+}

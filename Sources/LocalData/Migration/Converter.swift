@@ -1,0 +1,69 @@
+import BackendContract
+
+/// Writes values of an earlier shape in their new one, in their place.
+struct Converter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// A record in its new shape, and what has to be true for it to be written.
+    struct Conversion: Sendable {
+        let prepared: Prepared
+        let origin: RecordOrigin?
+        /// The record that it was made of.
+        let record: StorageRecord
+        let holder: ReferenceHolder
+        /// The version of the old shape.
+        let version: Int
+        let backup: Committer.Change?
+    }
+
+    /// What gives a record its key's shape; nil when it has that already.
+    func conversion<Value>(of record: StorageRecord, _ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Conversion? {
+        let decoded = try await env.coder.read(record, slot)
+        guard decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag else { return nil }
+        return try await conversion(of: record, to: decoded, slot, host)
+    }
+
+    func conversion<Value>(
+        of record: StorageRecord, to decoded: Decoded<Value>, _ slot: Slot<Value>, _ host: any MigrationHost
+    ) async throws -> Conversion {
+        var prepared = try env.coder.prepare(decoded.value, slot, .kept(record.metadata))
+        if let references = decoded.references { prepared.references = references }
+        let version = record.metadata.schemaVersion ?? slot.key.evolution?.base ?? slot.key.schemaVersion
+        let keepsBackup = slot.key.evolution?.keepsBackup == true && env.safeguards.contains(.backups)
+        return Conversion(
+            prepared: prepared, origin: try await env.coder.origin(of: record.metadata, slot.route), record: record,
+            holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)], host: host), version: version,
+            backup: keepsBackup ? Backups.change(of: record, at: slot.route, version: version) : nil)
+    }
+
+    /// Writes a value of an earlier shape in its new one, over the record that it was read from: durable and read back when it returns.
+    /// - Returns: Whether it was written; false means that the slot changed meanwhile.
+    func convert<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
+        let written = try await DurableWriter(env).write(
+            conversion.prepared, slot, conversion.origin, if: precondition(conversion), after: conversion.backup, conversion.holder)
+        if written != nil { env.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version)) }
+        return written != nil
+    }
+
+    /// Writes records of one store in their new shape, in one commit.
+    /// - Returns: Whether they were written; false means that one of them changed meanwhile, and that nothing was written.
+    func convertTogether(_ conversions: [Conversion]) async throws -> Bool {
+        var changes: [Committer.Change] = []
+        for conversion in conversions {
+            try await ReferenceWriter(env).store(conversion.prepared.references, for: conversion.holder)
+            let coded = try await env.coder.complete(conversion.prepared, origin: conversion.origin)
+            changes.append(Committer.Change(coded.operation, conversion.prepared.route, if: precondition(conversion)))
+        }
+        return try await env.committer.commit(changes + conversions.compactMap(\.backup), readsBack: true).isCommitted
+    }
+
+    /// The precondition that a slot still holds the record that its new shape was made of.
+    private func precondition(_ conversion: Conversion) -> StorageMutation.Precondition {
+        env.safeguards.contains(.convertedUnchanged) ? .revision(conversion.record.revision) : .none
+    }
+
+    /// The name in the ledger of what a chain does to records of one version.
+    static func ledgerID(_ entity: String, from version: Int) -> String { "\(entity):Evolution:\(version)" }
+}

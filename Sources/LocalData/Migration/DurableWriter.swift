@@ -1,0 +1,38 @@
+import BackendContract
+
+/// Writes values that migrations and chains make: the records that they refer to first, then the value, durably and read back.
+struct DurableWriter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What a write achieved.
+    struct Written: Sendable {
+        let record: StorageRecord
+        let durability: StorageDurability
+    }
+
+    /// Writes a value under a precondition. Nil when the precondition did not hold.
+    /// - Throws: ``StorageError``; when the value could not be read back, with the outcome `unknown`.
+    func write<Value>(
+        _ value: Value, _ slot: Slot<Value>, _ origin: RecordOrigin, _ facts: RecordFacts, if precondition: StorageMutation.Precondition,
+        _ holder: ReferenceHolder
+    ) async throws -> Written? {
+        try await write(try env.coder.prepare(value, slot, facts), slot, origin, if: precondition, holder)
+    }
+
+    /// Writes a prepared value under a precondition, after a backup of what it replaces if one is given. Nil when the precondition did not hold.
+    func write<Value>(
+        _ prepared: Prepared, _ slot: Slot<Value>, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition,
+        after backup: Committer.Change? = nil, _ holder: ReferenceHolder
+    ) async throws -> Written? {
+        try await ReferenceWriter(env).store(prepared.references, for: holder)
+        let coded = try await env.coder.complete(prepared, origin: origin)
+        let change = Committer.Change(coded.operation, slot.route, if: precondition)
+        let receipt = try await env.committer.commit([change] + (backup.map { [$0] } ?? []), readsBack: true) { found in
+            _ = try await env.coder.decode(found, slot)
+        }
+        if case .corrupt(let corruption)? = receipt.conflict { throw slot.route.corrupted(corruption) }
+        return receipt.record(of: change, at: 0).map { Written(record: $0, durability: receipt.durability) }
+    }
+}

@@ -1,0 +1,127 @@
+import BackendContract
+import BackendRuntime
+
+/// What the parts of the protocol work with. It holds no state of its own.
+final class Environment: Sendable {
+    let routes: RouteTable
+    let coder: RecordCoder
+    let committer: Committer
+    let hub: ChangeHub
+    let lanes: KeyLanes
+    let flights: Flights
+    let ledger: MigrationLedger
+    let quarantine: Quarantine
+    let registry: KeyRegistry
+    let runtime: Runtime
+    let safeguards: Safeguards
+    /// How many records of a collection are read, and written in one commit, at a time.
+    let pageSize: Int
+
+    init(
+        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, registry: KeyRegistry, runtime: Runtime,
+        safeguards: Safeguards, pageSize: Int
+    ) {
+        self.routes = routes
+        self.coder = coder
+        self.ledger = ledger
+        self.quarantine = quarantine
+        self.registry = registry
+        self.runtime = runtime
+        self.safeguards = safeguards
+        self.pageSize = pageSize
+        lanes = KeyLanes(areKept: safeguards.contains(.lanes))
+        flights = Flights(tasks: runtime.tasks)
+        hub = ChangeHub(tasks: runtime.tasks)
+        committer = Committer(hub: hub)
+    }
+
+    /// How often a step starts over because another process or task changed the slot in between.
+    static let attempts = 64
+
+    /// The wall clock, in seconds since 1970.
+    var now: Double { runtime.clock.wallSeconds }
+
+    func isExpired(_ record: StorageRecord) -> Bool { record.metadata.isExpired(at: now) }
+
+    /// Fails when a write would replace a value of a later version than its own. One that has expired may be replaced.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireNotLater(_ probe: StorageProbe, _ prepared: Prepared) throws {
+        guard !prepared.facts.replacesLaterVersions, let record = probe.record, !isExpired(record) else { return }
+        try coder.requireNotLater(record.metadata, prepared.shape.version, prepared.route.keyName, prepared.shape.entity)
+    }
+
+    /// Runs work while the caller's chain of calls alone may change a slot.
+    func withLane<R>(_ route: Route, _ work: () async throws -> R) async throws -> R {
+        try await lanes.withLane(route.slot, keyName: route.keyName, work)
+    }
+
+    /// Runs work to its end even if its caller is cancelled meanwhile: a migration never stops between two of its steps.
+    func unbroken<R: Sendable>(_ work: @escaping @Sendable () async throws -> R) async throws -> R {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { continuation in
+            runtime.tasks.spawn {
+                let result: Result<R, any Error>
+                do { result = .success(try await work()) } catch { result = .failure(error) }
+                continuation.resume(with: result)
+            }
+        }
+    }
+
+    /// Repeats a read-change-write as long as it returns nil, which means "changed meanwhile".
+    func retrying<R>(_ name: String, _ body: () async throws -> R?) async throws -> R {
+        for _ in 0..<Self.attempts {
+            try Task.checkCancellation()
+            if let result = try await body() { return result }
+        }
+        throw StorageError(
+            StorageError.conflict, key: name, "Other processes or tasks keep changing the value. Try again when they are done.")
+    }
+
+    // MARK: Runs
+
+    /// What the migrations of a key are told.
+    /// - Parameter outer: The run that reads the key as a source: its facts count for a key that is in no catalog itself.
+    func run(_ reason: MigrationReason, _ slot: PhysicalSlot, within outer: MigrationRun) async -> MigrationRun {
+        await run(reason, slot, outer.host, previousVersion: outer.previousVersion)
+    }
+
+    func run(_ reason: MigrationReason, _ slot: PhysicalSlot, _ host: any MigrationHost, previousVersion: String? = nil) async -> MigrationRun {
+        guard let catalog = registry.catalog(of: slot) else {
+            return MigrationRun(reason: reason, previousVersion: previousVersion, host: host)
+        }
+        return MigrationRun(reason: reason, previousVersion: await ledger.applicationVersion(of: catalog), host: host)
+    }
+
+    /// Makes sure that a record can be found in its slot: a list that holds all records of its collection is taken apart.
+    func prepare(_ key: any TypedKey, _ host: any MigrationHost) async throws {
+        if let collection = key.membership?.gathered { try await host.prepare(collection) }
+    }
+
+    /// Lets the library's own errors through and wraps what the program's own code threw.
+    func wrappingUserErrors<R>(_ name: String, _ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch let error as StorageError { throw error } catch let error as CancellationError {
+            throw error
+        } catch {
+            throw StorageError(
+                StorageError.migrationFailed, key: name,
+                "The migration's own code failed (\(String(describing: type(of: error)))). The older value is where it was.",
+                underlying: error)
+        }
+    }
+}
+
+extension StorageError {
+    /// Whether the stored bytes are not a value that this key can read.
+    var meansUndecodable: Bool {
+        [StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch].contains(code)
+    }
+
+    /// Whether the error says "not now" rather than "not so".
+    var isTransient: Bool {
+        [
+            StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled,
+            StorageError.conflict,
+        ]
+        .contains(code)
+    }
+}

@@ -1,0 +1,70 @@
+import BackendContract
+
+/// Looks at a key without changing anything.
+struct Inspector: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What is known of a key.
+    struct Inspection: Sendable {
+        var state: MigrationReport.State
+        var record: StorageRecord?
+        var origin: RecordOrigin?
+        /// The contents of legacy locations, and whether each is a copy of the value.
+        var older: [(copy: SourceRecord, isCopy: Bool)] = []
+        var error: StorageError?
+    }
+
+    /// Looks at a key's place and at every legacy location; writes nothing, asks no migration of the program's own, and opens no prompt. Steps of a chain of versions run on a
+    /// copy.
+    func inspect<Value>(_ slot: Slot<Value>) async -> Inspection {
+        do { return try await inspectThrowing(slot) } catch let error as StorageError {
+            return Inspection(state: error.isTransient ? .blocked : .failed, error: error)
+        } catch {
+            return Inspection(state: .blocked)
+        }
+    }
+
+    private func inspectThrowing<Value>(_ slot: Slot<Value>) async throws -> Inspection {
+        let (key, route) = (slot.key, slot.route)
+        let probe = try await route.probe()
+        let sources = try await LegacyLocations(env).read(for: slot.untyped)
+        var inspection = Inspection(state: .absent)
+        switch probe {
+        case .value(let record):
+            inspection.record = record
+            inspection.origin = try await env.coder.origin(of: record.metadata, route)
+            do {
+                inspection.state = .unchanged
+                if env.isExpired(record) {
+                    inspection.state = .expired
+                } else if try await env.coder.read(record, slot).isOutdated {
+                    inspection.state = .pending
+                }
+            } catch let error as StorageError where error.meansUndecodable {
+                inspection.state = key.hasMigration ? .pending : .failed
+                inspection.error = error
+                inspection.older = sources.found.map { ($0, false) }
+                return inspection
+            }
+        case .tombstone(let tombstone):
+            inspection.state = .removed
+            inspection.origin = try await env.coder.origin(of: tombstone.metadata, route)
+        case .corrupt(let corruption):
+            inspection.state = sources.found.isEmpty ? .failed : .pending
+            inspection.error = route.corrupted(corruption)
+            return inspection
+        default: break
+        }
+        inspection.older = sources.found.map { ($0, inspection.origin?.names($0.route.placeName, $0.record) == true) }
+        if inspection.state == .absent, !inspection.older.isEmpty { inspection.state = .pending }
+        if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }
+        if let place = sources.unreadable.first {
+            inspection.state = .blocked
+            inspection.error = StorageError(
+                StorageError.unavailable, key: key.name, "A legacy location, \(place.domain), cannot be read now.")
+        }
+        return inspection
+    }
+}

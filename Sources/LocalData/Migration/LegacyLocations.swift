@@ -1,0 +1,68 @@
+import BackendContract
+
+/// The legacy locations of a value, and what they hold.
+struct LegacyLocations: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What was found in the legacy locations of a value.
+    struct Contents: Sendable {
+        var found: [SourceRecord] = []
+        /// Locations that cannot be read now.
+        var unreadable: [Route] = []
+
+        static let none = Contents()
+    }
+
+    /// Every legacy location of a value, through the migrations of its sources too: the oldest last. A location that leads back is named once.
+    func all(of slot: UntypedSlot) throws -> [(key: AnyStorageKey, route: Route)] {
+        try all(slot.key.migrations.flatMap(\.sources), of: slot.id)
+    }
+
+    func all(_ direct: [AnyStorageKey], of slot: PhysicalSlot) throws -> [(key: AnyStorageKey, route: Route)] {
+        var seen: Set<PhysicalSlot> = [slot]
+        var found: [(key: AnyStorageKey, route: Route)] = []
+        var open = direct
+        while !open.isEmpty {
+            let source = open.removeFirst()
+            let route = try env.routes.route(for: source)
+            guard seen.insert(route.slot).inserted else { continue }
+            found.append((source, route))
+            open += source.legacyLocations
+        }
+        return found
+    }
+
+    /// The records that the legacy locations hold now.
+    func read(for slot: UntypedSlot) async throws -> Contents {
+        guard slot.key.hasMigration else { return .none }
+        var contents = Contents()
+        for (source, route) in try all(of: slot) {
+            let probe: StorageProbe
+            do { probe = try await route.read() } catch is CancellationError { throw CancellationError() } catch {
+                contents.unreadable.append(route)
+                continue
+            }
+            switch probe {
+            // A record of another type in an older collection is no copy of the value, and not the key's to remove.
+            case .value(let record) where source.base.refuses(record.metadata): continue
+            case .value(let record): contents.found.append(SourceRecord(key: source, route: route, record: record))
+            case .absent, .tombstone: continue
+            case .locked, .unavailable, .corrupt: contents.unreadable.append(route)
+            }
+        }
+        return contents
+    }
+
+    /// Whether any of the sources holds a value, or cannot be read.
+    func holdAnything(_ sources: [AnyStorageKey]) async throws -> Bool {
+        for source in sources {
+            switch try await env.routes.route(for: source).read() {
+            case .absent, .tombstone: continue
+            default: return true
+            }
+        }
+        return false
+    }
+}

@@ -1,0 +1,188 @@
+import BackendContract
+
+/// Moves a value from legacy locations to its place, in the safe order: read, write to a place that holds nothing usable, make durable, read back, and only then delete the
+/// copies.
+struct Mover: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What the destination holds when a value is looked for elsewhere.
+    enum Occupant: Sendable {
+        case none
+        /// A record that does not decode as the key's type.
+        case undecodable(StorageRecord, any Error)
+        /// Bytes that are not a record.
+        case corrupt(StorageCorruption)
+    }
+
+    /// What came of one migration.
+    enum Attempt {
+        /// The key is settled.
+        case finished(Visit)
+        /// The destination was changed meanwhile.
+        case lookAgain
+        /// Every source is empty.
+        case foundNothing
+        /// Its condition does not hold, or it does not make a value yet.
+        case waits
+    }
+
+    /// Tries one migration for a destination that holds nothing usable.
+    func attempt<Value>(
+        _ migration: AnyStorageMigration, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
+    ) async throws -> Attempt {
+        switch migration.form {
+        case .custom(let custom): return try await attempt(custom, migration.id, slot, run)
+        case .step:
+            guard let step = migration.step(for: Value.self) else { return .waits }
+            return try await attempt(step, slot, run, occupant)
+        }
+    }
+
+    /// Tries a ready-made migration for a destination that holds nothing usable.
+    func attempt<Value>(_ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant) async throws -> Attempt {
+        guard try await env.wrappingUserErrors(slot.name, { try await step.condition(run) }) else { return .waits }
+        try checkProtection(of: step.sources, step.options, slot.untyped)
+        var probes: [SourceReader.Probe] = []
+        for source in step.sources { probes.append(try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run)) }
+        if !step.isAggregating, case .removed = probes.first {
+            // The removal of the source decides, and older values do not count. An unreadable value at the destination is not gone by it.
+            guard case .none = occupant else { return try await Self.emptiness(occupant, slot.route).map(Attempt.finished) ?? .lookAgain }
+            return .finished(Visit(state: .removed))
+        }
+        let readings = probes.compactMap { if case .value(let reading) = $0 { reading } else { nil } }
+        if readings.isEmpty { return .foundNothing }
+        let values = probes.map { probe -> (any Sendable)? in if case .value(let reading) = probe { reading.value } else { nil } }
+        guard let value = try await env.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
+        return try await move(value, step, slot, run, occupant, readings)
+    }
+
+    // MARK: The program's own migrations
+
+    private func attempt<Value>(
+        _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ slot: Slot<Value>, _ run: MigrationRun
+    ) async throws -> Attempt {
+        guard let result = try await self.run(custom, id, slot.name, run) else { return .waits }
+        switch try await slot.route.read() {
+        case .value(let record):
+            do { _ = try await env.coder.decode(record, slot) } catch let error as StorageError where error.meansUndecodable { return .waits }
+            return .finished(
+                Visit(state: .moved, from: result.source ?? id, bytes: max(result.bytes, record.payload.byteCount)))
+        case .tombstone: return .finished(Visit(state: .removed))
+        default: return .waits
+        }
+    }
+
+    /// Runs a program's own migration if it wants to run; nil when it does not.
+    func run(
+        _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ name: String, _ run: MigrationRun
+    ) async throws -> MigrationResult? {
+        let result = try await env.wrappingUserErrors(name) { () -> MigrationResult? in
+            try await custom.shouldMigrate(run) ? try await custom.migrate(run) : nil
+        }
+        guard let result else { return nil }
+        guard result.success else {
+            throw StorageError(
+                StorageError.migrationFailed, key: name,
+                "The migration \(id) reported that it failed. Older values are where it left them.", underlying: result.errors.first)
+        }
+        env.ledger.worked(id)
+        return result
+    }
+
+    // MARK: Protection
+
+    /// Judges from the keys, before anything is read, whether values would be less protected, or less durable, than where they are.
+    func checkProtection(of sources: [AnyStorageKey], _ options: MigrationOptions, _ slot: UntypedSlot) throws {
+        guard env.safeguards.contains(.protection), !options.allowsWeakerProtection else { return }
+        let route = slot.route
+        for source in sources {
+            let sourceRoute = try env.routes.route(for: source)
+            if route.protection < sourceRoute.protection {
+                throw StorageError(
+                    StorageError.weakerProtection, key: slot.name,
+                    "\(source.name) is protected as \(sourceRoute.protection) in \(sourceRoute.domain); \(route.domain) with the policy \(slot.key.security) would protect it as \(route.protection) only. Choose a stronger place, or say allowsWeakerProtection."
+                )
+            }
+            if route.capabilities.durability < sourceRoute.capabilities.durability {
+                throw StorageError(
+                    StorageError.weakerProtection, key: slot.name,
+                    "\(source.name) is kept durably in \(sourceRoute.domain); \(route.domain) would not keep it as long. Choose a durable place, or say allowsWeakerProtection."
+                )
+            }
+        }
+    }
+
+    // MARK: Moving
+
+    private func move<Value>(
+        _ value: Value, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant,
+        _ readings: [SourceReader.Reading]
+    ) async throws -> Attempt {
+        let route = slot.route
+        let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
+        let prepared = try env.coder.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
+        let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
+        var origin = try await Origins(env).made(of: elsewhere, migration: step.id, for: route)
+        // A value in a new shape still replaces the copies that it named in the old one.
+        for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
+            origin.merge(try await env.coder.origin(of: old.source.record.metadata, old.source.route))
+        }
+        if !env.safeguards.contains(.destinationFirst) { _ = await Collector(env).collect(elsewhere, for: route, achieved: .durable) }
+        let holder = ReferenceHolder(
+            route: route, copies: readings.map(\.source), host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
+        guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, holder) else { return .lookAgain }
+        var visit = Visit(
+            state: elsewhere.isEmpty ? .converted : .moved, from: readings.map(\.source.route.displayName).joined(separator: " + "),
+            protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
+        visit.residue = await Collector(env).collect(elsewhere, for: route, achieved: written.durability)
+        env.ledger.worked(step.id)
+        return .finished(visit)
+    }
+
+    /// Quarantines what the new value replaces.
+    /// - Returns: The precondition that it is still what was seen.
+    private func makeRoom<Value>(
+        _ occupant: Occupant, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ elsewhere: [SourceRecord], isInPlace: Bool
+    ) async throws -> StorageMutation.Precondition {
+        let route = slot.route
+        switch occupant {
+        case .none: return .absent
+        case .undecodable(let record, let error):
+            if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
+            // A record whose origin names these copies is newer than they are: it has another shape, and is not damaged.
+            if !isInPlace, let past = try? await env.coder.origin(of: record.metadata, route),
+                elsewhere.contains(where: { past.names($0.route.placeName, $0.record) })
+            {
+                throw error
+            }
+            if !isInPlace || step.options.keepsReplacedBytes {
+                try await env.quarantine.keep(record, of: route, beside: elsewhere.map(\.route), reason: "replaced: it did not decode")
+            }
+            return .revision(record.revision)
+        case .corrupt(let corruption):
+            return try await env.quarantine.keep(corruption, of: route, beside: elsewhere.map(\.route))
+        }
+    }
+
+    /// The result for a destination for which no value was found: it is empty, or it fails if its content cannot be read. Nil means: it changed meanwhile.
+    static func emptiness(_ occupant: Occupant, _ route: Route) async throws -> Visit? {
+        switch (occupant, try await route.read()) {
+        case (.none, .absent): return Visit(state: .absent)
+        case (.undecodable(let record, let error), .value(let now)) where now.revision == record.revision: throw error
+        case (.corrupt(let corruption), .corrupt(let now)) where now == corruption: throw route.corrupted(corruption)
+        default: return nil
+        }
+    }
+}
+
+/// What one visit of a key did.
+struct Visit: Sendable {
+    var state: MigrationReport.State
+    var from: String?
+    var protectionBefore: ProtectionLevel?
+    var bytes = 0
+    var residue: [String] = []
+    var message: String?
+}

@@ -1,0 +1,75 @@
+import BackendContract
+import BackendRuntime
+
+/// What records say of their past: which copies elsewhere they replaced.
+struct Origins: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// The origin of a value that was made of others: the copies it was made of, and what those replaced in their turn.
+    func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
+        var origin = RecordOrigin(migration: migration, boot: env.runtime.host.bootID)
+        for source in sources {
+            origin.add(source, destination: route)
+            if route.protection >= source.route.protection {
+                origin.merge(try await env.coder.origin(of: source.record.metadata, source.route))
+            }
+        }
+        return origin
+    }
+
+    /// The origin of a record that replaces another one. Without a migration of the key's own it is the old record's: records of a collection may have been moved by a
+    /// call, and a copy that remained must not replace a later value.
+    func next(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> RecordOrigin? {
+        if slot.key.hasMigration { return try await carried(slot, over: probe, try await LegacyLocations(env).read(for: slot)) }
+        return try await kept(slot, over: probe)
+    }
+
+    /// The origin that a record already has, for the one that replaces it; nil where it has none.
+    func kept(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> RecordOrigin? {
+        probe.metadata?.origin == nil ? nil : try await carried(slot, over: probe, .none)
+    }
+
+    /// The origin of a record that replaces another one: what the old one names, and the copies that are there now.
+    /// - Throws: ``StorageError`` when a legacy location that wins conflicts cannot be read: its content could not be named, and would later undo the change.
+    func carried(_ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents) async throws -> RecordOrigin {
+        if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
+        var origin = RecordOrigin(boot: env.runtime.host.bootID)
+        for copy in contents.found { origin.add(copy, destination: slot.route) }
+        if let metadata = probe.metadata, env.safeguards.contains(.carriedOrigin) {
+            do { origin.merge(try await env.coder.origin(of: metadata, slot.route)) } catch let error as StorageError
+                where error.meansUndecodable
+            {
+                // The old record's seal does not open: its copies are unknown, and will count as conflicts instead of copies.
+            }
+        }
+        return origin
+    }
+
+    /// Refuses a change because of a location that could not be read, unless its content is damaged: damage wins no conflict. A location that can be read again meanwhile
+    /// was not named all the same.
+    private func requireDamage(_ place: Route, of name: String) async throws {
+        if case .corrupt = try await place.read() { return }
+        throw StorageError(
+            StorageError.unavailable, key: name,
+            "A legacy location, \(place.displayName), wins conflicts by this key's policy and could not be read: its content would later undo the change. Nothing was changed; try again when it can be read."
+        )
+    }
+
+    /// Whether a record in a legacy location is a copy of what another record replaced: one that its origin names, or one that an older version of the program has moved
+    /// since, from a place that the origin names.
+    func isCopy(_ source: SourceRecord, of origin: RecordOrigin?) async -> Bool {
+        guard let origin else { return false }
+        if origin.names(source.route.placeName, source.record) { return true }
+        guard let past = try? await env.coder.origin(of: source.record.metadata, source.route), past.migration != nil else { return false }
+        return origin.namesAll(of: past)
+    }
+
+    /// What the record of a moved value keeps of those that it was made of.
+    func carriedFacts(from sources: [StorageMetadata]) -> RecordFacts {
+        var facts = RecordFacts.carried(from: sources)
+        if !env.safeguards.contains(.carriedExpiry) { facts.past?.expiresAt = nil }
+        return facts
+    }
+}

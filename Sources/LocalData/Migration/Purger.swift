@@ -1,0 +1,48 @@
+import BackendContract
+
+/// Deletes values that were removed or have expired.
+struct Purger: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// Deletes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value's origin named: nobody
+    /// has removed what legacy locations hold beside these copies.
+    /// - Returns: Whether it was deleted; false means that it was changed meanwhile.
+    func purge(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
+        // The backups first: they could not be found once the value is gone.
+        try await Backups(env).discard(slot)
+        guard slot.key.leavesTombstone else { return try await erase(slot.route, over: .value(record)) != nil }
+        let origin = try await Origins(env).carried(slot, over: .value(record), .none)
+        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
+        return try await env.committer.commit([Committer.Change(tombstone, slot.route, if: .revision(record.revision))]).isCommitted
+    }
+
+    /// Deletes a value through a key without a migration. Nil when the slot was changed meanwhile.
+    func erase(_ route: Route, over probe: StorageProbe) async throws -> Void? {
+        switch probe {
+        case .absent, .tombstone:
+            // The removal by another process may not be durable yet.
+            _ = try await Collector(env).settledDurability(of: route, nil)
+            return ()
+        default: return try await change(Self.erasure(of: probe), route, over: probe)
+        }
+    }
+
+    /// The change that deletes what was seen through a key without a migration. If its origin names older copies, a tombstone stays: a program whose key has the migration would
+    /// take them for the value.
+    static func erasure(of probe: StorageProbe) -> StorageMutation.Operation {
+        switch probe {
+        case .value(let record) where record.metadata.origin != nil:
+            .tombstone(StorageMetadata(origin: record.metadata.origin, modifiedAt: record.metadata.modifiedAt))
+        case .tombstone(let tombstone): .tombstone(tombstone.metadata)
+        default: .delete
+        }
+    }
+
+    /// Makes a change if the slot still is as it was seen; damaged bytes are quarantined first. Nil when it is not.
+    func change(_ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe) async throws -> Void? {
+        if case .corrupt(let corruption) = probe { _ = try await env.quarantine.keep(corruption, of: route, beside: []) }
+        return try await env.committer.commit([Committer.Change(operation, route, if: probe.unchanged)]).isCommitted ? () : nil
+    }
+}

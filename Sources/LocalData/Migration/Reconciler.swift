@@ -1,0 +1,274 @@
+import BackendContract
+import BackendRuntime
+
+/// Compares what legacy locations still hold with a destination that is settled: copies are deleted, anything else is a conflict.
+struct Reconciler: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What a settled destination holds.
+    enum Settled<Value: Sendable>: Sendable {
+        case value(StorageRecord, Value)
+        case removed(StorageTombstone)
+
+        var metadata: StorageMetadata {
+            switch self {
+            case .value(let record, _): record.metadata
+            case .removed(let tombstone): tombstone.metadata
+            }
+        }
+
+        var revision: StorageRevision {
+            switch self {
+            case .value(let record, _): record.revision
+            case .removed(let tombstone): tombstone.revision
+            }
+        }
+
+        var isRemoved: Bool { if case .removed = self { true } else { false } }
+    }
+
+    /// Compares a destination with its legacy locations. Nil means: the destination changed meanwhile, look at it again.
+    func reconcile<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>) async throws -> Visit? {
+        var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
+        guard slot.key.hasMigration else { return visit }
+        let origin = try await env.coder.origin(of: settled.metadata, slot.route)
+        let known = try await collectCopies(slot, origin, &visit)
+        for migration in slot.key.migrations {
+            switch migration.form {
+            case .custom(let custom):
+                if settled.isRemoved {
+                    // A removal decides: a program's own migration, which cannot see it, would bring the value back.
+                    guard let found = try await clear(migration.sources, slot, run, settled, origin, except: known) else { continue }
+                    visit.state = .resolved
+                    visit.from = found.names
+                    visit.residue += found.residue
+                } else if let result = try await Mover(env).run(custom, migration.id, slot.name, run) {
+                    visit.state = .resolved
+                    visit.message = "The migration \(migration.id) ran."
+                    visit.from = result.source
+                    return visit
+                }
+            case .step:
+                guard let step = migration.step(for: Value.self), try await env.wrappingUserErrors(slot.name, { try await step.condition(run) })
+                else { continue }
+                switch try await reconcile(step, slot, run, settled, origin, except: known) {
+                case .nothing: continue
+                case .lookAgain: return nil
+                case .done(let state, let from, let protection, let residue):
+                    visit.state = state
+                    visit.from = from
+                    visit.protectionBefore = protection
+                    visit.residue += residue
+                    // The destination may have been replaced: what further steps find is left to the next sweep.
+                    if state == .resolved { return visit }
+                }
+            }
+        }
+        return visit
+    }
+
+    /// Deletes the copies that a record's origin names, wherever among the legacy locations they are.
+    /// - Returns: The slots of the copies.
+    private func collectCopies<Value>(_ slot: Slot<Value>, _ origin: RecordOrigin?, _ visit: inout Visit) async throws -> Set<PhysicalSlot> {
+        let locations = LegacyLocations(env)
+        let contents = try await locations.read(for: slot.untyped)
+        let occupied = Set(contents.found.map(\.route.slot) + contents.unreadable.map(\.slot))
+        for place in try locations.all(of: slot.untyped) where !occupied.contains(place.route.slot) {
+            env.ledger.isGone(place.route, of: slot.route)
+        }
+        var copies: [SourceRecord] = []
+        for source in contents.found where await Origins(env).isCopy(source, of: origin) { copies.append(source) }
+        if !copies.isEmpty {
+            let collector = Collector(env)
+            visit.residue += await collector.collect(
+                copies, for: slot.route, achieved: try await collector.settledDurability(of: slot.route, origin))
+            if visit.residue.count < copies.count { visit.state = .collected }
+            visit.from = copies.map(\.route.displayName).joined(separator: " + ")
+            visit.protectionBefore = copies.map(\.route.protection).min()
+        }
+        return Set(copies.map(\.route.slot))
+    }
+
+    private enum Comparison {
+        case nothing
+        case lookAgain
+        case done(MigrationReport.State, from: String, ProtectionLevel?, residue: [String])
+    }
+
+    private func reconcile<Value>(
+        _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
+        except known: Set<PhysicalSlot>
+    ) async throws -> Comparison {
+        var found: [SourceRecord] = []
+        var values: [(any Sendable)?] = []
+        for source in step.sources {
+            let route = try env.routes.route(for: source)
+            guard route.slot != slot.id, !known.contains(route.slot),
+                let (record, value) = try await SourceReader(env).readOther(source.base, step.options, run)
+            else {
+                values.append(nil)
+                continue
+            }
+            let copy = SourceRecord(key: source, route: route, record: record)
+            // A location that could not be read at first, and can be now: what the origin names is a copy, and no conflict. The next sweep deletes it.
+            if await Origins(env).isCopy(copy, of: origin) {
+                env.ledger.remains(route, of: slot.route, "it could not be read at first")
+                values.append(nil)
+                continue
+            }
+            values.append(value)
+            found.append(copy)
+        }
+        if found.isEmpty { return .nothing }
+        let from = found.map(\.route.displayName).joined(separator: " + ")
+        let protection = found.map(\.route.protection).min()
+        let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
+        if case .value(_, let value) = settled, let candidate {
+            let prepared = try env.coder.prepare(candidate, slot, .new)
+            if try env.coder.bytes(of: value, slot.key) == prepared.bytes {
+                // Equal but for the records within them, perhaps.
+                try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, found))
+                let residue = await Collector(env).collect(
+                    found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
+                return .done(residue.isEmpty ? .collected : .unchanged, from: from, protection, residue: residue)
+            }
+        }
+        guard let residue = try await resolve(candidate, found, step, slot, run, settled, origin) else { return .lookAgain }
+        return .done(.resolved, from: from, protection, residue: residue)
+    }
+
+    private func holder<Value>(_ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ found: [SourceRecord]) -> ReferenceHolder {
+        ReferenceHolder(route: slot.route, copies: found, host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
+    }
+
+    // MARK: Conflicts
+
+    /// Applies the key's conflict policy. Nothing that anybody might miss goes before it is quarantined. Nil means: the destination changed meanwhile.
+    /// - Returns: What remains in legacy locations, in words.
+    private func resolve<Value>(
+        _ candidate: Value?, _ found: [SourceRecord], _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun,
+        _ settled: Settled<Value>, _ origin: RecordOrigin?
+    ) async throws -> [String]? {
+        let residue: [String]?
+        switch slot.key.conflictPolicy {
+        case .destinationWins:
+            try await quarantine(found, slot)
+            residue = await Collector(env).collect(
+                found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
+        case .sourceWins:
+            let value = try Self.required(candidate, slot)
+            try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped)
+            try await quarantine(settled, slot, found)
+            residue = try await replace(settled, with: value, step, slot, run, found, origin)
+        case .merge(let merge):
+            let value = try Self.required(candidate, slot)
+            let mine: Value? = if case .value(_, let value) = settled { value } else { nil }
+            let merged = try await env.wrappingUserErrors(slot.name) { try merge(mine, value) }
+            if merged != nil { try Mover(env).checkProtection(of: step.sources, step.options, slot.untyped) }
+            try await quarantine(found, slot)
+            try await quarantine(settled, slot, found)
+            if let merged {
+                residue = try await replace(settled, with: merged, step, slot, run, found, origin)
+            } else {
+                residue = try await remove(settled, slot, found, origin)
+            }
+        }
+        if residue != nil { env.ledger.worked(step.id) }
+        return residue
+    }
+
+    private static func required<Value>(_ candidate: Value?, _ slot: Slot<Value>) throws -> Value {
+        if let candidate { return candidate }
+        throw StorageError(
+            StorageError.migrationFailed, key: slot.name,
+            "A legacy location holds another value than \(slot.route.domain), and it cannot be read. Both are left as they are.")
+    }
+
+    private func quarantine<Value>(_ found: [SourceRecord], _ slot: Slot<Value>) async throws {
+        for source in found {
+            try await env.quarantine.keep(source.record, of: source.route, beside: [slot.route], reason: "conflict with \(slot.name)")
+        }
+    }
+
+    private func quarantine<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord]) async throws {
+        guard case .value(let record, _) = settled else { return }
+        try await env.quarantine.keep(record, of: slot.route, beside: found.map(\.route), reason: "replaced in a conflict")
+    }
+
+    private func replace<Value>(
+        _ settled: Settled<Value>, with value: Value, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun,
+        _ found: [SourceRecord], _ origin: RecordOrigin?
+    ) async throws -> [String]? {
+        var newOrigin = try await Origins(env).made(of: found, migration: step.id, for: slot.route)
+        newOrigin.merge(origin)
+        let written = try await DurableWriter(env).write(
+            value, slot, newOrigin, Origins(env).carriedFacts(from: found.map(\.record.metadata)), if: .revision(settled.revision),
+            holder(step, slot, run, found))
+        guard let written else { return nil }
+        return await Collector(env).collect(found, for: slot.route, achieved: written.durability)
+    }
+
+    /// Ends a conflict with a removal.
+    private func remove<Value>(
+        _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
+    ) async throws -> [String]? {
+        guard let durability = try await writeTombstone(settled, slot, found, origin) else { return nil }
+        return await Collector(env).collect(found, for: slot.route, achieved: durability)
+    }
+
+    /// Writes a tombstone that names copies. Nil when the slot changed meanwhile.
+    private func writeTombstone<Value>(
+        _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
+    ) async throws -> StorageDurability? {
+        var newOrigin = try await Origins(env).made(of: found, migration: nil, for: slot.route)
+        newOrigin.merge(origin)
+        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(newOrigin, slot.route))
+        let receipt = try await env.committer.commit([Committer.Change(tombstone, slot.route, if: .revision(settled.revision))])
+        return receipt.isCommitted ? receipt.durability : nil
+    }
+
+    // MARK: Removals and certainty
+
+    /// Quarantines what legacy locations hold beside a removal, and deletes it there. Nil when they hold nothing else.
+    private func clear<Value>(
+        _ sources: [AnyStorageKey], _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
+        except known: Set<PhysicalSlot>
+    ) async throws -> (names: String, residue: [String])? {
+        var found: [SourceRecord] = []
+        for source in sources {
+            let route = try env.routes.route(for: source)
+            guard route.slot != slot.id, !known.contains(route.slot),
+                let record = try await SourceReader(env).readOther(source.base, MigrationOptions(), run)?.record
+            else { continue }
+            let copy = SourceRecord(key: source, route: route, record: record)
+            if await !Origins(env).isCopy(copy, of: origin) { try await quarantine([copy], slot) }
+            found.append(copy)
+        }
+        if found.isEmpty { return nil }
+        let residue = await Collector(env).collect(found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
+        return (found.map(\.route.displayName).joined(separator: " + "), residue)
+    }
+
+    /// How durable a settled destination is known to be. If only a reboot proves durability, and the record does not have the boot ID of its write, rewrite it with one: a
+    /// record that is there after a later reboot was durable.
+    private func certainty<Value>(
+        of settled: Settled<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ origin: RecordOrigin?, _ copies: [SourceRecord]
+    ) async throws -> StorageDurability {
+        let achieved = try await Collector(env).settledDurability(of: slot.route, origin)
+        guard achieved == .untilPowerLoss, origin?.boot == nil, env.runtime.host.bootID != nil else { return achieved }
+        switch settled {
+        // A value that another program wrote stays as that program reads it.
+        case .value(let record, _) where record.isForeign: return achieved
+        case .value(let record, let value):
+            var newOrigin = try await Origins(env).made(of: copies, migration: nil, for: slot.route)
+            newOrigin.merge(origin)
+            let written = try await DurableWriter(env).write(
+                value, slot, newOrigin, .kept(record.metadata), if: .revision(record.revision),
+                ReferenceHolder(route: slot.route, copies: copies, host: run.host))
+            return written?.durability ?? achieved
+        case .removed: return try await writeTombstone(settled, slot, copies, origin) ?? achieved
+        }
+    }
+}

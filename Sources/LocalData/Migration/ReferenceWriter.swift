@@ -1,0 +1,135 @@
+import BackendContract
+
+/// A value that a migration, or a chain of versions, made of older ones, and that refers to records.
+struct ReferenceHolder: Sendable {
+    /// The place that the value is written to.
+    let route: Route
+    /// What it was made of.
+    let copies: [SourceRecord]
+    let host: any MigrationHost
+    var allowsWeakerProtection = false
+    /// The bytes of the records that the same step writes by themselves.
+    var written: [PhysicalSlot: [UInt8]] = [:]
+}
+
+/// Stores the records that a made value refers to, before the value is written and what it was made of goes.
+struct ReferenceWriter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What became of a record that a value refers to.
+    private enum Insertion: Sendable {
+        /// It is stored as it was held.
+        case isStored
+        /// Another state of it is stored or will be, or it was removed.
+        case differs
+    }
+
+    /// Stores records, durably, where there are none yet. A stored record stays, and a removed record stays removed; what held another state of it is quarantined then.
+    func store(_ references: ReferencedRecords, for holder: @autoclosure () -> ReferenceHolder) async throws {
+        if references.isEmpty || !env.safeguards.contains(.referredRecords) { return }
+        let holder = holder()
+        var differs = references.hasOtherStates
+        for referred in references.records {
+            func insert<Record: ReferredRecord>(_ record: Record) async throws -> Insertion {
+                try await self.insert(
+                    Referred(target: record.target, key: record.key, bytes: record.bytes, isPending: record.isPending), for: holder)
+            }
+            if case .differs = try await insert(referred) { differs = true }
+        }
+        guard differs else { return }
+        for copy in holder.copies {
+            try await env.quarantine.keep(
+                copy.record, of: copy.route, beside: [holder.route],
+                reason: "replaced: another state of a record within it is stored elsewhere")
+        }
+    }
+
+    /// Stores one record where there is none. The precondition alone protects it, since the lane of its holder is held: two records that refer to each other would wait for
+    /// each other.
+    private func insert<Target>(_ referred: Referred<Target>, for holder: ReferenceHolder) async throws -> Insertion {
+        let collection = Target.collection
+        let slot = try env.routes.slot(for: referred.key)
+        if slot.id == holder.route.slot { return .isStored }
+        guard !holder.copies.contains(where: { $0.route.slot == slot.id }) else {
+            throw StorageError(
+                StorageError.migrationFailed, key: holder.route.keyName,
+                "It refers to \(slot.name) in \(collection.name), which it was made of and which would go. Give the record another collection; the older value is left as it is."
+            )
+        }
+        if let bytes = holder.written[slot.id] { return referred.bytes == bytes ? .isStored : .differs }
+        try checkProtection(of: slot.route, for: holder)
+        // A list that holds all of its collection's records is taken apart first.
+        let mark = try env.routes.slot(for: collection.placeholder)
+        if !env.lanes.isHeldByCurrentChain(mark.id) { try await env.prepare(slot.key, holder.host) }
+        let stored: StorageRecord?
+        if try await comesByItself(slot, holder) {
+            stored = try await slot.route.probe().record
+        } else {
+            let coded = try await env.coder.complete(env.coder.prepare(referred, slot), origin: nil)
+            let change = Committer.Change(coded.operation, slot.route, if: .absent)
+            let receipt = try await env.committer.commit([change], readsBack: true) { _ = try await env.coder.decode($0, slot) }
+            switch receipt.conflict {
+            case nil:
+                try requireDurable(receipt.durability, slot.route, for: holder)
+                return .isStored
+            case .value(let found): stored = found
+            case .tombstone: return .differs
+            case let probe?: throw slot.route.error(for: .conflict(probe))
+            }
+            try requireDurable(try await Collector(env).settledDurability(of: slot.route, nil), slot.route, for: holder)
+        }
+        guard let stored, !env.isExpired(stored) else { return .differs }
+        let mine = try await env.coder.decode(stored, slot)
+        return try env.coder.bytes(of: mine, slot.key) == referred.bytes ? .isStored : .differs
+    }
+
+    /// Whether a record will come to its place by itself: a legacy location holds it.
+    private func comesByItself<Record>(_ slot: Slot<Record>, _ holder: ReferenceHolder) async throws -> Bool {
+        let contents = try await LegacyLocations(env).read(for: slot.untyped)
+        if let place = contents.unreadable.first {
+            throw StorageError(
+                StorageError.unavailable, key: slot.name,
+                "Whether \(place.displayName) holds the record cannot be known now. The value that refers to it is left as it is; try again when it can be read."
+            )
+        }
+        if !contents.found.isEmpty { return true }
+        // A record of the collection that is being moved comes from where its holder came from.
+        let (own, its) = (slot.id, holder.route.slot)
+        guard own.store == its.store, own.address.namespace == its.address.namespace else { return false }
+        for copy in holder.copies where copy.route.slot != its && copy.route.address.name == its.address.name {
+            let sibling = StorageAddress(own.address.name, in: copy.route.address.namespace)
+            let probe = try await translatingErrors(key: slot.name) { () throws(BackendError) in try await copy.route.backend.read(sibling) }
+            switch probe {
+            case .value: return true
+            case .absent, .tombstone: continue
+            case .locked, .unavailable, .corrupt: throw copy.route.error(for: .conflict(probe))
+            }
+        }
+        return false
+    }
+
+    /// Requires protection and durability at least those of what the value was made of.
+    private func checkProtection(of route: Route, for holder: ReferenceHolder) throws {
+        guard env.safeguards.contains(.protection), !holder.allowsWeakerProtection else { return }
+        for copy in holder.copies {
+            let isWeaker = route.protection < copy.route.protection
+            guard isWeaker || route.capabilities.durability < copy.route.capabilities.durability else { continue }
+            throw StorageError(
+                StorageError.weakerProtection, key: copy.route.keyName,
+                "It holds the record \(route.keyName), which \(route.domain) would not \(isWeaker ? "protect as well" : "keep as long"). Choose a stronger place for the record."
+            )
+        }
+    }
+
+    /// Requires a record to be as certain to last as its store can make it.
+    private func requireDurable(_ achieved: StorageDurability, _ route: Route, for holder: ReferenceHolder) throws {
+        guard env.safeguards.contains(.durabilityBarrier) else { return }
+        let needed = holder.copies.map(\.route.capabilities.durability).reduce(route.capabilities.durability, min)
+        guard achieved < needed else { return }
+        throw StorageError(
+            StorageError.unavailable, key: route.keyName,
+            "The record is in \(route.domain) and not certain to last yet. The value that refers to it is left as it is; try again.")
+    }
+}

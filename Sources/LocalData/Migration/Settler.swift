@@ -1,0 +1,147 @@
+import BackendContract
+import BackendRuntime
+
+/// The state table: what happens to a key, by what its place and its legacy locations hold. `Docs/Design.md` has the table and the order of steps.
+///
+/// The destination decides. Every function of the protocol may be interrupted by a crash at any point and run again by this or another process; correctness rests on
+/// preconditions and revisions, never on what was read before an `await`.
+struct Settler: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// Brings a key's value to its place, and in a sweep or when forced also clears its legacy locations. Called while the key's lane is held.
+    func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
+        var (isConverted, hasExpired) = (false, false)
+        return try await env.retrying(slot.name) { () -> Visit? in
+            switch try await slot.route.probe() {
+            case .tombstone(let tombstone):
+                if run.reason == .read { return Visit(state: .removed) }
+                guard var visit = try await Reconciler(env).reconcile(slot, run, .removed(tombstone)) else { return nil }
+                if hasExpired, visit.state == .removed { visit.state = .expired }
+                return visit
+            case .value(let record) where env.isExpired(record):
+                if !env.safeguards.contains(.expiryDecides), run.reason == .read {
+                    return try await fill(slot, run, .undecodable(record, Self.expired(slot.name)))
+                }
+                if run.reason == .read { return Visit(state: .expired) }
+                if try await Purger(env).purge(record, slot.untyped) {
+                    if !slot.key.hasMigration { return Visit(state: .expired) }
+                    hasExpired = true
+                }
+                return nil
+            case .value(let record):
+                let decoded: Decoded<Value>
+                do { decoded = try await env.coder.read(record, slot) } catch let error as StorageError where error.meansUndecodable {
+                    return try await fill(slot, run, .undecodable(record, error))
+                }
+                if decoded.isOutdated {
+                    let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
+                    isConverted = try await Converter(env).convert(conversion, slot) || isConverted
+                    return nil
+                }
+                var visit = Visit(state: .unchanged)
+                if run.reason != .read {
+                    guard let seen = try await Reconciler(env).reconcile(slot, run, .value(record, decoded.value)) else { return nil }
+                    visit = seen
+                }
+                if isConverted, visit.state == .unchanged { visit.state = .converted }
+                return visit
+            case .corrupt(let corruption): return try await fill(slot, run, .corrupt(corruption))
+            case .absent, .locked, .unavailable: return try await fill(slot, run, .none)
+            }
+        }
+    }
+
+    /// Settles a key in its lane, to the end even if the caller is cancelled meanwhile.
+    func visit<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
+        try await env.unbroken { [self] in try await env.withLane(slot.route) { try await settle(slot, run) } }
+    }
+
+    private static func expired(_ name: String) -> StorageError {
+        StorageError(StorageError.notFound, key: name, "The value has expired.")
+    }
+
+    // MARK: Looking elsewhere
+
+    /// Looks for the value in its legacy locations. Nil means: the destination changed meanwhile, look at it again.
+    private func fill<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Mover.Occupant) async throws -> Visit? {
+        var foundEmpty: [AnyStorageMigration] = []
+        for migration in try inOrder(slot, occupant) {
+            switch try await Mover(env).attempt(migration, slot, run, occupant) {
+            case .finished(let visit): return visit
+            case .lookAgain: return nil
+            case .foundNothing: foundEmpty.append(migration)
+            case .waits: continue
+            }
+        }
+        if env.safeguards.contains(.secondLook), try await isFilledMeanwhile(foundEmpty.reversed(), slot) { return nil }
+        return try await Mover.emptiness(occupant, slot.route)
+    }
+
+    /// Looks at the sources again after a miss everywhere. Values move from the last source to the first and on to the destination: a second look in this direction meets one
+    /// that moved during the first look.
+    private func isFilledMeanwhile<Value>(_ migrations: [AnyStorageMigration], _ slot: Slot<Value>) async throws -> Bool {
+        for migration in migrations {
+            let skips = migration.step(for: Value.self)?.options.whenSourceUnavailable == .skip
+            for source in migration.sources.reversed() {
+                let route = try env.routes.route(for: source)
+                guard route.slot != slot.id else { continue }
+                switch try await route.read() {
+                case .value, .corrupt: return true
+                case .absent, .tombstone: continue
+                case .locked: throw StorageError.locked(source.name, route.domain)
+                // The value may have come here between the two looks.
+                case .unavailable(let error): if !skips { throw StorageError.from(error, key: source.name) }
+                }
+            }
+        }
+        return false
+    }
+
+    /// The migrations in the order in which they are tried. An older shape in the slot itself is newer than any copy elsewhere.
+    private func inOrder<Value>(_ slot: Slot<Value>, _ occupant: Mover.Occupant) throws -> [AnyStorageMigration] {
+        let migrations = slot.key.migrations
+        guard case .undecodable = occupant else { return migrations }
+        let split = try migrations.map { migration in
+            (migration, try migration.sources.contains { try env.routes.route(for: $0).slot == slot.id })
+        }
+        return split.filter(\.1).map(\.0) + split.filter { !$0.1 }.map(\.0)
+    }
+
+    // MARK: One step
+
+    /// Runs one ready-made migration by itself: what its `migrate(using:context:)` does.
+    func run<Value>(_ step: MigrationStep<Value>, for slot: Slot<Value>, _ run: MigrationRun) async throws -> MigrationResult {
+        let start = env.runtime.clock.now
+        let visit = try await env.withLane(slot.route) { () -> Visit in
+            try await env.retrying(slot.name) { () -> Visit? in
+                let occupant: Mover.Occupant
+                switch try await slot.route.probe() {
+                case .value(let record):
+                    do {
+                        _ = try await env.coder.decode(record, slot)
+                        return Visit(state: .unchanged)
+                    } catch let error as StorageError where error.meansUndecodable { occupant = .undecodable(record, error) }
+                case .tombstone: return Visit(state: .removed)
+                case .corrupt(let corruption): occupant = .corrupt(corruption)
+                case .absent, .locked, .unavailable: occupant = .none
+                }
+                switch try await Mover(env).attempt(step, slot, run, occupant) {
+                case .finished(let visit): return visit
+                case .foundNothing, .waits: return Visit(state: .absent)
+                case .lookAgain: return nil
+                }
+            }
+        }
+        return MigrationResult(visit, slot.name, start.duration(to: env.runtime.clock.now))
+    }
+}
+
+extension MigrationResult {
+    /// What a visit of a key did.
+    init(_ visit: Visit, _ name: String, _ duration: Duration) {
+        self.init(
+            success: true, key: name, source: visit.from, bytes: visit.bytes, duration: duration, metadata: ["state": visit.state.rawValue])
+    }
+}

@@ -1,0 +1,108 @@
+import BackendContract
+
+/// Reads the sources of a migration, each after its own migrations.
+struct SourceReader: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// A source that was read, opened and decoded.
+    struct Reading: Sendable {
+        let source: SourceRecord
+        let value: any Sendable
+        /// Whether it is the destination's own slot, in an older shape.
+        let isInPlace: Bool
+    }
+
+    /// What a source holds.
+    enum Probe: Sendable {
+        case value(Reading)
+        case absent
+        case removed
+    }
+
+    /// Reads a source for a destination that holds nothing usable.
+    func read<Key: TypedKey>(
+        _ source: Key, for destination: UntypedSlot, _ occupant: Mover.Occupant, _ options: MigrationOptions, _ run: MigrationRun
+    ) async throws -> Probe {
+        let slot = try env.routes.slot(for: source.typed)
+        if slot.id == destination.id { return try await readInPlace(slot, occupant) }
+        let skips = options.whenSourceUnavailable == .skip
+        switch try await readSettled(slot, skips, run) {
+        case .value(let record) where env.isExpired(record):
+            // A sweep purges it in its place.
+            if run.reason != .read { _ = try await Purger(env).purge(record, slot.untyped) }
+            return .removed
+        case .value(let record):
+            do {
+                return .value(
+                    Reading(source: SourceRecord(slot, record), value: try await env.coder.decode(record, slot), isInPlace: false))
+            } catch let error as StorageError where error.meansUndecodable {
+                throw StorageError(
+                    StorageError.migrationFailed, key: destination.name,
+                    "The older value \(slot.name) in \(slot.route.domain) cannot be read as its key describes it. It is left as it is. \(error.message)",
+                    underlying: error)
+            }
+        case .absent: return .absent
+        case .tombstone: return .removed
+        case .locked: throw StorageError.locked(slot.name, slot.route.domain)
+        case .unavailable(let error):
+            if skips { return .absent }
+            throw StorageError.from(error, key: slot.name)
+        case .corrupt(let corruption): throw slot.route.corrupted(corruption)
+        }
+    }
+
+    /// Reads a source once its own migrations have run. A value that was there then and is gone now was deleted in between: what its own sources hold counts again.
+    private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe {
+        guard slot.key.hasMigration, !env.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
+        for _ in 0..<Environment.attempts {
+            let state: MigrationReport.State
+            do {
+                state = try await env.withLane(slot.route) {
+                    try await Settler(env).settle(slot, await env.run(.read, slot.id, within: run)).state
+                }
+            } catch StorageError.unavailable where skips { return .absent }
+            let probe = try await slot.route.read()
+            if case .absent = probe, state != .absent { continue }
+            return probe
+        }
+        throw slot.route.error(for: .notAttempted)
+    }
+
+    private func readInPlace<Value>(_ slot: Slot<Value>, _ occupant: Mover.Occupant) async throws -> Probe {
+        guard case .undecodable(let record, _) = occupant else { return .absent }
+        do {
+            return .value(Reading(source: SourceRecord(slot, record), value: try await env.coder.decode(record, slot), isInPlace: true))
+        } catch let error as StorageError where error.meansUndecodable { return .absent }
+    }
+
+    /// Reads a source that is compared with a settled destination: one that does not decode still counts, as bytes.
+    func readOther<Key: TypedKey>(
+        _ source: Key, _ options: MigrationOptions, _ run: MigrationRun
+    ) async throws -> (record: StorageRecord, value: (any Sendable)?)? {
+        let slot = try env.routes.slot(for: source.typed)
+        if slot.key.hasMigration, !env.lanes.isHeldByCurrentChain(slot.id) {
+            do {
+                try await env.withLane(slot.route) {
+                    // A sweep clears the legacy locations of the legacy location, too.
+                    _ = try await Settler(env).settle(slot, await env.run(run.reason, slot.id, within: run))
+                }
+            } catch let error as StorageError where error.meansUndecodable || error.code == StorageError.migrationFailed {
+                // It is there and cannot be read: compared as bytes below.
+            }
+        }
+        switch try await slot.route.read() {
+        case .value(let record):
+            do { return (record, try await env.coder.decode(record, slot)) } catch let error as StorageError where error.meansUndecodable {
+                return (record, nil)
+            }
+        case .absent, .tombstone: return nil
+        case .locked: throw StorageError.locked(slot.name, slot.route.domain)
+        case .unavailable(let error):
+            if options.whenSourceUnavailable == .skip { return nil }
+            throw StorageError.from(error, key: slot.name)
+        case .corrupt(let corruption): throw slot.route.corrupted(corruption)
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// A legacy location of a collection: all of its records come from there.
+protocol RecordSource<Record>: Sendable {
+    associatedtype Record: Codable & Sendable
+}
+
+/// An older collection.
+struct CollectionSource<Source: Codable & Sendable, Record: Codable & Sendable>: RecordSource {
+    let source: StorageCollection<Source>
+    let options: MigrationOptions
+    let transform: @Sendable (Source) throws -> Record
+}
+
+/// A value under a key that held all records of a collection.
+struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: RecordSource {
+    let key: StorageKey<Source>
+    let split: @Sendable (Source) throws -> [Record]
+}
+
+/// A legacy location of a collection, with the key that stands for it where keys are listed.
+struct LegacyLocation: Sendable {
+    let key: AnyStorageKey
+    let source: any RecordSource
+}

@@ -1,0 +1,129 @@
+import BackendContract
+import Synchronization
+
+/// The records that values hold within their references, collected while the values are encoded.
+final class ReferenceCollector: Sendable {
+    @TaskLocal static var current: ReferenceCollector?
+
+    /// Names are compared as stores compare them: byte by byte.
+    private struct Name: Hashable {
+        let domain: StorageDomain
+        let address: StorageAddress
+    }
+
+    /// A record that is still to be encoded. Records are encoded from a list and not where they are found: a long chain of references would otherwise nest as many
+    /// calls.
+    private struct Met: Sendable {
+        let name: Name
+        let encode: @Sendable () throws -> [UInt8]
+        let referred: @Sendable (_ bytes: [UInt8]) -> any ReferredRecord
+    }
+
+    private struct State {
+        /// The bytes of each record; nil until it is encoded.
+        var seen: [Name: [UInt8]?] = [:]
+        /// The bytes of records that were found again.
+        var again: [(name: Name, bytes: [UInt8])] = []
+        /// Not yet encoded, in the order in which they were found.
+        var met: [Met] = []
+        /// Each record after those that it refers to.
+        var found: [(name: Name, referred: any ReferredRecord)] = []
+    }
+
+    private let state = Mutex(State())
+    /// Whether a chain of versions runs meanwhile: references that it makes are made of parts of an older value.
+    let isOfChain: Bool
+
+    init(isOfChain: Bool = false) { self.isOfChain = isOfChain }
+
+    var isEmpty: Bool { state.withLock { $0.found.isEmpty && $0.met.isEmpty } }
+    var found: [any ReferredRecord] { state.withLock { $0.found.map(\.referred) } }
+
+    /// Whether one record was found in several states, of which only the first is in ``found``.
+    var hasOtherStates: Bool { state.withLock { state in state.again.contains { state.seen[$0.name] != $0.bytes } } }
+
+    private static func name<Target: StoredEntity>(_ collection: StorageCollection<Target>, _ id: String) -> Name {
+        Name(domain: collection.domain, address: StorageAddress(id, in: collection.namespace))
+    }
+
+    /// Adds a record once, with the records that it refers to.
+    /// - Parameter isPending: Whether it is part of an older value, and therefore never replaces a stored record.
+    func collect<Target: StoredEntity>(_ target: Target, _ id: String, isPending: Bool) {
+        let collection = Target.collection
+        let key = collection.key(id)
+        let met = Met(name: Self.name(collection, id), encode: { Array(try key.serializer.encode(target)) }) { bytes in
+            Referred(target: target, key: key, bytes: bytes, isPending: isPending)
+        }
+        state.withLock { $0.met.append(met) }
+    }
+
+    /// The serializer's bytes of a value; records that it refers to are collected.
+    func encoding<Value>(_ value: Value, _ serializer: Serializer<Value>) throws -> [UInt8] {
+        let bytes = try Self.$current.withValue(self) { Array(try serializer.encode(value)) }
+        try encodeMet()
+        return bytes
+    }
+
+    private enum Step {
+        case enter(Met)
+        case leave(Name, any ReferredRecord)
+    }
+
+    /// Encodes the records that were found, and those that they refer to.
+    private func encodeMet() throws {
+        func takeMet() -> [Step] {
+            state.withLock { state in
+                defer { state.met = [] }
+                return state.met.reversed().map(Step.enter)
+            }
+        }
+        var open = takeMet()
+        while let step = open.popLast() {
+            switch step {
+            case .enter(let met):
+                let isNew = state.withLock { state in
+                    if state.seen.keys.contains(met.name) { return false }
+                    state.seen.updateValue(nil, forKey: met.name)
+                    return true
+                }
+                guard isNew else {
+                    let bytes = try Self.$current.withValue(nil, operation: met.encode)
+                    state.withLock { if $0.seen[met.name] != bytes { $0.again.append((met.name, bytes)) } }
+                    continue
+                }
+                let bytes = try Self.$current.withValue(self, operation: met.encode)
+                state.withLock { $0.seen[met.name] = bytes }
+                open.append(.leave(met.name, met.referred(bytes)))
+                open += takeMet()
+            case .leave(let name, let referred): state.withLock { $0.found.append((name, referred)) }
+            }
+        }
+    }
+
+    /// A record that was collected before.
+    func target<Target: StoredEntity>(_ type: Target.Type, _ id: String) throws -> Target? {
+        if isEmpty { return nil }
+        try encodeMet()
+        let name = Self.name(Target.collection, id)
+        return state.withLock { $0.found }.first { $0.name == name }?.referred.target as? Target
+    }
+}
+
+/// A record that a value refers to and was made with, whose type is not known where it is used. `Referred` is the only type that conforms.
+protocol ReferredRecord: Sendable {
+    associatedtype Target: StoredEntity
+    var target: Target { get }
+    var key: StorageKey<Target> { get }
+    var bytes: [UInt8] { get }
+    var isPending: Bool { get }
+}
+
+/// A record that a value refers to and was made with.
+struct Referred<Target: StoredEntity>: ReferredRecord {
+    let target: Target
+    let key: StorageKey<Target>
+    /// The serializer's bytes of the record.
+    let bytes: [UInt8]
+    /// Whether it is part of an older value, and therefore only for an empty slot.
+    let isPending: Bool
+}

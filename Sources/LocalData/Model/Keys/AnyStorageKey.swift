@@ -1,0 +1,79 @@
+import BackendContract
+
+/// A key whose type of value is not known where it is used: an entry of a catalog, a source of a migration.
+public struct AnyStorageKey: Sendable {
+    let base: any TypedKey
+    /// The collection that the entry stands for; nil for a single key.
+    var collection: (any TypedCollection)?
+
+    /// Erases a key's type of value.
+    public static func key<Value>(_ key: StorageKey<Value>) -> AnyStorageKey { AnyStorageKey(base: key) }
+
+    /// The name of the slot.
+    public var name: String { base.name }
+    /// Where the value lives.
+    public var domain: StorageDomain { base.domain }
+    /// How it is protected, beyond what the domain does by itself.
+    public var security: SecurityPolicy { base.security }
+    /// The part of the program that answers for it.
+    public var owner: String { base.owner }
+    /// What it is, for people.
+    public var description: String { base.description }
+    /// Whether it may come from somewhere else.
+    public var hasMigration: Bool { base.hasMigration }
+
+    /// The legacy locations of the value, or of the collection's records.
+    var legacyLocations: [AnyStorageKey] {
+        func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
+            collection.typed.legacyLocations.map(\.key)
+        }
+        if let collection { return locations(collection) }
+        return base.migrations.flatMap(\.sources)
+    }
+}
+
+/// The parts of a key that do not depend on its type of value. `StorageKey` is the only type that conforms.
+protocol TypedKey<Value>: Sendable {
+    associatedtype Value: Codable & Sendable
+    var name: String { get }
+    var domain: StorageDomain { get }
+    var security: SecurityPolicy { get }
+    var owner: String { get }
+    var description: String { get }
+    var evolution: EvolutionChain? { get }
+    var evolutionProblem: String? { get }
+    var membership: RecordMembership? { get }
+    var hasMigration: Bool { get }
+    var migrations: [AnyStorageMigration] { get }
+    var sourceWinsConflicts: Bool { get }
+    var typed: StorageKey<Value> { get }
+}
+
+extension StorageKey: TypedKey {
+    var typed: StorageKey<Value> { self }
+
+    var sourceWinsConflicts: Bool {
+        if case .sourceWins = conflictPolicy { true } else { false }
+    }
+}
+
+extension TypedKey {
+    /// The part of the store that the slot is in: that of plain values, or a collection's own.
+    var namespace: StorageNamespace { membership?.namespace ?? .values }
+    /// The name of the entity that the value belongs to: the key's own, or that of its collection.
+    var entity: String { membership?.entity ?? name }
+    /// The name that is stored for the value's type.
+    var typeTag: String { membership?.typeTag ?? String(describing: Value.self) }
+    /// Whether a record with another type's tag is refused, as in a collection.
+    var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
+    /// Whether a removal leaves a tombstone, so that no older copy comes back.
+    var leavesTombstone: Bool { hasMigration || membership?.buriesRemoved == true }
+    /// Whether a value may have to be brought to its place or shape before it is read.
+    var mayBeOutdated: Bool { hasMigration || evolution != nil }
+
+    /// Whether a record carries the tag of a type that this key neither has nor accepts.
+    func refuses(_ metadata: StorageMetadata) -> Bool {
+        guard let membership, membership.demandsTypeTag, !membership.acceptsOtherTags, let tag = metadata.typeTag else { return false }
+        return tag != typeTag
+    }
+}

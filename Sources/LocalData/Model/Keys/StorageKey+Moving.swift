@@ -1,0 +1,41 @@
+extension StorageKey {
+    /// This key, taking its value from a legacy location if it is not yet in its own. Call it repeatedly for several locations; the order is that of preference.
+    /// - Parameters:
+    ///   - source: The legacy location.
+    ///   - id: The migration's name in the ledger; derived from both places when not given.
+    ///   - options: What the migration may do beyond the safe default.
+    public func moved(from source: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()) -> Self {
+        adding { AnyStorageMigration(MigrationStep.moving(to: $0, from: .key(source), id: id, options: options)) }
+    }
+
+    /// This key, taking its value from a legacy location and another shape.
+    /// - Parameters:
+    ///   - source: The legacy location. It may be this very place: then a value that does not decode is transformed in place.
+    ///   - id: The migration's name in the ledger.
+    ///   - options: What the migration may do beyond the safe default.
+    ///   - transform: Makes the new value. It may run again after a crash, so it must not invent identities.
+    public func moved<Source>(
+        from source: StorageKey<Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
+        _ transform: @escaping @Sendable (Source) throws -> Value
+    ) -> Self {
+        adding {
+            AnyStorageMigration(MigrationStep.transforming(to: $0, from: source, id: id, options: options, transform))
+        }
+    }
+
+    /// This key, made of several older values.
+    /// - Parameters:
+    ///   - sources: The legacy locations.
+    ///   - id: The migration's name in the ledger.
+    ///   - options: What the migration may do beyond the safe default.
+    ///   - combine: Makes the value of what was found, nil for what is absent; returns nil to wait. Not called while everything is absent.
+    public func merged<each Source: Codable & Sendable>(
+        from sources: repeat StorageKey<each Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
+        by combine: @escaping @Sendable (repeat (each Source)?) throws -> Value?
+    ) -> Self {
+        adding { [keys = (repeat each sources)] destination in
+            AnyStorageMigration(
+                MigrationStep.aggregating(to: destination, from: repeat each keys, id: id, options: options, combine))
+        }
+    }
+}

@@ -1,0 +1,23 @@
+/// The keys of one part of a program: what a sweep visits and an audit lists.
+public protocol StorageKeyCatalog: Sendable {
+    /// The catalog's name, which is persisted: keep it when the type is renamed. Defaults to the type's name.
+    var id: String { get }
+
+    /// Every key of this part of the program.
+    var allKeys: [AnyStorageKey] { get }
+
+    /// The least protection that each key must have; a catalog with a weaker key is refused. Defaults to plain.
+    var minimumProtection: ProtectionLevel { get }
+
+    /// The shape of what the keys store, for ``StorageRouter/registerCatalog(_:migrationPolicy:configuration:)``. Defaults to none.
+    var schema: CatalogSchema? { get }
+}
+
+extension StorageKeyCatalog {
+    /// The name of the catalog's type.
+    public var id: String { String(describing: Self.self) }
+    /// No demands.
+    public var minimumProtection: ProtectionLevel { .plain }
+    /// No declared schema.
+    public var schema: CatalogSchema? { nil }
+}

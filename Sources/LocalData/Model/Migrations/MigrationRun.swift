@@ -1,0 +1,28 @@
+/// Why a migration runs.
+public enum MigrationReason: String, Hashable, Sendable, Codable {
+    /// A value was asked for and is not in its place.
+    case read
+    /// A sweep visits the key.
+    case sweep
+    /// ``StorageRouter/forceMigration(for:)`` was called.
+    case forced
+}
+
+/// What a migration is told about its run, and who runs it.
+struct MigrationRun: Sendable {
+    let reason: MigrationReason
+    /// The application's version that completed the last sweep of the key's catalog.
+    let previousVersion: String?
+    let host: any MigrationHost
+
+    /// The same run, comparing legacy locations with a value that is already in its place.
+    var sweeping: MigrationRun {
+        reason == .read ? MigrationRun(reason: .sweep, previousVersion: previousVersion, host: host) : self
+    }
+}
+
+/// Who runs migrations: the router, which a program's own migrations are given, and which knows collections.
+protocol MigrationHost: AnyObject, Sendable {
+    /// Makes sure that each record of a collection can be found by its id.
+    func prepare(_ collection: any TypedCollection) async throws
+}

@@ -1,0 +1,123 @@
+public import BackendContract
+internal import Foundation
+
+/// What a sweep found and did, a row for each key.
+public struct MigrationReport: Sendable, Codable {
+    /// What became of one key.
+    public enum State: String, Sendable, Codable, CaseIterable {
+        /// Its value is now in its place.
+        case moved
+        /// Its value was given a new shape, serializer or seal, in its place.
+        case converted
+        /// It was in its place already; an older copy was removed.
+        case collected
+        /// A legacy location held something else, and the key's policy was applied.
+        case resolved
+        /// A plan only: it would be moved.
+        case pending
+        /// A plan only: a legacy location holds something else.
+        case conflict
+        /// It is in its place, and there was nothing to do.
+        case unchanged
+        /// There is no value anywhere.
+        case absent
+        /// It was removed.
+        case removed
+        /// Its lifetime was over, and it was removed.
+        case expired
+        /// A store is locked or out of reach: try again later.
+        case blocked
+        /// It failed; the value is where it was.
+        case failed
+    }
+
+    /// One key.
+    public struct Row: Sendable, Codable {
+        /// The key's name.
+        public var key: String
+        /// The part of the program that answers for it.
+        public var owner: String
+        /// Where the value came from; nil when nothing was moved.
+        public var from: String?
+        /// Where it lives.
+        public var to: String
+        /// How well it was protected where it came from.
+        public var protectionBefore: ProtectionLevel?
+        /// How well it is protected where it lives.
+        public var protection: ProtectionLevel
+        /// The size of the value in bytes, as it is stored; 0 when nothing was moved.
+        public var bytes: Int
+        /// What became of it.
+        public var state: State
+        /// Older copies that could not be removed yet.
+        public var residue: [String]
+        /// How many records of a collection were moved, given a new shape, or removed; nil for a single key.
+        public var records: Int?
+        /// What went wrong or is left to do, for people; nil when nothing is.
+        public var message: String?
+        /// The code of the error, for programs.
+        public var errorCode: String?
+        /// How long it took, in seconds.
+        public var seconds: Double
+    }
+
+    /// The rows, in the order of the catalogs.
+    public var rows: [Row]
+    /// How long it took, in seconds.
+    public var seconds: Double
+    /// What a migration policy did before the sweep; nil where there was none.
+    public var plan: PlanReport?
+
+    /// Creates a report.
+    public init(rows: [Row] = [], seconds: Double = 0) {
+        self.rows = rows
+        self.seconds = seconds
+    }
+
+    /// The rows in which something was moved, converted, collected or resolved.
+    public var moved: [Row] { rows.filter { [.moved, .converted, .collected, .resolved].contains($0.state) } }
+    /// The rows that a locked or unreachable store kept from finishing.
+    public var blocked: [Row] { rows.filter { $0.state == .blocked } }
+    /// The rows that failed.
+    public var failed: [Row] { rows.filter { $0.state == .failed } }
+    /// Whether nothing is blocked, failed or left behind.
+    public var isComplete: Bool { rows.allSatisfy { $0.state != .blocked && $0.state != .failed && $0.residue.isEmpty } }
+
+    /// Fails unless every key is where it should be and no older copy remains.
+    /// - Throws: ``StorageError`` with `migrationFailed` that names the first keys; if nothing failed but something is blocked, with `locked` or `unavailable`; or
+    ///   with `residueRemains`.
+    public func requireComplete() throws {
+        func names(_ rows: [Row]) -> String {
+            rows.prefix(5).map(\.key).joined(separator: ", ") + (rows.count > 5 ? " and \(rows.count - 5) more" : "")
+        }
+        if let first = failed.first {
+            throw StorageError(
+                StorageError.migrationFailed, key: first.key,
+                "\(failed.count) of \(rows.count) keys failed: \(names(failed)). \(first.message ?? "")")
+        }
+        if let first = blocked.first {
+            throw StorageError(
+                first.errorCode.map { StorageError.Code($0) } ?? StorageError.unavailable, key: first.key,
+                "\(blocked.count) of \(rows.count) keys wait for a store: \(names(blocked)). Sweep again once it can be used. \(first.message ?? "")"
+            )
+        }
+        let residues = rows.filter { !$0.residue.isEmpty }
+        if let first = residues.first {
+            throw StorageError(
+                StorageError.residueRemains, key: first.key,
+                "Older copies of \(names(residues)) remain: \(first.residue.joined(separator: ", ")). Sweep again.", outcome: .applied)
+        }
+    }
+}
+
+/// How far a sweep is.
+public struct MigrationProgress: Sendable {
+    /// The number of keys that are done.
+    public var finished: Int
+    /// The number of keys altogether.
+    public var total: Int
+    /// The number of keys of which something was moved.
+    public var moved: Int
+    /// The key that was just done.
+    public var key: String
+}

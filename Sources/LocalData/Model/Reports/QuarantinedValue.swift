@@ -1,0 +1,15 @@
+/// A value that was replaced without anybody having seen it, kept until somebody has.
+public struct QuarantinedValue: Sendable, Codable, Identifiable {
+    /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
+    public let id: String
+    /// The name of the key.
+    public let key: String
+    /// Where the value stood.
+    public let place: String
+    /// Why it is here.
+    public let reason: String
+    /// Whether it is sealed here, as it was better protected than a plain file where it stood.
+    public let isSealed: Bool
+    /// When it was put here, in seconds since 1970.
+    public let since: Double
+}

@@ -1,0 +1,49 @@
+public import BackendContract
+
+/// What is kept where, key by key.
+public struct StorageAudit: Sendable, Codable {
+    /// One registered key.
+    public struct Row: Sendable, Codable {
+        /// The key's name.
+        public var key: String
+        /// The part of the program that answers for it.
+        public var owner: String
+        /// What it is.
+        public var description: String
+        /// The catalog that registered it.
+        public var catalog: String
+        /// Where it lives.
+        public var domain: String
+        /// How well it is protected there.
+        public var protection: ProtectionLevel
+        /// What was found: the states of a planned sweep.
+        public var state: MigrationReport.State
+        /// The serializer that wrote the value; nil for an absent one, and for one that another program wrote.
+        public var serializer: String?
+        /// Whether another program wrote the value that is in its place.
+        public var isForeign: Bool
+        /// The size of the value in bytes, as it is stored.
+        public var bytes: Int
+        /// When it was last written, in seconds since 1970, by the clock of that time.
+        public var modifiedAt: Double?
+        /// The migration that brought it; nil after a `set`.
+        public var migration: String?
+        /// When that migration last did something, in seconds since 1970.
+        public var migrationLastWorked: Double?
+        /// The older places that its record says it replaced.
+        public var provenance: [String]
+        /// Older places that still hold something.
+        public var residue: [String]
+        /// How many records of a collection wait to be moved or given a new shape; nil for a single key.
+        public var pendingRecords: Int?
+        /// What keeps it from being in order, for people.
+        public var message: String?
+    }
+
+    /// The registered keys.
+    public var rows: [Row]
+    /// Values that were replaced without anybody having seen them.
+    public var quarantine: [QuarantinedValue]
+    /// Older copies that earlier runs could not remove, as `<destination>|<copy>`, with the reasons.
+    public var recordedResidue: [String: String]
+}

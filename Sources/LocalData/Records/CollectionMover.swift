@@ -1,0 +1,139 @@
+import BackendContract
+
+/// Moves records from one collection to another, a page at a time: in one commit where their places are empty, and else one by one, as a single key's value would be.
+///
+/// The order is that of every move: the new records are durable and read back before the old ones go. A run that was killed resumes where it was.
+struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
+    let env: Environment
+    let way: CollectionSource<Source, Record>
+    let destination: StorageCollection<Record>
+
+    private struct Candidate: Sendable {
+        let slot: Slot<Record>
+        let copy: SourceRecord
+        let value: Record
+    }
+
+    private var id: String { way.id(for: destination) }
+
+    func moveAll(_ run: MigrationRun) async throws -> RecordWork {
+        var work = RecordWork()
+        for try await page in RecordQueries(env).pages(way.source, .all) {
+            try Task.checkCancellation()
+            work += try await env.unbroken { try await move(page, run) }
+        }
+        if work.moved > 0 { env.ledger.worked(id) }
+        return work
+    }
+
+    /// Makes every record as it would be in its new place.
+    /// - Throws: ``StorageError`` naming the first record that cannot be moved.
+    func validate() async throws {
+        for try await page in RecordQueries(env).pages(way.source, .all) {
+            for entry in page { _ = try await candidate(entry) }
+        }
+    }
+
+    /// A record and where it goes; nil for an expired one.
+    private func candidate(_ entry: StoragePage.Entry) async throws -> Candidate? {
+        let source = try env.routes.slot(for: way.source.key(entry.address.name))
+        guard let record = entry.record else { throw source.route.damaged(entry) }
+        if env.isExpired(record) { return nil }
+        let old = try await env.coder.decode(record, source)
+        let slot = try env.routes.slot(for: destination.key(entry.address.name))
+        let value = try await env.wrappingUserErrors(slot.name) { try way.transform(old) }
+        return Candidate(slot: slot, copy: SourceRecord(source, record), value: value)
+    }
+
+    /// Purges an expired record where it is.
+    private func purge(_ record: StorageRecord, _ id: String) async throws -> Bool {
+        try await Purger(env).purge(record, try env.routes.slot(for: way.source.key(id)).untyped)
+    }
+
+    private func move(_ page: [StoragePage.Entry], _ run: MigrationRun) async throws -> RecordWork {
+        var work = RecordWork()
+        var candidates: [Candidate] = []
+        for entry in page {
+            do {
+                if let candidate = try await candidate(entry) {
+                    candidates.append(candidate)
+                } else if run.reason != .read, let record = entry.record, try await purge(record, entry.address.name) {
+                    work.expired += 1
+                }
+            } catch { try work.fail(entry.address.name, error) }
+        }
+        guard let first = candidates.first else { return work }
+        try Mover(env).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
+        var single = candidates
+        if first.slot.route.capabilities.atomicBatch {
+            single = try await env.lanes.withLanes(candidates.map(\.slot.id), keyName: destination.name) {
+                try await moveTogether(candidates, run, &work)
+            }
+        }
+        for candidate in single {
+            do {
+                work.add(try await env.withLane(candidate.slot.route) { try await Settler(env).settle(candidate.slot, run.sweeping) })
+            } catch { try work.fail(candidate.slot.name, error) }
+        }
+        return work
+    }
+
+    /// Moves the records whose place is empty, in one commit.
+    /// - Returns: Those that have to be settled one by one.
+    private func moveTogether(_ candidates: [Candidate], _ run: MigrationRun, _ work: inout RecordWork) async throws -> [Candidate] {
+        var free: [Candidate] = []
+        var rest: [Candidate] = []
+        for (candidate, probe) in zip(candidates, try await Route.probes(candidates.map(\.slot.route))) {
+            if case .absent = probe { free.append(candidate) } else { rest.append(candidate) }
+        }
+        if free.isEmpty { return rest }
+        var changes: [Committer.Change] = []
+        for candidate in free {
+            let route = candidate.slot.route
+            let facts = Origins(env).carriedFacts(from: [candidate.copy.record.metadata])
+            let prepared = try env.coder.prepare(candidate.value, candidate.slot, facts)
+            let origin = try await Origins(env).made(of: [candidate.copy], migration: id, for: route)
+            try await ReferenceWriter(env).store(
+                prepared.references,
+                for: ReferenceHolder(
+                    route: route, copies: [candidate.copy], host: run.host, allowsWeakerProtection: way.options.allowsWeakerProtection))
+            changes.append(Committer.Change(try await env.coder.complete(prepared, origin: origin).operation, route, if: .absent))
+        }
+        let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
+        let collector = Collector(env)
+        if !env.safeguards.contains(.destinationFirst) { _ = await collector.collectTogether(copies, for: routes, achieved: .durable) }
+        let receipt = try await env.committer.commit(changes, readsBack: true)
+        guard receipt.isCommitted else { return candidates }
+        work.moved += free.count
+        work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
+        work.residue += await collector.collectTogether(copies, for: routes, achieved: receipt.durability)
+        return rest
+    }
+}
+
+extension CollectionSource: RecordMoving {
+    func prepare(for collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
+        try await RecordGatherer(env).prepare(source, run)
+    }
+
+    func id(for collection: StorageCollection<Record>) -> String { "\(collection.name):moved:\(source.domain)/\(source.name)" }
+
+    func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
+        var work = try await RecordGatherer(env).gather(source, run)
+        work += try await CollectionMover(env: env, way: self, destination: collection).moveAll(run)
+        return work
+    }
+
+    func validate(for collection: StorageCollection<Record>, _ env: Environment, _ host: any MigrationHost) async throws {
+        try await CollectionMover(env: env, way: self, destination: collection).validate()
+    }
+
+    func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int {
+        try await RecordQueries(env).count(source, .all) + RecordGatherer(env).pending(source)
+    }
+}
+
+extension StorageMutation {
+    /// The size of what is stored, in bytes.
+    var payloadSize: Int { if case .put(let payload, _) = operation { payload.byteCount } else { 0 } }
+}

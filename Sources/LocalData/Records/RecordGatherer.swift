@@ -1,0 +1,74 @@
+import BackendContract
+
+/// A legacy location that can move its records to a collection.
+protocol RecordMoving<Record>: RecordSource {
+    /// Makes sure that each record can be found by its id.
+    func prepare(for collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork
+
+    /// Makes every record and writes none.
+    /// - Throws: ``StorageError`` naming the first record that cannot be moved.
+    func validate(for collection: StorageCollection<Record>, _ env: Environment, _ host: any MigrationHost) async throws
+
+    /// Moves every record that is still there.
+    func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork
+
+    /// The name of the move in the ledger.
+    func id(for collection: StorageCollection<Record>) -> String
+
+    /// How many values are still there.
+    func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int
+}
+
+/// Moves a collection's records from their legacy locations.
+struct RecordGatherer: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    private func sources<Record>(of collection: StorageCollection<Record>) -> [any RecordMoving<Record>] {
+        collection.legacyLocations.compactMap { $0.source as? any RecordMoving<Record> }
+    }
+
+    /// Makes sure that each record can be found by its id: lists that held all of them are taken apart.
+    func prepare<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
+        var work = RecordWork()
+        for source in sources(of: collection) { work += try await source.prepare(for: collection, env, run) }
+        return work
+    }
+
+    /// Moves every record to the collection's own place.
+    func gather<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
+        var work = RecordWork()
+        for source in sources(of: collection) { work += try await source.move(to: collection, env, run) }
+        return work
+    }
+
+    /// How many values legacy locations still hold for a collection.
+    func pending<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
+        var count = 0
+        for source in sources(of: collection) { count += try await source.pending(for: collection, env) }
+        return count
+    }
+
+    // MARK: Before a read
+
+    /// Makes sure that each record can be found by its id, or fails with the first that cannot.
+    func requirePrepared<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws {
+        try await require(collection, host, prepare)
+    }
+
+    /// Moves every record to the collection's own place, or fails with the first that cannot be moved.
+    func requireGathered<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws {
+        try await require(collection, host, gather)
+    }
+
+    private func require<Record>(
+        _ collection: StorageCollection<Record>, _ host: any MigrationHost,
+        _ work: (StorageCollection<Record>, MigrationRun) async throws -> RecordWork
+    ) async throws {
+        if collection.legacyLocations.isEmpty { return }
+        let slot = try env.routes.slot(for: collection.placeholder)
+        try await work(collection, await env.run(.read, slot.id, host)).throwFirst()
+        await env.ledger.flush()
+    }
+}

@@ -1,0 +1,95 @@
+import BackendContract
+
+/// Brings every record of a collection to its place and shape, and purges those that have expired.
+struct RecordSettler: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    func settle<Record>(_ collection: StorageCollection<Record>, _ run: MigrationRun) async throws -> RecordWork {
+        var work = try await RecordGatherer(env).gather(collection, run)
+        let queries = RecordQueries(env)
+        for version in collection.template.evolution?.older ?? [] {
+            for try await page in queries.pages(collection, .version(version)) {
+                try Task.checkCancellation()
+                work += try await env.unbroken { [self] in try await convert(page, collection, run) }
+            }
+        }
+        for try await page in queries.pages(collection, .attribute(StorageMetadata.expiresAttribute, "yes")) {
+            let now = env.now
+            for entry in page where entry.record?.metadata.isExpired(at: now) == true {
+                work.add(try await visit(collection.key(entry.address.name), run))
+            }
+        }
+        return work
+    }
+
+    private func visit<Record>(_ key: StorageKey<Record>, _ run: MigrationRun) async throws -> Visit {
+        try await Settler(env).visit(try env.routes.slot(for: key), run.sweeping)
+    }
+
+    /// Writes a page of records in their new shape, in one commit; one by one where the store cannot, or another process is writing.
+    private func convert<Record>(
+        _ page: [StoragePage.Entry], _ collection: StorageCollection<Record>, _ run: MigrationRun
+    ) async throws -> RecordWork {
+        var work = RecordWork()
+        var conversions: [Converter.Conversion] = []
+        for entry in page {
+            let key = collection.key(entry.address.name)
+            do {
+                if let conversion = try await PageConverter(env).conversion(of: entry, to: key, run.host) { conversions.append(conversion) }
+            } catch { try work.fail(key.name, error) }
+        }
+        if try await PageConverter(env).convertTogether(conversions, collection.name) {
+            work.converted += conversions.count
+            work.bytes += conversions.reduce(0) { $0 + $1.prepared.bytes.count }
+        } else {
+            for conversion in conversions {
+                let key = collection.key(conversion.prepared.route.address.name)
+                do { work.add(try await visit(key, run)) } catch { try work.fail(key.name, error) }
+            }
+        }
+        for version in Set(conversions.map(\.version)) { env.ledger.worked(Converter.ledgerID(collection.name, from: version)) }
+        return work
+    }
+}
+
+/// Gives the records of a page a new shape.
+struct PageConverter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What gives a record its key's shape; nil when it has that already, or has expired.
+    func conversion<Record>(
+        of entry: StoragePage.Entry, to key: StorageKey<Record>, _ host: any MigrationHost
+    ) async throws -> Converter.Conversion? {
+        let slot = try env.routes.slot(for: key)
+        guard let record = entry.record else { throw slot.route.damaged(entry) }
+        return env.isExpired(record) ? nil : try await Converter(env).conversion(of: record, slot, host)
+    }
+
+    /// Writes records in their new shape, in one commit. False when the store cannot, or another process changed one of the records meanwhile: nothing was changed then.
+    func convertTogether(_ conversions: [Converter.Conversion], _ name: String) async throws -> Bool {
+        guard let first = conversions.first else { return true }
+        guard first.prepared.route.capabilities.atomicBatch else { return false }
+        return try await env.lanes.withLanes(conversions.map(\.prepared.route.slot), keyName: name) {
+            try await Converter(env).convertTogether(conversions)
+        }
+    }
+
+    /// Writes one record in its key's shape, whatever it holds by now.
+    /// - Returns: The size of what was written; nil when it has that shape already, or is gone.
+    func convert<Record>(_ key: StorageKey<Record>, _ host: any MigrationHost) async throws -> Int? {
+        let slot = try env.routes.slot(for: key)
+        return try await env.withLane(slot.route) {
+            for _ in 0..<Environment.attempts {
+                guard case .value(let record) = try await slot.route.probe(), !env.isExpired(record),
+                    let conversion = try await Converter(env).conversion(of: record, slot, host)
+                else { return nil }
+                if try await Converter(env).convert(conversion, slot) { return conversion.prepared.bytes.count }
+            }
+            throw slot.route.error(for: .notAttempted)
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import BackendContract
+
+/// Brings records that were stored under another type's tag to a collection's own type, in their place.
+struct Retagger<Record: Codable & Sendable>: Sendable {
+    let env: Environment
+    let collection: StorageCollection<Record>
+    let typeTag: String
+    let host: any MigrationHost
+
+    private var pages: RecordPages { RecordQueries(env).pages(collection, .all, typeTag: typeTag) }
+
+    /// Tries every record, then writes them page by page.
+    /// - Returns: How many records were written, and their size.
+    /// - Throws: ``StorageError`` naming the first record that is not one of the new type.
+    func run() async throws -> (records: Int, bytes: Int) {
+        for try await page in pages where env.safeguards.contains(.validation) {
+            for entry in page {
+                do { _ = try await PageConverter(env).conversion(of: entry, to: key(entry), host) } catch let error as StorageError {
+                    throw error.refusingAll(entry.address.name, collection.name)
+                }
+            }
+        }
+        var (records, bytes) = (0, 0)
+        for try await page in pages {
+            try Task.checkCancellation()
+            do {
+                let done = try await env.unbroken { [self] in try await retag(page) }
+                records += done.count
+                bytes += done.bytes
+            } catch let error as StorageError { throw records == 0 ? error : error.afterOthers }
+        }
+        if records > 0 { env.ledger.worked("\(collection.name):\(typeTag)") }
+        return (records, bytes)
+    }
+
+    private func key(_ entry: StoragePage.Entry) -> StorageKey<Record> {
+        var key = collection.key(entry.address.name)
+        key.membership?.acceptsOtherTags = true
+        return key
+    }
+
+    private func retag(_ page: [StoragePage.Entry]) async throws -> (count: Int, bytes: Int) {
+        var conversions: [Converter.Conversion] = []
+        for entry in page {
+            if let record = entry.record, env.isExpired(record) {
+                // A sweep of the newer type would not find it.
+                let slot = try env.routes.slot(for: key(entry)).untyped
+                _ = try await env.withLane(slot.route) { try await Purger(env).purge(record, slot) }
+                continue
+            }
+            do {
+                if let conversion = try await PageConverter(env).conversion(of: entry, to: key(entry), host) { conversions.append(conversion) }
+            } catch let error as StorageError { throw error.refusingAll(entry.address.name, collection.name, outcome: .unknown) }
+        }
+        if try await PageConverter(env).convertTogether(conversions, collection.name) {
+            return (conversions.count, conversions.reduce(0) { $0 + $1.prepared.bytes.count })
+        }
+        let sizes = try await asyncMap(page) { try await PageConverter(env).convert(key($0), host) }.compactMap(\.self)
+        return (sizes.count, sizes.reduce(0, +))
+    }
+
+    private func asyncMap<Element, Result>(_ elements: [Element], _ body: (Element) async throws -> Result) async throws -> [Result] {
+        var results: [Result] = []
+        for element in elements { results.append(try await body(element)) }
+        return results
+    }
+}
+
+extension StorageError {
+    /// The same error of a call that has migrated other records already.
+    fileprivate var afterOthers: StorageError {
+        outcome == .notApplied ? StorageError(code, key: keyName, message, outcome: .unknown, underlying: underlying) : self
+    }
+
+    /// The error of one record that keeps all of them where they are.
+    func refusingAll(_ id: String, _ collection: String, outcome: MutationOutcome = .notApplied) -> StorageError {
+        StorageError(
+            code, key: id,
+            "The record \(id) of \(collection) cannot be migrated\(outcome == .notApplied ? ", and none was" : "; run it again when it is repaired"). \(message)",
+            outcome: outcome, underlying: underlying)
+    }
+}

@@ -1,0 +1,84 @@
+import BackendContract
+import Synchronization
+
+/// Visits registered keys and collections, as many at once as their stores can use.
+struct Sweep: Sendable {
+    let env: Environment
+    let host: any MigrationHost
+
+    init(_ env: Environment, _ host: any MigrationHost) {
+        self.env = env
+        self.host = host
+    }
+
+    /// - Parameter progress: Called after each entry, one call at a time.
+    func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
+        let counter = Mutex(MigrationProgress(finished: 0, total: entries.count, moved: 0, key: ""))
+        let rows = await visit(entries) { entry in
+            let row = await SweepRows(env).sweep(entry, host)
+            if let progress {
+                counter.withLock { counter in
+                    counter.finished += 1
+                    counter.key = row.key
+                    if row.state == .moved || row.state == .converted { counter.moved += 1 }
+                    progress(counter)
+                }
+            }
+            return row
+        }
+        return MigrationReport(rows: await revisited(entries, rows))
+    }
+
+    /// The rows after a second visit of those with residue: a copy that several keys share can only go once the last of them has its value.
+    private func revisited(_ entries: [KeyRegistry.Entry], _ rows: [MigrationReport.Row]) async -> [MigrationReport.Row] {
+        var settled = rows
+        for (entry, old) in zip(entries, rows) where !old.residue.isEmpty {
+            let row = await SweepRows(env).sweep(entry, host)
+            guard let index = settled.firstIndex(where: { $0.key == old.key && $0.to == old.to }) else { continue }
+            // A visit that failed says nothing about what remains.
+            if row.state == .blocked || row.state == .failed { continue }
+            settled[index].residue = row.residue
+            settled[index].message = row.message
+        }
+        return settled
+    }
+
+    private func visit(
+        _ entries: [KeyRegistry.Entry], _ work: @escaping @Sendable (KeyRegistry.Entry) async -> MigrationReport.Row
+    ) async -> [MigrationReport.Row] {
+        // Keys that touch a slow store share its few places; the others do not wait for them.
+        var groups: [BackendIdentity: (limit: Int, indices: [Int])] = [:]
+        for (index, entry) in entries.enumerated() {
+            let stores = [entry.route] + entry.key.legacyLocations.compactMap { try? env.routes.route(for: $0) }
+            guard let slowest = stores.min(by: { $0.capabilities.usefulConcurrency < $1.capabilities.usefulConcurrency }) else { continue }
+            groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].indices.append(index)
+        }
+        return await withTaskGroup(of: [(Int, MigrationReport.Row)].self) { group in
+            for (limit, indices) in groups.values.sorted(by: { $0.indices[0] < $1.indices[0] }) {
+                group.addTask { await Self.visit(indices, limit) { (index: Int) in await work(entries[index]) } }
+            }
+            var rows = [MigrationReport.Row?](repeating: nil, count: entries.count)
+            for await part in group { for (index, row) in part { rows[index] = row } }
+            return rows.compactMap(\.self)
+        }
+    }
+
+    /// Visits the entries of one group, a limited number at once.
+    private static func visit(
+        _ indices: [Int], _ limit: Int, _ work: @escaping @Sendable (Int) async -> MigrationReport.Row
+    ) async -> [(Int, MigrationReport.Row)] {
+        await withTaskGroup(of: (Int, MigrationReport.Row).self) { window in
+            var rows: [(Int, MigrationReport.Row)] = []
+            var next = indices.makeIterator()
+            for _ in 0..<limit {
+                guard let index = next.next() else { break }
+                window.addTask { (index, await work(index)) }
+            }
+            for await row in window {
+                rows.append(row)
+                if let index = next.next() { window.addTask { (index, await work(index)) } }
+            }
+            return rows
+        }
+    }
+}

@@ -1,0 +1,17 @@
+extension AnyStorageKey {
+    /// The value of the key, or all records of the collection by their ids, as a document; nil when there is none.
+    package func document(_ router: StorageRouter) async throws -> StoredDocument? {
+        func value<Value>(_ key: some TypedKey<Value>) async throws -> StoredDocument? {
+            try await router.value(for: key.typed).map { try StoredDocument(encoding: $0) }
+        }
+        func records<Record>(_ collection: some TypedCollection<Record>) async throws -> StoredDocument? {
+            var documents: [String: DocumentValue] = [:]
+            for try await record in router.storedRecords(in: collection.typed) {
+                documents[record.id] = try StoredDocument(encoding: record.value).root
+            }
+            return documents.isEmpty ? nil : StoredDocument(.object(documents))
+        }
+        if let collection { return try await records(collection) }
+        return try await value(base)
+    }
+}

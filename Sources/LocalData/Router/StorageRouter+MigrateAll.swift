@@ -1,0 +1,91 @@
+import BackendContract
+import BackendRuntime
+
+extension StorageRouter {
+    /// Brings every record that was stored under the tag of another type to a collection's own type, in its place. Ids, sync status and other metadata stay.
+    ///
+    /// Every record is looked at first: one that cannot be read as the new type ends the call, and nothing was changed. Then they are written a page at a time; a run
+    /// that was killed goes on where it was, and a second run does nothing.
+    /// - Parameters:
+    ///   - typeTag: The tag of the older type, as ``StorageCollection/typeTag`` was.
+    ///   - collection: The collection, declared with the new type.
+    /// - Returns: How many records were brought over, as `records` in its metadata.
+    /// - Throws: ``StorageError``: `undecodable` or `migrationFailed` naming the first record that is not one of the new type.
+    @concurrent
+    @discardableResult
+    public nonisolated func migrateAll<Record>(
+        from typeTag: String, to collection: StorageCollection<Record>
+    ) async throws -> MigrationResult {
+        let start = env.runtime.clock.now
+        _ = try entry(collection.placeholder)
+        guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, metadata: ["records": "0"]) }
+        let done = try await Retagger(env: env, collection: collection, typeTag: typeTag, host: self).run()
+        await env.ledger.flush()
+        return MigrationResult(
+            success: true, key: collection.name, source: typeTag, bytes: done.bytes, duration: start.duration(to: env.runtime.clock.now),
+            metadata: ["records": "\(done.records)"])
+    }
+
+    /// Brings every record of a collection to another: to its type where both are one place, and to its place.
+    ///
+    /// Every record is looked at first: one that cannot be read as the new type ends the call, and nothing was changed. A collection that says itself how it takes its
+    /// records from the older one, by ``StorageCollection/moved(from:options:_:)``, takes them in that way; else what was stored by the older type is read by the newer one,
+    /// property by property and by the steps of its chain.
+    /// - Parameters:
+    ///   - source: The older collection.
+    ///   - collection: The newer one.
+    /// - Returns: How many records were brought over, as `records` in its metadata.
+    /// - Throws: ``StorageError``: `undecodable` or `migrationFailed` naming the first record that is not one of the new type.
+    @concurrent
+    @discardableResult
+    public nonisolated func migrateAll<Source, Record>(
+        from source: StorageCollection<Source>, to collection: StorageCollection<Record>
+    ) async throws -> MigrationResult {
+        let (from, to) = (try env.routes.slot(for: source.placeholder), try entry(collection.placeholder))
+        let declared = try collection.legacyLocations.first { try env.routes.route(for: $0.key).slot == from.id }
+        if from.id == to.id {
+            guard declared == nil else {
+                throw StorageError(
+                    StorageError.unsupported, key: collection.name,
+                    "The collection takes its records by moved(from:) from its own place. There, declare the new shape with evolving(_:); nothing was changed."
+                )
+            }
+            return try await migrateAll(from: source.typeTag, to: collection)
+        }
+        let start = env.runtime.clock.now
+        let older = collection.reading(source)
+        let newer = declared == nil ? collection.moved(from: older) : collection
+        let way =
+            declared?.source as? any RecordMoving<Record>
+            ?? CollectionSource(source: older, options: MigrationOptions(), transform: { $0 })
+        let run = await env.run(.forced, to.id, self)
+        // Records that legacy locations still hold for the older collection count among its records.
+        try await RecordGatherer(env).gather(source, run).throwFirst()
+        if env.safeguards.contains(.validation) {
+            do { try await way.validate(for: newer, env, self) } catch let error as StorageError {
+                throw error.refusingAll(error.keyName, collection.name)
+            }
+        }
+        let work = try await way.move(to: newer, env, run)
+        await env.ledger.flush()
+        try work.throwFirst()
+        return MigrationResult(
+            success: true, key: collection.name, source: "\(from.route.domain)/\(source.name)", bytes: work.bytes,
+            duration: start.duration(to: env.runtime.clock.now), metadata: ["records": "\(work.moved)"])
+    }
+}
+
+extension StorageCollection {
+    /// Another collection, read as this one's type reads it.
+    fileprivate func reading<Source>(_ source: StorageCollection<Source>) -> StorageCollection<Record> {
+        let serializer: Serializer<Record> = source.template.serializer.name == "plist" ? .plist : .json
+        let known = template.evolution.map { $0.older + [$0.version] } ?? []
+        return StorageCollection(
+            source.name, domain: source.domain, security: source.security,
+            serializer: source.template.serializer.name == template.serializer.name ? template.serializer : serializer, owner: source.owner,
+            description: source.description, typeTag: source.typeTag, id: { _ in "" }
+        )
+        .evolving(known.contains(source.schemaVersion) ? template.evolution : nil)
+        .version(known.contains(source.schemaVersion) ? 1 : source.schemaVersion)
+    }
+}

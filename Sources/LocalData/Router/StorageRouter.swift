@@ -1,0 +1,234 @@
+import BackendContract
+import BackendRuntime
+import Logging
+import Sealing
+
+/// The typed, async front door to everything a program keeps on the machine.
+///
+/// ```swift
+/// try await StorageRouter.shared.registerCatalog(AppKeys(), migrateImmediately: true)
+/// let token = try await StorageRouter.shared.get(.modernToken)
+/// ```
+///
+/// A key says where its value lives; the router fetches it from there, or from where it used to be, and never loses it doing so. Stores are opened when they
+/// are first used. Every function throws ``StorageError``, `CancellationError`, or what the caller's own closure threw, and nothing else.
+public actor StorageRouter {
+    nonisolated let env: Environment
+    nonisolated let wiring: Wiring
+
+    /// The configuration that the router was made with.
+    public nonisolated let configuration: StorageConfiguration
+
+    /// Creates a router. It never fails and opens nothing.
+    public init(configuration: StorageConfiguration) {
+        self.configuration = configuration
+        let wiring = Wiring(configuration: configuration)
+        let runtime = configuration.runtime
+        let registry = KeyRegistry()
+        let ledger = MigrationLedger(runtime: runtime) { try wiring.makeLedgerBackend() }
+        let keys = SealingKeys(
+            pins: SealingKeys.Pins(
+                recorded: { (source) throws(BackendError) in try await ledger.pin(source).flatMap(bytes(ofHexadecimal:)) },
+                record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) },
+                all: { () throws(BackendError) in Set(try await ledger.pins().compactMap(bytes(ofHexadecimal:))) }),
+            randomBytes: runtime.randomBytes)
+        wiring.connect(keys)
+        let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }
+        let env = Environment(
+            routes: RouteTable(stores: wiring),
+            coder: RecordCoder(
+                keys: keys, sources: sources,
+                otherSealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime,
+                safeguards: configuration.safeguards),
+            ledger: ledger,
+            quarantine: Quarantine(
+                keys: keys, sources: sources, otherSources: configuration.otherKeySources,
+                sealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime
+            ) { try wiring.makeQuarantineBackend() }, registry: registry, runtime: runtime, safeguards: configuration.safeguards,
+            pageSize: configuration.pageSize)
+        wiring.connect { [weak env] (source) throws(BackendError) in try await env?.sealedIDs(of: source) ?? [] }
+        self.wiring = wiring
+        self.env = env
+    }
+
+    /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
+    nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> {
+        let slot = try env.routes.slot(for: key)
+        if configuration.requiresRegistration, !env.registry.contains(slot.id) {
+            throw StorageError(
+                StorageError.unregisteredKey, key: key.name,
+                "The configuration only allows registered keys. Add the key to a catalog and register it.")
+        }
+        return slot
+    }
+
+    // MARK: One value
+
+    /// The value of a key; its default when it is absent.
+    ///
+    /// A value that is not in its place is fetched from where it used to be: re-secured, made durable, read back, and only then removed there.
+    /// - Returns: The value, or the key's default.
+    /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and others. Nothing is lost by a failed read.
+    @concurrent
+    public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
+        if let value = try await ValueReader(env).read(try entry(key), self).value ?? key.defaultValue { return value }
+        throw StorageError(
+            StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
+    }
+
+    /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
+    /// - Throws: As ``get(_:)``, without `notFound`.
+    @concurrent
+    public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
+        try await ValueReader(env).read(try entry(key), self).value
+    }
+
+    /// Stores a value; durable, as far as the domain's store is, when it returns.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - replacingLaterVersions: Whether to replace a value of a later version than the key's, too. What a later program stored is lost then. Without it such a value is
+    ///     refused, also when it arrives during this call; one that has expired is not.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when a value of a later version stands there; nothing was changed then. Its `outcome` says whether the value may
+    ///   have been stored.
+    @concurrent
+    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) async throws {
+        try await ValueWriter(env).set(value, try entry(key), RecordFacts(replacesLaterVersions: replacingLaterVersions), self)
+    }
+
+    /// Stores a value that expires; durable, as far as the domain's store is, when it returns.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - lifetime: How long the value stays valid from now on, by the wall clock, whatever the key says. A migration keeps the time that is left.
+    /// - Throws: As ``set(_:for:replacingLaterVersions:)``.
+    @concurrent
+    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) async throws {
+        try await ValueWriter(env).set(value, try entry(key), RecordFacts(expiry: .after(lifetime)), self)
+    }
+
+    /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
+    ///
+    /// A value of an earlier shape is brought to the key's, and is not written back. Older places are not looked at.
+    /// - Returns: The value and what is known of it; nil when it is absent or was removed.
+    /// - Throws: As ``get(_:)``, without `notFound`.
+    @concurrent
+    public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
+        try await ValueReader(env).stored(try entry(key), self)
+    }
+
+    /// Puts back the bytes that a key's value had before its chain of versions changed it, if the chain keeps them: ``TypedEvolution/keepingBackup()``.
+    ///
+    /// What stands in the key's place becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
+    /// chain's end again by the next read of a program whose key has the chain.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - version: The version to restore; by default the latest that is kept and earlier than the key's.
+    /// - Returns: The version that was restored; nil when there is no backup.
+    /// - Throws: ``StorageError``; nothing was changed then, unless its outcome says otherwise.
+    @concurrent
+    @discardableResult
+    public nonisolated func restoreBackup<Value>(of key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
+        let slot = try entry(key)
+        return try await env.unbroken { [env] in try await env.withLane(slot.route) { try await Backups(env).restore(slot, version) } }
+    }
+
+    /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
+    /// - Returns: What `body` returned the last time.
+    /// - Throws: What `body` throws, with nothing changed; ``StorageError``.
+    @concurrent
+    @discardableResult
+    public nonisolated func update<Value, R: Sendable>(
+        _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
+    ) async throws -> R {
+        try await ValueWriter(env).update(try entry(key), self, body)
+    }
+
+    /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
+    /// - Parameters:
+    ///   - key: The key.
+    ///   - default: What the body starts with when the value is absent.
+    ///   - body: Changes the value. It may run again when somebody else changed the value meanwhile.
+    @concurrent
+    @discardableResult
+    public nonisolated func update<Value, R: Sendable>(
+        _ key: StorageKey<Value>, default: Value, _ body: @Sendable (inout Value) throws -> R
+    ) async throws -> R {
+        try await update(key) { (value: inout Value?) in
+            var present = value ?? `default`
+            let answer = try body(&present)
+            value = present
+            return answer
+        }
+    }
+
+    /// Removes what is kept of a value's earlier versions, once nobody will want them back; durable when it returns. Removing the value does it too.
+    /// - Throws: ``StorageError``; repeating it is harmless.
+    @concurrent
+    public nonisolated func discardBackups<Value>(of key: StorageKey<Value>) async throws {
+        let slot = try entry(key).untyped
+        try await env.withLane(slot.route) { try await Backups(env).discard(slot) }
+    }
+
+    /// Removes a value, every older copy of it, and what is kept of its earlier versions. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
+    ///
+    /// Repeating it is harmless. A value of a later version is removed too: removing a value does not misread it.
+    /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value is removed and an older copy could not be.
+    @concurrent
+    public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
+        try await ValueWriter(env).remove(try entry(key), self)
+    }
+
+    /// Whether the key's own place holds a value. Older places are not looked at.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    @concurrent
+    public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
+        try await ValueReader(env).exists(try entry(key), self)
+    }
+
+    /// The current value first, then every change that this process makes, in the order of the commits; changes of other processes as they are noticed.
+    ///
+    /// Nil stands for an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
+    public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
+        ValueSequence(router: self, key: key)
+    }
+
+    /// Changes several keys of one store in one durable commit, or none of them.
+    ///
+    /// Nothing is durable before the end of the batch. A later change of a key in the same batch replaces an earlier one.
+    /// - Parameter body: Collects the changes; when it throws, nothing happens.
+    /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit several changes at once;
+    ///   `residueRemains` with the outcome `applied` when a removed value's older copy remains. What `body` throws.
+    @concurrent
+    public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
+        var batch = StorageBatch()
+        try body(&batch)
+        for change in batch.changes { try requireRegistered(change.key.base) }
+        try await commit(batch)
+    }
+
+    private nonisolated func requireRegistered(_ key: any TypedKey) throws {
+        func open<Key: TypedKey>(_ key: Key) throws { _ = try entry(key.typed) }
+        try open(key)
+    }
+
+    /// Commits a batch whose keys may be used.
+    nonisolated func commit(_ batch: StorageBatch) async throws {
+        let changes = try batch.changes.map { change in
+            BatchWriter.Change(try env.routes.slot(change.key.base), try change.prepare?(env))
+        }
+        try await BatchWriter(env).commit(changes, self)
+    }
+}
+
+extension StorageRouter: MigrationHost {
+    nonisolated func prepare(_ collection: any TypedCollection) async throws {
+        func open<Collection: TypedCollection>(_ collection: Collection) async throws {
+            try await RecordGatherer(env).requirePrepared(collection.typed, self)
+        }
+        try await open(collection)
+    }
+}

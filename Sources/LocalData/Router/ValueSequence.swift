@@ -1,0 +1,65 @@
+import BackendContract
+
+/// The values of a key over time: see ``StorageRouter/values(for:)``.
+struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
+    typealias Element = Value?
+    typealias Failure = any Error
+
+    let router: StorageRouter
+    let key: StorageKey<Value>
+
+    func makeAsyncIterator() -> Iterator { Iterator(router: router, key: key) }
+
+    /// One walk through the values. It watches from its first step until it goes away.
+    final class Iterator: AsyncIteratorProtocol {
+        typealias Element = Value?
+
+        private let router: StorageRouter
+        private let key: StorageKey<Value>
+        private var subscription: ChangeHub.Subscription?
+        private var lastRevision: StorageRevision?
+        private var isOver = false
+
+        init(router: StorageRouter, key: StorageKey<Value>) {
+            self.router = router
+            self.key = key
+        }
+
+        deinit { subscription.map(router.env.hub.unsubscribe) }
+
+        func next() async throws -> Value?? {
+            guard !isOver else { return nil }
+            do {
+                guard let subscription else { return .some(try await begin()) }
+                while let event = await subscription.next() {
+                    switch event {
+                    case .changed(let record):
+                        lastRevision = record?.revision
+                        return .some(try await ValueWatcher(router.env).decode(record, try slot()))
+                    case .look:
+                        // A change of this process that waits behind it tells more than a look, and in its order.
+                        guard let reading = try await ValueWatcher(router.env).look(try slot(), subscription, router) else { continue }
+                        if reading.record?.revision == lastRevision { continue }
+                        lastRevision = reading.record?.revision
+                        return .some(reading.value)
+                    }
+                }
+                isOver = true
+                try Task.checkCancellation()
+                return nil
+            } catch {
+                isOver = true
+                throw error
+            }
+        }
+
+        private func begin() async throws -> Value? {
+            let (subscription, reading) = try await ValueWatcher(router.env).watch(try router.entry(key), router)
+            self.subscription = subscription
+            lastRevision = reading.record?.revision
+            return reading.value
+        }
+
+        private func slot() throws -> Slot<Value> { try router.env.routes.slot(for: key) }
+    }
+}

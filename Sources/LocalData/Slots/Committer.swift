@@ -1,0 +1,149 @@
+import BackendContract
+
+/// The only code that changes slots: it applies mutations, reads back what must be certain, and tells observers, also when the outcome is unknown.
+struct Committer: Sendable {
+    let hub: ChangeHub
+
+    /// One change of a commit.
+    struct Change: Sendable {
+        /// The place whose observers are told, and whose name errors carry.
+        let route: Route
+        let mutation: StorageMutation
+        /// Whether it accompanies another change, as a backup does: no observer watches its slot, and it is not read back.
+        var isCompanion = false
+
+        init(_ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition) {
+            self.init(route, StorageMutation(route.address, operation, if: precondition))
+        }
+
+        init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {
+            self.route = route
+            self.mutation = mutation
+            self.isCompanion = isCompanion
+        }
+    }
+
+    /// What became of a commit.
+    struct Receipt: Sendable {
+        /// One for each change, in their order.
+        var results: [MutationResult]
+
+        var isCommitted: Bool { results.allSatisfy(\.isApplied) }
+
+        /// What stood in the first slot whose precondition did not hold; nil when all did.
+        var conflict: StorageProbe? {
+            for case .conflict(let probe) in results { return probe }
+            return nil
+        }
+
+        /// How long what was applied is certain to last.
+        var durability: StorageDurability {
+            results.reduce(.durable) { least, result in if case .applied(_, let durability) = result { min(least, durability) } else { least } }
+        }
+
+        /// The record that a change left; nil for a removal, and for a change that was not made.
+        func record(of change: Change, at index: Int) -> StorageRecord? {
+            guard case .put(let payload, let metadata) = change.mutation.operation, case .applied(let revision?, _) = results[index] else {
+                return nil
+            }
+            return StorageRecord(payload: payload, metadata: metadata, revision: revision)
+        }
+    }
+
+    /// Changes slots of one store: together where the store commits several changes at once, else one after the other, companions first. The first change that is not
+    /// made ends the commit.
+    /// - Parameters:
+    ///   - changes: The changes; not two of one slot.
+    ///   - readsBack: Whether to read what was written as a new process would, and to compare it.
+    ///   - check: What else a record that was read back has to fulfil; it throws for one that does not.
+    /// - Returns: The results; a precondition that did not hold is a result, not an error.
+    /// - Throws: ``StorageError``: when a store is locked or fails, or what was written could not be read back. Observers of slots whose outcome is unknown look again.
+    func commit(
+        _ changes: [Change], readsBack: Bool = false, check: (StorageRecord) async throws -> Void = { _ in }
+    ) async throws -> Receipt {
+        guard let first = changes.first else { return Receipt(results: []) }
+        var receipt = Receipt(results: changes.map { _ in .notAttempted })
+        for part in Self.parts(of: changes, first.route) {
+            let results: [MutationResult]
+            do {
+                results = try await translatingErrors(key: first.route.keyName) { () throws(BackendError) in
+                    try await first.route.backend.apply(part.map { changes[$0].mutation })
+                }
+            } catch {
+                if (error as? StorageError).map({ $0.outcome != .notApplied }) ?? false { publishDoubt(part, changes) }
+                throw error
+            }
+            for (index, result) in zip(part, results) { receipt.results[index] = result }
+            if readsBack, results.allSatisfy(\.isApplied) {
+                do { try await readBack(part, changes, receipt, check) } catch {
+                    publishDoubt(part, changes)
+                    throw error
+                }
+            }
+            publish(part, changes, receipt)
+            for index in part {
+                switch receipt.results[index] {
+                case .applied, .conflict, .notAttempted: continue
+                case .locked, .failed: throw changes[index].route.error(for: receipt.results[index])
+                }
+            }
+            if !results.allSatisfy(\.isApplied) { break }
+        }
+        return receipt
+    }
+
+    /// Which changes go together, in the order of the parts.
+    private static func parts(of changes: [Change], _ route: Route) -> [[Int]] {
+        if changes.count == 1 || route.capabilities.atomicBatch { return [Array(changes.indices)] }
+        return (changes.indices.filter { changes[$0].isCompanion } + changes.indices.filter { !changes[$0].isCompanion }).map { [$0] }
+    }
+
+    // MARK: Telling
+
+    private func publish(_ part: [Int], _ changes: [Change], _ receipt: Receipt) {
+        var isUncertain = false
+        for index in part {
+            if case .failed(let error) = receipt.results[index], error.outcome != .notApplied { isUncertain = true }
+            guard receipt.results[index].isApplied, !changes[index].isCompanion else { continue }
+            hub.publish(receipt.record(of: changes[index], at: index), at: changes[index].route.slot)
+        }
+        if isUncertain { publishDoubt(part, changes) }
+    }
+
+    private func publishDoubt(_ part: [Int], _ changes: [Change]) {
+        for index in part where !changes[index].isCompanion { hub.publishDoubt(at: changes[index].route.slot) }
+    }
+
+    // MARK: Reading back
+
+    private func readBack(
+        _ part: [Int], _ changes: [Change], _ receipt: Receipt, _ check: (StorageRecord) async throws -> Void
+    ) async throws {
+        let written = part.filter { !changes[$0].isCompanion }
+        for (index, probe) in zip(written, try await Route.probes(written.map { changes[$0].route })) {
+            let change = changes[index]
+            switch (probe, receipt.record(of: change, at: index)) {
+            case (.value(let found), let record?) where found.revision == record.revision:
+                guard found.payload == record.payload else { throw Self.differs(change.route, "it differs") }
+                try await check(found)
+            case (.value(let found), nil):
+                if case .applied(let revision, _) = receipt.results[index], found.revision == revision {
+                    throw Self.differs(change.route, "it is still there")
+                }
+            // Another write came after this one, and therefore after what this one wrote was there.
+            case (.value, _), (.tombstone, _): continue
+            case (.absent, nil) where change.mutation.operation == .delete: continue
+            // Programs of this library remove such a value by a tombstone: an empty slot is a write that was lost, or a deletion by another program.
+            case (.absent, _): throw Self.differs(change.route, "it is not there")
+            default: throw Self.differs(change.route, "it is damaged")
+            }
+        }
+    }
+
+    private static func differs(_ route: Route, _ how: String) -> StorageError {
+        StorageError(
+            StorageError.migrationFailed, key: route.keyName,
+            "The value was written to \(route.domain) and could not be read back (\(how)). The older value is where it was.",
+            outcome: .unknown)
+    }
+}

@@ -1,0 +1,93 @@
+import BackendContract
+import BackendRuntime
+import Synchronization
+
+/// Work that several callers want done at the same time is done once, and outlives each of them.
+///
+/// A caller that is cancelled leaves; the work goes on to its end.
+final class Flights: Sendable {
+    /// Identifies the work: two keys of one slot that differ in their types or migrations do not share it.
+    struct Work: Hashable, Sendable {
+        private let slot: PhysicalSlot
+        private let type: ObjectIdentifier
+        private let migrations: [String]
+
+        init<Value>(_ slot: Slot<Value>) {
+            self.slot = slot.id
+            type = ObjectIdentifier(Value.self)
+            migrations = slot.key.migrations.flatMap { migration in
+                [migration.id] + migration.sources.map { "\($0.domain)/\($0.name)/\($0.security)" }
+            }
+        }
+    }
+
+    private final class Flight: Sendable {
+        struct State {
+            var result: Result<Void, any Error>?
+            var waiters: [UInt64: CheckedContinuation<Result<Void, any Error>, Never>] = [:]
+            var nextWaiter: UInt64 = 0
+        }
+
+        let state = Mutex(State())
+
+        func end(_ result: Result<Void, any Error>) {
+            let waiters = state.withLock { state in
+                state.result = result
+                defer { state.waiters = [:] }
+                // In the order in which they came.
+                return state.waiters.sorted { $0.key < $1.key }.map(\.value)
+            }
+            for waiter in waiters { waiter.resume(returning: result) }
+        }
+
+        func wait() async throws {
+            let id = state.withLock { state in
+                state.nextWaiter += 1
+                return state.nextWaiter
+            }
+            let result = await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in
+                    let early = state.withLock { state -> Result<Void, any Error>? in
+                        if let result = state.result { return result }
+                        if Task.isCancelled { return .failure(CancellationError()) }
+                        state.waiters[id] = continuation
+                        return nil
+                    }
+                    if let early { continuation.resume(returning: early) }
+                }
+            } onCancel: {
+                state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: .failure(CancellationError()))
+            }
+            try result.get()
+        }
+    }
+
+    private let flights = Mutex<[Work: Flight]>([:])
+    private let tasks: any TaskSpawner
+
+    init(tasks: any TaskSpawner) { self.tasks = tasks }
+
+    /// Joins the work if it is under way, or starts it, and waits for its end.
+    func join(_ id: Work, _ work: @escaping @Sendable () async throws -> Void) async throws {
+        try Task.checkCancellation()
+        let (flight, isNew) = flights.withLock { flights in
+            if let flight = flights[id] { return (flight, false) }
+            let flight = Flight()
+            flights[id] = flight
+            return (flight, true)
+        }
+        if isNew {
+            tasks.spawn {
+                let result: Result<Void, any Error>
+                do { result = .success(try await work()) } catch { result = .failure(error) }
+                // Removed before the waiters resume: a later caller starts anew.
+                self.flights.withLock { $0[id] = nil }
+                flight.end(result)
+            }
+        }
+        try await flight.wait()
+    }
+
+    /// Whether nothing is under way.
+    var isIdle: Bool { flights.withLock(\.isEmpty) }
+}

@@ -1,0 +1,92 @@
+import BackendContract
+
+/// Where a key leads: the backend, the slot, and how well a value is protected there.
+struct Route: Sendable {
+    let keyName: String
+    let domain: StorageDomain
+    let backend: any StorageBackend
+    /// The slot, by the identity of its store: two keys that lead to equal ones share a slot.
+    let slot: PhysicalSlot
+    let security: SecurityPolicy
+    /// The protection of the value: the store's own, or that of its seal, whichever is stronger.
+    let protection: ProtectionLevel
+
+    var address: StorageAddress { slot.address }
+    var capabilities: BackendCapabilities { backend.capabilities }
+
+    /// The place in words that stay the same when directories move: what seals are bound to and origins name.
+    var placeName: String { "\(domain.kind.name)/\(domain.scope ?? "")/\(address.namespace.name)/\(address.name)" }
+
+    /// The place in words, for people.
+    var displayName: String { "\(domain)/\(keyName)" }
+
+    /// Looks at the slot. Conditions of the store are probes, not errors.
+    func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
+        do throws(BackendError) { return try await backend.read(address, freshness) } catch { throw StorageError.from(error, key: keyName) }
+    }
+
+    /// What the slot holds.
+    /// - Throws: ``StorageError`` when that cannot be known: the store is locked or unavailable.
+    func probe(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe { try known(try await read(freshness)) }
+
+    /// A probe that tells what the slot holds.
+    /// - Throws: ``StorageError`` for one that does not: the store is locked or unavailable.
+    func known(_ probe: StorageProbe) throws -> StorageProbe {
+        switch probe {
+        case .locked: throw StorageError.locked(keyName, domain)
+        case .unavailable(let error): throw StorageError.from(error, key: keyName)
+        default: return probe
+        }
+    }
+
+    /// The error for a mutation that was not made.
+    func error(for result: MutationResult) -> any Error {
+        switch result {
+        case .locked: StorageError.locked(keyName, domain)
+        case .failed(let error): StorageError.from(error, key: keyName)
+        case .conflict(.corrupt(let corruption)): corrupted(corruption)
+        case .conflict(.locked): StorageError.locked(keyName, domain)
+        case .conflict(.unavailable(let error)): StorageError.from(error, key: keyName)
+        case .conflict, .notAttempted, .applied:
+            StorageError(
+                StorageError.conflict, key: keyName, "Another process or task changed the value at the same time. Read it and try again.")
+        }
+    }
+
+    /// The error for a slot whose bytes are not a record.
+    func corrupted(_ corruption: StorageCorruption) -> StorageError {
+        StorageError(
+            StorageError.corrupted, key: keyName,
+            "The value in \(domain) is damaged (\(corruption.reason)). Its bytes are kept; restore them from a backup, or set a new value."
+        )
+    }
+
+    /// The error for an entry of a page whose bytes are not a record.
+    func damaged(_ entry: StoragePage.Entry) -> StorageError {
+        corrupted(entry.corruption ?? StorageCorruption(bytes: [], revision: nil, reason: "it is not a record"))
+    }
+
+    /// What several slots of one store hold, as a new process would see them.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    static func probes(_ routes: [Route]) async throws -> [StorageProbe] {
+        guard let first = routes.first else { return [] }
+        let probes = try await translatingErrors(key: first.keyName) { () throws(BackendError) in
+            try await first.backend.read(routes.map(\.address), .fresh)
+        }
+        return try zip(routes, probes).map { try $0.known($1) }
+    }
+}
+
+extension StorageProbe {
+    /// The precondition that a slot is still as this probe saw it.
+    var unchanged: StorageMutation.Precondition { revision.map { .revision($0) } ?? .absent }
+
+    /// The metadata of the value or tombstone; nil for anything else.
+    var metadata: StorageMetadata? {
+        switch self {
+        case .value(let record): record.metadata
+        case .tombstone(let tombstone): tombstone.metadata
+        default: nil
+        }
+    }
+}

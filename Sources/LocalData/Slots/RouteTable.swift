@@ -1,0 +1,74 @@
+import BackendContract
+import Foundation
+import Sealing
+import Synchronization
+
+/// Resolves keys to slots. Backends are made when first needed and kept; making one opens nothing.
+final class RouteTable: Sendable {
+    private let stores: any StoreProvider
+    private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
+
+    init(stores: any StoreProvider) { self.stores = stores }
+
+    /// The slot of a key.
+    /// - Throws: ``StorageError`` when the key's domain has no backend, or its name or its chain of versions cannot be used.
+    func slot<Value>(for key: StorageKey<Value>) throws -> Slot<Value> {
+        if let problem = key.evolutionProblem { throw Self.refusal(of: problem, key.entity) }
+        let address = StorageAddress(key.name, in: key.namespace)
+        return Slot(key: key, route: try route(to: address, in: key.domain, key.security))
+    }
+
+    /// Where a key leads whose type of value does not matter.
+    func route(for key: AnyStorageKey) throws -> Route { try slot(key.base).route }
+
+    /// The slot of a key whose type of value does not matter.
+    func slot(_ key: any TypedKey) throws -> UntypedSlot {
+        func open<Key: TypedKey>(_ key: Key) throws -> UntypedSlot { try slot(for: key.typed).untyped }
+        return try open(key)
+    }
+
+    private static func refusal(of problem: String, _ entity: String) -> StorageError {
+        StorageError(
+            StorageError.invalidEvolution, key: entity, "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
+    }
+
+    private func route(to address: StorageAddress, in domain: StorageDomain, _ security: SecurityPolicy) throws -> Route {
+        let name = address.name
+        let (resolved, backend) = try backend(for: domain, key: name)
+        do throws(BackendError) { try address.validate() } catch { throw StorageError.from(error, key: name) }
+        var protection = backend.capabilities.protection
+        if let source = security.keySource { protection = max(protection, try stores.keySource(source).protection) }
+        return Route(
+            keyName: name, domain: resolved, backend: backend, slot: backend.slot(address), security: security, protection: protection)
+    }
+
+    /// The backend of a domain, made if need be.
+    func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
+        let scope = domain.scope ?? stores.defaultScope(of: domain.kind)
+        let resolved = domain.scope == nil ? StorageDomain(kind: domain.kind, scope: scope) : domain
+        // Swift takes two spellings of one text for equal; a file system and a keyring do not.
+        try Self.requireFormC(scope, domain.kind, key: key)
+        if let backend = backends.withLock({ $0[resolved] }) { return (resolved, backend) }
+        let made: any StorageBackend
+        do { made = try stores.makeBackend(resolved.kind, scope) } catch let error as StorageError {
+            throw StorageError(error.code, key: key, error.message, outcome: error.outcome, underlying: error.underlying)
+        } catch let error as BackendError { throw StorageError.from(error, key: key) } catch {
+            throw StorageError(StorageError.unavailable, key: key, "The backend of \(resolved) could not be made.", underlying: error)
+        }
+        return backends.withLock { backends in
+            if let backend = backends[resolved] { return (resolved, backend) }
+            backends[resolved] = made
+            return (resolved, made)
+        }
+    }
+
+    private static func requireFormC(_ scope: String, _ kind: StorageDomain.Kind, key: String) throws {
+        if scope.utf8.allSatisfy({ $0 < 0x80 }) || scope.utf8.elementsEqual(scope.precomposedStringWithCanonicalMapping.utf8) { return }
+        throw StorageError(
+            StorageError.invalidName, key: key,
+            "The scope of \(kind) is not in Unicode's normal form C. Give it as precomposedStringWithCanonicalMapping.")
+    }
+
+    /// The backends that were made so far.
+    var opened: [any StorageBackend] { backends.withLock { Array($0.values) } }
+}

@@ -1,0 +1,164 @@
+import BackendContract
+
+/// The value changed since a change was made of it.
+struct ChangedMeanwhile: Error {}
+
+/// Commits changes of several keys, and the records that their values refer to.
+struct BatchWriter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// A change of one key.
+    struct Change: Sendable {
+        let slot: UntypedSlot
+        /// The value that was encoded; nil for a removal.
+        let prepared: Prepared?
+        /// What the slot must still hold, where the change was made of it.
+        var precondition: StorageMutation.Precondition?
+        /// Whether the value is only for an empty slot.
+        var isInsertion = false
+
+        init(_ slot: UntypedSlot, _ prepared: Prepared?, if precondition: StorageMutation.Precondition? = nil, isInsertion: Bool = false) {
+            self.slot = slot
+            self.prepared = prepared
+            self.precondition = precondition
+            self.isInsertion = isInsertion
+        }
+    }
+
+    /// Commits changes of one store in one commit, or none of them. Records that the values refer to are committed with them; before them where they are in another store.
+    /// - Throws: ``ChangedMeanwhile`` when a slot no longer holds what its change demands; ``StorageError``.
+    func commit(_ changes: [Change], _ host: any MigrationHost) async throws {
+        let own = Self.lastOfEachSlot(changes)
+        try requireOneStore(own)
+        let referred = try referredChanges(of: own)
+        for part in Self.parts(referred, own) { try await commitPart(part, host) }
+        await env.ledger.flush()
+    }
+
+    /// A later change of a key replaces an earlier one.
+    private static func lastOfEachSlot(_ changes: [Change]) -> [Change] {
+        var last: [PhysicalSlot: Change] = [:]
+        var order: [PhysicalSlot] = []
+        for change in changes where last.updateValue(change, forKey: change.slot.id) == nil { order.append(change.slot.id) }
+        return order.compactMap { last[$0] }
+    }
+
+    private func requireOneStore(_ changes: [Change]) throws {
+        guard let first = changes.first else { return }
+        guard changes.allSatisfy({ $0.slot.id.store == first.slot.id.store }) else {
+            throw StorageError(
+                StorageError.unsupported, key: first.slot.name,
+                "A batch commits in one store; these keys are of several. Make a batch for each store.")
+        }
+        guard changes.count == 1 || first.slot.route.capabilities.atomicBatch else {
+            throw StorageError(
+                StorageError.unsupported, key: first.slot.name,
+                "\(first.slot.route.domain) cannot commit several changes at once. Set the keys one by one.")
+        }
+    }
+
+    /// The changes that store what values refer to. An explicit change of a record wins over a referenced copy.
+    private func referredChanges(of changes: [Change]) throws -> [Change] {
+        var seen = Set(changes.map(\.slot.id))
+        var found: [Change] = []
+        for referred in changes.flatMap({ $0.prepared?.references.records ?? [] }) {
+            func change<Record: ReferredRecord>(_ record: Record) throws -> Change {
+                let slot = try env.routes.slot(for: record.key)
+                let referred = Referred(target: record.target, key: record.key, bytes: record.bytes, isPending: record.isPending)
+                return Change(slot.untyped, env.coder.prepare(referred, slot), isInsertion: record.isPending)
+            }
+            let change = try change(referred)
+            if seen.insert(change.slot.id).inserted { found.append(change) }
+        }
+        return found
+    }
+
+    /// Which changes are committed together: neighbours of one store where it can, with the referred records first.
+    private static func parts(_ referred: [Change], _ own: [Change]) -> [[Change]] {
+        var parts: [[Change]] = []
+        for (index, change) in (referred + own).enumerated() {
+            let isAlone = index <= referred.count && !change.slot.route.capabilities.atomicBatch
+            if isAlone || parts.last?.last?.slot.id.store != change.slot.id.store {
+                parts.append([change])
+            } else {
+                parts[parts.count - 1].append(change)
+            }
+        }
+        return parts
+    }
+
+    private func commitPart(_ changes: [Change], _ host: any MigrationHost) async throws {
+        guard let first = changes.first else { return }
+        for change in changes { try await env.prepare(change.slot.key, host) }
+        try await env.lanes.withLanes(changes.map(\.slot.id), keyName: first.slot.name) {
+            for _ in 0..<Environment.attempts { if try await commitOnce(changes) { return } }
+            throw first.slot.route.error(for: .notAttempted)
+        }
+    }
+
+    // MARK: One attempt
+
+    /// A change as it is to be made of what its slot holds now.
+    private struct Planned {
+        let change: Committer.Change
+        let damage: StorageCorruption?
+        /// Of a removal, what has to be deleted after it.
+        let removal: LegacyLocations.Contents?
+    }
+
+    /// Commits changes if their slots stay as they are seen here. False when one of them changed.
+    private func commitOnce(_ changes: [Change]) async throws -> Bool {
+        var planned: [(change: Change, plan: Planned)] = []
+        for change in changes {
+            if let plan = try await plan(change) { planned.append((change, plan)) }
+        }
+        for (change, plan) in planned {
+            if let damage = plan.damage { _ = try await env.quarantine.keep(damage, of: change.slot.route, beside: []) }
+        }
+        guard try await env.committer.commit(planned.map(\.plan.change)).isCommitted else { return false }
+        var residue: (any Error)?
+        for (change, plan) in planned {
+            guard let contents = plan.removal else { continue }
+            do {
+                if change.slot.key.leavesTombstone { try await Collector(env).clear(contents, of: change.slot, nil) }
+                try await Backups(env).discardAfterRemoval(change.slot)
+            } catch { residue = residue ?? error }
+        }
+        if let residue { throw residue }
+        return true
+    }
+
+    /// What a change comes to; nil for an insertion whose slot is not empty.
+    private func plan(_ change: Change) async throws -> Planned? {
+        let (slot, route) = (change.slot, change.slot.route)
+        let probe = try await ValueWriter(env).probe(slot)
+        if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
+        // Read once: what is written into a legacy location from here on is not what a removal covers.
+        let contents = try await LegacyLocations(env).read(for: slot)
+        if change.isInsertion {
+            guard case .absent = probe, contents.found.isEmpty, contents.unreadable.isEmpty else { return nil }
+        }
+        var damage: StorageCorruption?
+        if case .corrupt(let corruption) = probe {
+            if corruption.revision == nil { throw route.corrupted(corruption) }
+            damage = corruption
+        }
+        let operation: StorageMutation.Operation
+        if let prepared = change.prepared {
+            try env.requireNotLater(probe, prepared)
+            let origins = Origins(env)
+            let origin =
+                try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents) : origins.kept(slot, over: probe)
+            operation = try await env.coder.complete(prepared, origin: origin, over: probe).operation
+        } else if slot.key.leavesTombstone {
+            operation = .tombstone(try await env.coder.tombstone(try await Origins(env).carried(slot, over: probe, contents), route))
+        } else {
+            operation = Purger.erasure(of: probe)
+        }
+        return Planned(
+            change: Committer.Change(operation, route, if: probe.unchanged), damage: damage,
+            removal: change.prepared == nil ? contents : nil)
+    }
+}

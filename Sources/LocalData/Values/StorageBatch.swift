@@ -1,0 +1,32 @@
+import BackendContract
+
+/// Changes of several keys of one store that happen together: see ``StorageRouter/batch(_:)``.
+public struct StorageBatch: Sendable {
+    struct Change: Sendable {
+        let key: AnyStorageKey
+        /// Encodes the slot's new value; nil for a removal.
+        let prepare: (@Sendable (Environment) throws -> Prepared)?
+    }
+
+    private(set) var changes: [Change] = []
+
+    init() {}
+
+    /// Stores a value when the batch is committed.
+    /// - Parameter replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
+        set(value, for: key, RecordFacts(replacesLaterVersions: replacingLaterVersions))
+    }
+
+    /// Stores a value with a lifetime of its own when the batch is committed.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {
+        set(value, for: key, RecordFacts(expiry: .after(lifetime)))
+    }
+
+    mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts) {
+        changes.append(Change(key: .key(key)) { env in try env.coder.prepare(value, try env.routes.slot(for: key), facts) })
+    }
+
+    /// Removes a value when the batch is committed.
+    public mutating func remove<Value>(_ key: StorageKey<Value>) { changes.append(Change(key: .key(key), prepare: nil)) }
+}

@@ -1,0 +1,42 @@
+import BackendContract
+
+/// Follows a value: what it is now, and every change after that.
+struct ValueWatcher: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// The current value, and a subscription to everything that happens after it.
+    func watch<Value>(
+        _ slot: Slot<Value>, _ host: any MigrationHost
+    ) async throws -> (ChangeHub.Subscription, ValueReader.Reading<Value>) {
+        try await env.prepare(slot.key, host)
+        return try await env.withLane(slot.route) {
+            // While the lane is held, nothing in this process changes the slot: no change is missed, and none is told twice.
+            if slot.key.mayBeOutdated { try await ValueReader(env).settleHoldingLane(slot, host) }
+            let subscription = env.hub.subscribe(to: slot.route)
+            do { return (subscription, try await ValueReader(env).read(slot, host)) } catch {
+                env.hub.unsubscribe(subscription)
+                throw error
+            }
+        }
+    }
+
+    /// The current value; nil while changes of this process wait to be told.
+    func look<Value>(
+        _ slot: Slot<Value>, _ subscription: ChangeHub.Subscription, _ host: any MigrationHost
+    ) async throws -> ValueReader.Reading<Value>? {
+        try await env.withLane(slot.route) {
+            // While the lane is held, everything that this process committed is published.
+            if subscription.hasChanges { return nil }
+            if slot.key.mayBeOutdated { try await ValueReader(env).settleHoldingLane(slot, host) }
+            return subscription.hasChanges ? nil : try await ValueReader(env).read(slot, host)
+        }
+    }
+
+    /// The value of a record that was published; nil for a removal.
+    func decode<Value>(_ record: StorageRecord?, _ slot: Slot<Value>) async throws -> Value? {
+        guard let record else { return nil }
+        return try await env.coder.decode(record, slot)
+    }
+}

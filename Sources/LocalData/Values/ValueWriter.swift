@@ -1,0 +1,162 @@
+import BackendContract
+
+/// Sets, changes and removes single values.
+struct ValueWriter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    // MARK: Setting
+
+    /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
+    func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts, _ host: any MigrationHost) async throws {
+        try await env.prepare(slot.key, host)
+        let prepared = try env.coder.prepare(value, slot, facts)
+        if prepared.references.isEmpty {
+            try await env.withLane(slot.route) { try await store(prepared, slot.untyped) }
+        } else {
+            try await BatchWriter(env).commit([BatchWriter.Change(slot.untyped, prepared)], host)
+        }
+        await env.ledger.flush()
+    }
+
+    private func store(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
+        guard slot.key.hasMigration || slot.key.demandsTypeTag else {
+            return try await put(prepared, slot.route)
+        }
+        try await env.retrying(slot.name) {
+            let probe = try await self.probe(slot)
+            try env.requireNotLater(probe, prepared)
+            let coded = try await env.coder.complete(prepared, origin: try await Origins(env).next(slot, over: probe), over: probe)
+            return try await Purger(env).change(coded.operation, slot.route, over: probe)
+        }
+    }
+
+    /// Stores a value whatever the slot holds, unless that is a value of a later version: the store decides, under its own lock. Damaged bytes are quarantined first: nobody has
+    /// seen them.
+    private func put(_ prepared: Prepared, _ route: Route) async throws {
+        let operation = try await env.coder.complete(prepared, origin: nil).operation
+        let refusesLater = !prepared.facts.replacesLaterVersions && env.safeguards.contains(.laterVersions)
+        let demanded: StorageMutation.Precondition = refusesLater ? .notLater(version: prepared.shape.version) : .none
+        var precondition = demanded
+        for _ in 0..<Environment.attempts {
+            switch try await env.committer.commit([Committer.Change(operation, route, if: precondition)]).conflict {
+            case nil: return
+            case .corrupt(let corruption): precondition = try await env.quarantine.keep(corruption, of: route, beside: [])
+            case _ where precondition != demanded: precondition = demanded
+            case let probe?:
+                try env.requireNotLater(probe, prepared)
+                guard probe.revision != nil else { throw route.error(for: .conflict(probe)) }
+                // A value of a later version that has expired.
+                precondition = probe.unchanged
+            }
+        }
+        throw route.error(for: .notAttempted)
+    }
+
+    /// What a slot holds, when it is the key's to change.
+    /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection, unless it has expired.
+    func probe(_ slot: UntypedSlot) async throws -> StorageProbe {
+        let probe = try await slot.route.probe()
+        if let record = probe.record, !env.isExpired(record) { try env.coder.requireOwnType(of: record, slot.key) }
+        return probe
+    }
+
+    // MARK: Updating
+
+    /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
+    func update<Value, R: Sendable>(
+        _ slot: Slot<Value>, _ host: any MigrationHost, _ body: @Sendable (inout Value?) throws -> R
+    ) async throws -> R {
+        try await env.retrying(slot.name) { () -> R? in
+            switch try await updateOnce(slot, host, body) {
+            case .written(let answer):
+                await env.ledger.flush()
+                return answer
+            case .refersTo(let change, let answer):
+                do {
+                    try await BatchWriter(env).commit([change], host)
+                    return answer
+                } catch is ChangedMeanwhile { return nil }
+            }
+        }
+    }
+
+    /// What a read-change-write came to.
+    private enum Update<R: Sendable>: Sendable {
+        case written(R)
+        /// The new value holds records within references: all of them are written together, without the lane of one of them.
+        case refersTo(BatchWriter.Change, R)
+    }
+
+    private func updateOnce<Value, R: Sendable>(
+        _ slot: Slot<Value>, _ host: any MigrationHost, _ body: @Sendable (inout Value?) throws -> R
+    ) async throws -> Update<R> {
+        // A migration outlives this caller; what is left to do in the lane is one look.
+        if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil { _ = try await ValueReader(env).read(slot, host) }
+        return try await env.withLane(slot.route) { () -> Update<R> in
+            if slot.key.mayBeOutdated { try await ValueReader(env).settleHoldingLane(slot, host) }
+            return try await env.retrying(slot.name) { () -> Update<R>? in
+                let probe = try await self.probe(slot.untyped)
+                if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
+                let record = probe.record.flatMap { env.isExpired($0) ? nil : $0 }
+                var value: Value?
+                if let record { value = try await env.coder.decode(record, slot) }
+                let hadValue = value != nil
+                let answer = try body(&value)
+                guard let value else {
+                    if hadValue, try await !removeOnce(slot.untyped, over: probe) { return nil }
+                    return .written(answer)
+                }
+                // The old record's expiry stays.
+                let prepared = try env.coder.prepare(value, slot, record.map { .kept($0.metadata) } ?? .new)
+                if !prepared.references.isEmpty {
+                    return .refersTo(BatchWriter.Change(slot.untyped, prepared, if: probe.unchanged), answer)
+                }
+                let coded = try await env.coder.complete(prepared, origin: try await Origins(env).next(slot.untyped, over: probe))
+                return try await Purger(env).change(coded.operation, slot.route, over: probe).map { .written(answer) }
+            }
+        }
+    }
+
+    // MARK: Removing
+
+    /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
+    func remove<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
+        try await env.prepare(slot.key, host)
+        let slot = slot.untyped
+        try await env.unbroken { [self] in
+            try await env.withLane(slot.route) {
+                try await env.retrying(slot.name) { try await removeOnce(slot, over: try await probe(slot)) ? () : nil }
+            }
+        }
+        await env.ledger.flush()
+    }
+
+    /// Removes a value and its backups. False when the slot was changed meanwhile.
+    private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Bool {
+        let isRemoved: Void? = try await slot.key.leavesTombstone ? bury(slot, over: probe) : Purger(env).erase(slot.route, over: probe)
+        guard isRemoved != nil else { return false }
+        try await Backups(env).discardAfterRemoval(slot)
+        return true
+    }
+
+    /// Writes the tombstone and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
+    private func bury(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Void? {
+        let contents = try await LegacyLocations(env).read(for: slot)
+        let origin = try await Origins(env).carried(slot, over: probe, contents)
+        if case .tombstone(let tombstone) = probe, let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
+            contents.found.allSatisfy({ old.names($0.route.placeName, $0.record) })
+        {
+            // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
+            // returns only once it is.
+            _ = try await Collector(env).settledDurability(of: slot.route, old)
+            try await Collector(env).clear(contents, of: slot, old)
+            return ()
+        }
+        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
+        guard try await Purger(env).change(tombstone, slot.route, over: probe) != nil else { return nil }
+        try await Collector(env).clear(contents, of: slot, origin)
+        return ()
+    }
+}
