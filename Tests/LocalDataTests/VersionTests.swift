@@ -94,7 +94,7 @@ import Testing
 
             #expect(try await new.get("2", in: notes) == Note(id: "2", title: "two"))
             try await new.update("2", in: notes) { $0?.title += "!" }
-            let report = await new.sweep()
+            let report = await new.sweep(way.catalog(domain))
             #expect(report.isComplete)
             #expect(report.rows.map(\.state) == [.converted, .converted])
             #expect(report.rows.first?.records == 1)

@@ -7,6 +7,7 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
+    private let policyChains = PolicyChains()
 
     init(stores: any StoreProvider) { self.stores = stores }
 
@@ -15,7 +16,17 @@ final class RouteTable: Sendable {
     func slot<Value>(for key: StorageKey<Value>) throws -> Slot<Value> {
         if let problem = key.evolutionProblem { throw Self.refusal(of: problem, key.entity) }
         let address = StorageAddress(key.name, in: key.namespace)
-        return Slot(key: key, route: try route(to: address, in: key.domain, key.security))
+        let route = try route(to: address, in: key.domain, key.security)
+        return Slot(key: policyChains.attached(to: key, at: route.slot), route: route)
+    }
+
+    /// Gives a registered key, or the records of a collection, the chain that a migration policy describes: from now on every slot of theirs has it.
+    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws { policyChains.attach(chain, at: try route(for: entry).slot) }
+
+    /// An entry of a catalog with the chain that a migration policy gave to it, if one did.
+    func attached(_ entry: AnyStorageKey) throws -> AnyStorageKey {
+        let slot = try slot(entry.base)
+        return entry.base.evolution == nil && slot.key.evolution != nil ? entry.evolving(slot.key.evolution) : entry
     }
 
     /// Where a key leads whose type of value does not matter.
@@ -29,7 +40,8 @@ final class RouteTable: Sendable {
 
     private static func refusal(of problem: String, _ entity: String) -> StorageError {
         StorageError(
-            StorageError.invalidEvolution, key: entity, "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
+            StorageError.invalidEvolution, key: entity,
+            "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
     }
 
     private func route(to address: StorageAddress, in domain: StorageDomain, _ security: SecurityPolicy) throws -> Route {
