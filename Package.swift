@@ -15,11 +15,8 @@ let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "s
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let arguments: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 
-/// SQLite, through GRDB and by itself; only where the trait asks for it.
-let sqlite: [Target.Dependency] = [
-    .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
-    .product(name: "GRDBSQLite", package: "GRDB.swift", condition: .when(traits: ["SQLite"])),
-]
+/// The system's SQLite, where the trait asks for it.
+let sqlite: Target.Dependency = .target(name: "CSQLite", condition: .when(traits: ["SQLite"]))
 
 /// Swift's own syntax, for macros; fetched and compiled only where the trait asks for it.
 func syntax(_ products: String...) -> [Target.Dependency] {
@@ -29,7 +26,7 @@ let macros: Target.Dependency = .target(name: "LocalDataMacros", condition: .whe
 
 /// What the fuzz targets reach into.
 let fuzzed: [Target.Dependency] =
-    ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto] + sqlite
+    ["BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing", crypto, sqlite]
 
 let package = Package(
     name: "LocalData",
@@ -37,10 +34,7 @@ let package = Package(
     products: [
         .library(
             name: "LocalData",
-            targets: [
-                "LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
-                "Sealing",
-            ]),
+            targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
         .library(name: "LocalDataVocabulary", targets: ["LocalDataVocabulary"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
@@ -57,7 +51,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swiftlang/swift-syntax", from: "603.0.1"),
     ],
     targets: [
@@ -80,14 +73,18 @@ let package = Package(
                 .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
             ],
             path: "Sources/Backends/Keyring", swiftSettings: house),
+        // GObject's .pc file, not libsecret's, which brings -pthread and with it a warning into every build (see shim.h).
         .systemLibrary(
-            name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "libsecret-1",
+            name: "CLibSecret", path: "Sources/Backends/CLibSecret", pkgConfig: "gobject-2.0",
             providers: [.apt(["libsecret-1-dev"]), .yum(["libsecret-devel"])]),
         .target(
             name: "Sealing", dependencies: ["BackendContract", "BackendRuntime", crypto, cryptoExtras], path: "Sources/Backends/Sealing",
             swiftSettings: house),
+        .systemLibrary(
+            name: "CSQLite", path: "Sources/Backends/CSQLite",
+            providers: [.apt(["libsqlite3-dev"]), .yum(["sqlite-devel"])]),
         .target(
-            name: "SQLiteBackend", dependencies: ["BackendContract", "BackendRuntime", "Sealing", crypto] + sqlite,
+            name: "SQLiteBackend", dependencies: ["BackendContract", "BackendRuntime", "Sealing", crypto, sqlite],
             path: "Sources/Backends/SQLite", swiftSettings: house),
 
         // MARK: The front door
@@ -121,8 +118,8 @@ let package = Package(
             name: "TestSupport",
             dependencies: [
                 "BackendContract", "BackendRuntime", "Sealing",
-                .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])),
-            ] + sqlite,
+                .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])), sqlite,
+            ],
             path: "Tests/Support", swiftSettings: house),
         .testTarget(
             name: "ContractTests", dependencies: ["BackendContract", "BackendRuntime", "TestSupport"], swiftSettings: house),
@@ -151,10 +148,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "SQLiteBackendTests",
-            dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "SQLiteProbe", "TestSupport", crypto] + sqlite,
+            dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "SQLiteProbe", "TestSupport", crypto, sqlite],
             swiftSettings: house),
         .executableTarget(
-            name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend"] + sqlite,
+            name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", sqlite],
             path: "Tests/SQLiteProbe", swiftSettings: house),
         .testTarget(
             name: "LocalDataTests",

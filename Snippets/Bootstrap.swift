@@ -1,7 +1,7 @@
-// Say once, before anything uses the shared router, where things are kept.
+// Before the first use of the shared router, set where data is stored.
 import LocalData
 
-// A program of a person's session: XDG folders and the session's keyring.
+// A program in a user's session: XDG folders and the keyring of the session.
 try StorageRouter.bootstrap(.xdg(applicationID: "com.example.app", version: "2.0"))
 
 // A service under systemd: STATE_DIRECTORY and CONFIGURATION_DIRECTORY.

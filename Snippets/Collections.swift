@@ -1,4 +1,4 @@
-// Many values of one type, each under an id of its own.
+// Many values of one type, each with its own id.
 // snippet.hide
 import LocalData
 
@@ -11,7 +11,7 @@ struct Note: Codable, Sendable, Identifiable {
 }
 
 let editor = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents"))
-let notes: StorageCollection<Note> = editor.collection("notes", "What was noted")
+let notes: StorageCollection<Note> = editor.collection("notes", "The user's notes")
 // snippet.hide
 
 struct EditorKeys: StorageKeyCatalog {
@@ -24,9 +24,9 @@ let router = StorageRouter(configuration: configuration)
 try await router.registerCatalog(EditorKeys())
 // snippet.show
 
-try await router.set([Note(id: "a", text: "Milk"), Note(id: "b", text: "Bread")], in: notes)  // one commit for all of them
+try await router.set([Note(id: "a", text: "Milk"), Note(id: "b", text: "Bread")], in: notes)  // one commit for both
 try await router.update("a", in: notes) { $0?.text = "Oat milk" }
-let bread = try await router.value("b", in: notes)  // nil when there is none
+let bread = try await router.value("b", in: notes)  // nil if there is none
 try await router.remove("b", in: notes)
 
 for try await note in router.records(in: notes) { print(note.text) }  // a page at a time, in no particular order
@@ -36,7 +36,7 @@ check(try await router.count(in: notes) == 1)
 check(try await router.get("a", in: notes).text == "Oat milk")
 
 // snippet.show
-// What stands beside a record can be asked for: its sync status, texts of your own, when it was last stored.
+// Queries use attributes beside a record: its sync status, texts of your own, the time of its last change.
 try await router.set(Note(id: "c", text: "Tea"), in: notes, syncStatus: .notSynced, attributes: ["shelf": "kitchen"])
 let waiting = try await router.count(in: notes, .syncStatus(.notSynced).and(.attribute("shelf", "kitchen")))
 for try await stored in router.storedRecords(in: notes, .syncStatus(.notSynced)) { print(stored.id, stored.attributes) }

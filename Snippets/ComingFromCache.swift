@@ -1,4 +1,4 @@
-// What a program with Cache did, as it is written here.
+// The calls of Cache, and the same calls here.
 // snippet.hide
 import Foundation
 import LocalData
@@ -13,16 +13,16 @@ let router = StorageRouter(configuration: configuration)
 // snippet.show
 let cache = StorageKeyGroup(owner: "Cache", domain: .encryptedSQLite(database: "cache"))
 
-func user(_ name: String) -> StorageKey<User> { cache.key(name, "A user, as the service last sent one").expiring(after: .seconds(7_200)) }
+func user(_ name: String) -> StorageKey<User> { cache.key(name, "A user from the service").expiring(after: .seconds(7_200)) }
 
 try await router.set(User(name: "Sam"), for: user("sam"))  // setObject(_:forKey:)
 try await router.set(User(name: "Ada"), for: user("ada"), lifetime: .seconds(60))  // setObject(_:forKey:expiry:)
 let sam = try await router.get(user("sam"))  // object(ofType:forKey:): throws notFound
 let maybe = try await router.value(for: user("kim"))  // nil instead
-let entry = try await router.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the value also then
+let entry = try await router.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the expired value
 let isThere = try await router.exists(user("sam"))  // existsObject(ofType:forKey:)
 try await router.remove(user("sam"))  // removeObject(forKey:)
-let names = try await router.names(in: cache.domain)  // every key, whoever wrote it
+let names = try await router.names(in: cache.domain)  // every key, also of other programs
 // snippet.hide
 check(sam.name == "Sam" && maybe == nil && isThere)
 check(entry?.value.name == "Ada" && entry?.isExpired == false && entry?.expiresAt != nil)
@@ -38,8 +38,8 @@ struct CachedUser: Codable, Sendable, Identifiable {
 }
 // snippet.show
 
-// Many values of one kind are better kept as records: they can be listed, counted and swept.
-let users = StorageCollection<CachedUser>("users", domain: cache.domain, owner: "Cache", description: "What the service sent")
+// Store many values of one kind as records: you can list, count and sweep them.
+let users = StorageCollection<CachedUser>("users", domain: cache.domain, owner: "Cache", description: "Data from the service")
     .expiring(after: .seconds(7_200))
 try await router.set(CachedUser(id: "sam", name: "Sam"), in: users)
 try await router.registerCatalog(CacheKeys(), migrateImmediately: true)  // removeExpiredObjects()
@@ -58,7 +58,7 @@ struct Alien: Codable, Sendable {
     var lastName: String
 }
 
-// The name of the type does not count, as in Cache: what was stored as a Person is read as an Alien.
+// As in Cache, the name of the type does not matter: a stored Person is read as an Alien.
 try await router.set(Person(firstName: "John", lastName: "Snow"), for: cache.key("person", "A person"))
 let alien: StorageKey<Alien> = cache.key("person", "A person")
 // snippet.hide
@@ -90,20 +90,20 @@ check(try await router.get(after).firstName == "John")
 try await router.set(Person1(fullName: "John Snow"), for: before)
 
 // snippet.show
-// Or the key says it once, and `get` does it: the same, but durable and checked before the old bytes go.
+// Or declare it once at the key. `get` then does the same, and deletes the old bytes only after a durable, verified write.
 let person = after.moved(from: before, split)
 // snippet.hide
 check(try await router.get(person).lastName == "Snow")
 let chainKey: StorageKey<Person2> = cache.key("chained", "A person")
 // snippet.show
-// Or with versions, which also tell two shapes apart that decode as each other.
+// Or use versions. They also distinguish two shapes that decode as each other.
 let versioned = chainKey.evolving(Evolution.from(Person1.self).to(split))
 // snippet.hide
 try await router.set(Person1(fullName: "John Snow"), for: cache.key("chained", "A person"))
 check(try await router.get(versioned).lastName == "Snow")
 
 // snippet.show
-// Realm's block, which Cache's document wishes for: once for each stored object below the version.
+// As Realm's migration block, which Cache's document asks for: runs once for each stored object below the version.
 let people = StorageCollection<StoredDocument>(
     "people", domain: cache.domain, owner: "Cache", description: "People", id: { $0["id"]?.string ?? "" }
 )

@@ -1,8 +1,8 @@
-// What a program with Crush did, as it is written here.
+// The policies of Crush, and the same policies here.
 // snippet.hide
 import Foundation
 // snippet.show
-import LocalDataVocabulary  // LocalData, and the words of plans under their bare names
+import LocalDataVocabulary  // LocalData, and the bare names of plans
 // snippet.hide
 
 func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
@@ -15,11 +15,11 @@ struct NewEntity: Codable, Sendable, Identifiable {
 }
 
 let newEntities = StorageCollection<NewEntity>(
-    "NewEntity", domain: .encryptedSQLite(database: "main"), owner: "Model", description: "What the sample stores"
+    "NewEntity", domain: .encryptedSQLite(database: "main"), owner: "Model", description: "The records of the sample"
 ).version(2)  // 1 when a plan adds the entity, and one more for each UpdateEntity
 
 struct CurrentCatalog: StorageKeyCatalog {
-    var id: String { "main" }  // the stamp's name
+    var id: String { "main" }  // the name of the stamp
     var allKeys: [AnyStorageKey] { [.collection(newEntities)] }
     var schema: CatalogSchema? {
         CatalogSchema(
@@ -29,7 +29,7 @@ struct CurrentCatalog: StorageKeyCatalog {
 }
 // snippet.hide
 
-/// What an older program stored.
+/// The entity as an older program stored it.
 struct OldEntity: Codable, Sendable, Identifiable {
     var id: String
     var newProperty: String
@@ -37,7 +37,7 @@ struct OldEntity: Codable, Sendable, Identifiable {
 }
 
 let oldEntities = StorageCollection<OldEntity>(
-    "NewEntity", domain: .encryptedSQLite(database: "main"), owner: "Model", description: "What the sample stores", typeTag: "NewEntity")
+    "NewEntity", domain: .encryptedSQLite(database: "main"), owner: "Model", description: "The records of the sample", typeTag: "NewEntity")
 
 func launch() -> StorageRouter {
     var configuration = StorageConfiguration.inMemory()
@@ -118,10 +118,10 @@ struct NewCatalog: StorageKeyCatalog {
 }
 // snippet.show
 
-// One group of entities, and nothing of the others.
+// One group of entities, without the others.
 try await router.registerCatalog(CurrentCatalog(), migrationPolicy: .lightweight, configuration: "CONF")
 
-// A policy of one's own: asked in this order.
+// A policy of your own. The router calls its functions in this order.
 struct Careful: MigrationPolicyProtocol {
     func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool { store.version == schema.version }
 

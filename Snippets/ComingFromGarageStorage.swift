@@ -1,4 +1,4 @@
-// What a program with GarageStorage did, as it is written here.
+// The calls of GarageStorage, and the same calls here.
 // snippet.hide
 import Foundation
 import LocalData
@@ -6,12 +6,12 @@ import LocalData
 func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
 
 // snippet.show
-struct Address: Codable, Sendable {  // anonymous: it stands within whatever has it
+struct Address: Codable, Sendable {  // anonymous: stored within its owner
     var street: String
     var city: String
 }
 
-final class Person: StoredEntity {  // identified: stored once, and referred to
+final class Person: StoredEntity {  // identified: stored once; others refer to it
     let id: String
     let address: Address?
     let importantDates: [Date]
@@ -26,7 +26,7 @@ final class Person: StoredEntity {  // identified: stored once, and referred to
         self.siblings = siblings.map { StorageReference($0) }
     }
 
-    static let collection: StorageCollection<Person> = garage.collection("people", "Everybody we know")
+    static let collection: StorageCollection<Person> = garage.collection("people", "People the user knows")
 }
 
 let garage = StorageKeyGroup(owner: "People", domain: .encryptedSQLite(database: "garage"))  // Garage(named:)
@@ -42,9 +42,9 @@ let sam = Person(id: "Sam", address: Address(street: "Ring 1", city: "Graz"), br
 
 try await router.set(sam, in: Person.collection)  // park(_:), with Nick and Emily, in one commit
 let found = try await router.get("Sam", in: Person.collection)  // retrieve(_:identifier:)
-let brother = try await router.resolve(found.brother)  // nil without one; for one that has to be there, an error with its id
+let brother = try await router.resolve(found.brother)  // nil without a brother; a required reference throws an error with its id
 for try await person in router.records(in: Person.collection) { print(person.id) }  // retrieveAll(_:)
-try await router.remove("Emily", in: Person.collection)  // delete(_:): whom she refers to stays
+try await router.remove("Emily", in: Person.collection)  // delete(_:): the records that she refers to stay
 // snippet.hide
 check(brother?.id == "Nick" && found.address?.city == "Graz" && found.siblings.count == 2)
 check(try await router.count(in: Person.collection) == 2)
@@ -77,7 +77,7 @@ struct Contact: Codable, Sendable, Identifiable {
     var name: String
 }
 
-// The type is called otherwise now. Each record carries its type's tag; the newer type does not see those of the older one.
+// The type has a new name. Each record carries the tag of its type, so the new type does not see the older records.
 let contacts: StorageCollection<Contact> = garage.collection("contacts", "Contacts")
 let result = try await router.migrateAll(from: "MyAppContact", to: contacts)
 print(result.metadata["records"] ?? "0")  // a second run: 0
@@ -87,18 +87,18 @@ check(try await router.count(in: contacts) == 2)
 check(try await router.storedValue("a", in: contacts)?.syncStatus == .synced)
 
 // snippet.show
-// May the call go? When it last did something, and how many records wait for it on this machine.
+// May the call be retired? This says when it last did something, and how many records wait for it on this machine.
 let migration = try await router.migration(from: "MyAppContact", to: contacts)
 if migration.isSafeToDelete { print("Last needed \(migration.lastWorked?.formatted() ?? "never")") }
 // snippet.hide
 check(migration.isSafeToDelete && migration.lastWorked != nil)
 
 // snippet.show
-// The tag can also be kept: then nothing is to be done when the Swift type is renamed.
+// Or keep the tag: then renaming the Swift type needs no migration.
 let members = StorageCollection<Contact>(
     "members", domain: garage.domain, owner: "People", description: "Members", typeTag: "MyAppMember")
 
-// A property whose older form was JSON within a text.
+// A property that was once stored as JSON within a text.
 struct Place: Codable, Sendable, Identifiable {
     var id: String
     @Migratable var address: Address

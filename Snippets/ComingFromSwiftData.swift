@@ -1,4 +1,4 @@
-// What a program with SwiftData or ManagedModels did, as it is written here without macros.
+// The calls of SwiftData or ManagedModels, and the same calls here, without macros.
 // snippet.hide
 import Foundation
 import LocalData
@@ -21,7 +21,7 @@ struct Contact: Codable, Sendable, Identifiable {
     var privateAddress: Address  // stored whole, as ManagedModels does
     var isSelected = false  // transient: not among the coding keys
 
-    init(name: String, priority: Priority = .medium, city: String? = nil) {  // any initialiser; reading uses none of them
+    init(name: String, priority: Priority = .medium, city: String? = nil) {  // any initialiser; reads do not use it
         self.name = name
         self.priority = priority
         privateAddress = Address(city: city)
@@ -30,7 +30,7 @@ struct Contact: Codable, Sendable, Identifiable {
     private enum CodingKeys: CodingKey { case id, name, priority, privateAddress }
 }
 
-let contacts: StorageCollection<Contact> = main.collection("contacts", "Whom we know")
+let contacts: StorageCollection<Contact> = main.collection("contacts", "Contacts of the user")
 // snippet.hide
 
 var configuration = StorageConfiguration.inMemory()
@@ -40,7 +40,7 @@ let router = StorageRouter(configuration: configuration)
 
 var kari = Contact(name: "Kari", city: "Oslo")
 try await router.set(kari, in: contacts)  // context.insert(_:) and save()
-kari.name = "Kari Nordmann"  // a value: nothing is stored by itself
+kari.name = "Kari Nordmann"  // a value: changing it stores nothing
 try await router.set(kari, in: contacts)
 try await router.update(kari.id, in: contacts) { $0?.priority = .high }  // read, change and write as one step
 for try await contact in router.records(in: contacts) { print(contact.name) }  // @Query, without predicates and order
@@ -50,7 +50,7 @@ check(high?.name == "Kari Nordmann" && high?.privateAddress.city == "Oslo")
 check(try await router.count(in: contacts) == 1)
 
 // snippet.show
-// A shape that is declared: older values get the default, and find a renamed property under its old name.
+// A declared shape: older values get the default, and a renamed property is found under its old name.
 struct Note: StorageModel {
     var title: String
     var stars: Int
@@ -70,8 +70,8 @@ let read = try await router.get(note)
 check(read.stars == 0 && read.color == "red")
 
 // snippet.show
-// VersionedSchema and SchemaMigrationPlan: the version is that of one key or collection.
-let tasks: StorageCollection<Contact> = main.collection("tasks", "What is to be done")
+// VersionedSchema and SchemaMigrationPlan: here, one key or collection has the version.
+let tasks: StorageCollection<Contact> = main.collection("tasks", "Open tasks")
     .evolving(
         Evolution.from(version: 1)
             .to { $0.add("priority", default: 3) }  // lightweight

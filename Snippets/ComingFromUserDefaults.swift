@@ -1,4 +1,4 @@
-// What a program with UserDefaults did, as it is written here.
+// The calls of UserDefaults, and the same calls here.
 // snippet.hide
 import Foundation
 import LocalData
@@ -6,14 +6,14 @@ import LocalData
 func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
 
 // snippet.show
-let window = StorageKeyGroup(owner: "Window", domain: .userDefaults)  // what UserDefaults.standard opens
+let window = StorageKeyGroup(owner: "Window", domain: .userDefaults)  // the list of UserDefaults.standard
 
 extension StorageKey where Value == Int {
     static let width: Self = window.key("width", "The window's width in points", default: 800)
 }
 
 extension StorageKey where Value == [String] {
-    static let recent: Self = window.key("recent", "The files opened lately", default: [])
+    static let recent: Self = window.key("recent", "Recently opened files", default: [])
 }
 // snippet.hide
 
@@ -34,8 +34,8 @@ try await router.remove(.width)
 try await router.remove(.recent)
 // snippet.show
 
-let width = try await router.get(.width)  // integer(forKey:), but 800 when there is none, and an error when it is no number
-let own = try await router.value(for: .width)  // object(forKey:) as? Int: nil when there is none
+let width = try await router.get(.width)  // integer(forKey:), but 800 if there is none, and an error if it is not a number
+let own = try await router.value(for: .width)  // object(forKey:) as? Int: nil if there is none
 try await router.set(1_024, for: .width)  // set(_:forKey:) and synchronize()
 try await router.update(.recent, default: []) { $0.append("letter.txt") }  // read, change, write: one step
 try await router.remove(.width)  // removeObject(forKey:)
@@ -64,8 +64,8 @@ check(then?["home"] as? String == "file:///tmp/a%20b")
 // snippet.show
 struct Profile: Codable, Sendable { var name: String }
 
-// Data that held JSONEncoder's output is read as such.
-let profile: StorageKey<Profile> = window.key("profile", "Who works here")
+// Data that holds JSONEncoder's output is decoded.
+let profile: StorageKey<Profile> = window.key("profile", "The profile of the user")
 let kari = try await router.get(profile)
 // snippet.hide
 check(kari.name == "Kari")
@@ -86,8 +86,8 @@ struct SettingsKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(token)] }
 }
 // snippet.show
-// A secret leaves the property list; other programs' keys in it stay as they are.
-let token = StorageKey<String>(name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by")
-    .moved(from: window.key("apiToken", "The token, in the clear"))
+// A secret moves out of the property list. The keys of other programs in it stay unchanged.
+let token = StorageKey<String>(name: "api-token", domain: .keychain, owner: "Network", description: "The token for the service")
+    .moved(from: window.key("apiToken", "The plaintext token"))
 // snippet.hide
 check(token.hasMigration)

@@ -1,4 +1,4 @@
-// A migration of one's own, for what the ready-made ones cannot say.
+// A migration of your own, for cases that the ready-made ones do not cover.
 // snippet.hide
 import Foundation
 import LocalData
@@ -15,7 +15,7 @@ extension StorageKey where Value == String {
 struct TokenOfCurrentAccount: StorageMigration {
     var destinationKey: StorageKey<String> { .token }
 
-    // What `remove` clears too, and what an audit looks at.
+    // `remove` deletes these too, and an audit probes them.
     var sources: [AnyStorageKey] { ["work", "home"].map { .key(source($0)) } }
 
     func source(_ account: String) -> StorageKey<String> { old.key("token.\(account)", "The token of one account") }

@@ -1,4 +1,4 @@
-// Keys say what a value is called, where it lives, who owns it and where it used to live.
+// A key declares the name of a value, its store, its owner and its legacy locations.
 // snippet.hide
 import Foundation
 // snippet.show
@@ -12,9 +12,9 @@ extension StorageKey where Value == Int {
 
 extension StorageKey where Value == String {
     static let apiToken = StorageKey(
-        name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by"
+        name: "api-token", domain: .keychain, owner: "Network", description: "The token for the service"
     ).moved(
-        from: StorageKey(name: "apiToken", domain: .userDefaults, owner: "Network", description: "The token, as version 1 kept it"))
+        from: StorageKey(name: "apiToken", domain: .userDefaults, owner: "Network", description: "The token in version 1"))
 }
 
 struct AppKeys: StorageKeyCatalog {

@@ -1,11 +1,11 @@
-// Documents in an encrypted database, and where its key is.
+// Documents in an encrypted database, and the source of its key.
 // snippet.hide
 import Foundation
 import LocalData
 
 // snippet.show
 let documents = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents"))
-let draft: StorageKey<String> = documents.key("draft", "What is being written")
+let draft: StorageKey<String> = documents.key("draft", "The current draft")
 // snippet.hide
 
 var configuration = StorageConfiguration.inMemory()
@@ -13,6 +13,6 @@ configuration.passphrase = { _ in "only for this snippet" }
 let router = StorageRouter(configuration: configuration)
 // snippet.show
 
-try await router.set("Dear Kari, …", for: draft)  // the first value makes the database and, if there is none, its key
+try await router.set("Dear Kari, …", for: draft)  // the first value creates the database and, if there is none, its key
 // snippet.hide
 print(try await router.get(draft))

@@ -1,4 +1,4 @@
-// A launch that goes on without what a locked keyring holds, and stops at what is broken.
+// A launch that continues without the values of a locked keyring, and stops at a failure.
 // snippet.hide
 import LocalData
 

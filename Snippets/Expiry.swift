@@ -1,4 +1,4 @@
-// Values that are valid for some time only.
+// Values that expire.
 // snippet.hide
 import LocalData
 
@@ -10,10 +10,10 @@ let router = StorageRouter(configuration: .inMemory())
 // snippet.show
 let forecast: StorageKey<Forecast> = weather.key("forecast", "The last forecast").expiring(after: .seconds(3_600))
 
-try await router.set(Forecast(degrees: 21), for: forecast)  // an hour from now on
-try await router.set(Forecast(degrees: 22), for: forecast, lifetime: .seconds(60))  // this one a minute
+try await router.set(Forecast(degrees: 21), for: forecast)  // expires in an hour
+try await router.set(Forecast(degrees: 22), for: forecast, lifetime: .seconds(60))  // expires in a minute
 
-let fresh = try await router.value(for: forecast)  // nil once its time is over, as if it were absent
-let stale = try await router.storedValue(for: forecast)  // also then: with isExpired, expiresAt, modifiedAt
+let fresh = try await router.value(for: forecast)  // nil once it has expired
+let stale = try await router.storedValue(for: forecast)  // also an expired value, with isExpired, expiresAt, modifiedAt
 // snippet.hide
 guard fresh?.degrees == 22, stale?.isExpired == false, stale?.expiresAt != nil else { fatalError() }

@@ -19,7 +19,7 @@ let title = try await router.value(for: .title)  // nil: the default is not appl
 
 try await router.set("Weather", for: .title)  // durable when it returns
 try await router.update(.width, default: 800) { $0 += 100 }  // one step, also between processes
-try await router.remove(.title)  // older copies go too
+try await router.remove(.title)  // deletes older copies too
 
 do {
     _ = try await router.get(.title)

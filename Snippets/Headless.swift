@@ -4,16 +4,16 @@ import Foundation
 import LocalData
 
 // snippet.show
-// No keyring: the value is sealed with a key in a file that only the service's user can read.
+// Without a keyring, a key seals the value. Only the service's user can read the key file.
 let secrets = StorageKeyGroup(owner: "Network", domain: .userDefaults(suite: "secrets"), security: .encrypted)
-let apiToken: StorageKey<String> = secrets.key("api-token", "What the service knows us by")
+let apiToken: StorageKey<String> = secrets.key("api-token", "The token for the service")
 
 // Under systemd, with StateDirectory= in the unit, keys and data are in STATE_DIRECTORY.
 var configuration = StorageConfiguration.service(applicationID: "com.example.service", version: "2.0")
 
-// Without systemd: everything under one folder …
+// Without systemd: everything in one folder …
 configuration = StorageConfiguration(root: URL(filePath: "/var/lib/example"), applicationID: "com.example.service")
-// … and the key elsewhere, if it is to be backed up elsewhere.
+// … and the key in another place, so that it can be backed up separately.
 configuration.keySource = .keyFile("/etc/example/sealing-key")
 // snippet.hide
 

@@ -4,7 +4,7 @@ import LocalData
 
 extension StorageKey where Value == String {
     static let apiToken = StorageKey(
-        name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by", defaultValue: "")
+        name: "api-token", domain: .keychain, owner: "Network", description: "The token for the service", defaultValue: "")
 }
 
 struct AppKeys: StorageKeyCatalog {

@@ -1,9 +1,9 @@
-// A locked keyring is never mistaken for an empty one, and nothing but `unlock` ever asks for a password.
+// A locked keyring is never taken for an empty one, and only `unlock` asks for a password.
 // snippet.hide
 import LocalData
 
 extension StorageKey where Value == String {
-    static let apiToken = StorageKey(name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by")
+    static let apiToken = StorageKey(name: "api-token", domain: .keychain, owner: "Network", description: "The token for the service")
 }
 
 let router = StorageRouter(configuration: .inMemory())
@@ -14,12 +14,12 @@ func token() async throws -> String {
     do {
         return try await router.get(.apiToken)
     } catch StorageError.locked {
-        try await router.unlock(.keychain)  // may open a prompt; throws promptDismissed when the person declines
+        try await router.unlock(.keychain)  // may open a prompt; throws promptDismissed if the user declines
         return try await router.get(.apiToken)
     }
 }
 
-// Or look first: this never opens a prompt.
+// Or check the status first. This never opens a prompt.
 switch await router.status(of: .keychain) {
 case .ready: print(try await token().count)
 case .locked: print("Secrets can be used once you have unlocked your keyring.")

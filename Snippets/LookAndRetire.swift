@@ -1,4 +1,4 @@
-// What is left to do, what was kept aside, and which migrations have done their work.
+// The migrations that are left, the quarantine, and the migrations that may be retired.
 // snippet.hide
 import Foundation
 import LocalData
@@ -13,30 +13,30 @@ struct AppKeys: StorageKeyCatalog {
 
 let router = StorageRouter(configuration: .inMemory())
 // snippet.show
-// What a sweep would do; nothing is written.
+// Shows what a sweep would do, and writes nothing.
 try await router.registerCatalog(AppKeys())
 for row in await router.planSweep().rows { print("\(row.key): \(row.state), from \(row.from ?? "nowhere else")") }
 // snippet.hide
 
 // snippet.show
-// A sweep with progress. It opens no prompt, and one bad key stops no other.
+// A sweep with progress. It opens no prompt, and a bad key does not stop the others.
 let report = await router.sweep { progress in print("\(progress.finished) of \(progress.total)") }
 for row in report.failed { print("\(row.key) failed (\(row.errorCode ?? "")): \(row.message ?? "")") }
-for row in report.rows where !row.residue.isEmpty { print("\(row.key) is in place; left behind: \(row.residue)") }
+for row in report.rows where !row.residue.isEmpty { print("\(row.key) is at its destination; residue: \(row.residue)") }
 // snippet.hide
 
 // snippet.show
-// What was replaced without anybody having seen it.
+// The values that a migration displaced and that no user has reviewed.
 for value in try await router.audit().quarantine {
     print("\(value.key) stood in \(value.place): \(value.reason)")
     let bytes = try await router.quarantinedData(value)
     print("\(bytes.count) bytes")
-    try await router.discardQuarantined(value)  // only once somebody has seen it
+    try await router.discardQuarantined(value)  // only after a user has reviewed it
 }
 // snippet.hide
 
 // snippet.show
-// Which migrations have nothing left to do here.
+// The migrations that have nothing left to do on this machine.
 for row in try await router.audit().rows {
     let isSettled = [.unchanged, .absent, .removed].contains(row.state) && row.residue.isEmpty
     let last = row.migrationLastWorked.map { Date(timeIntervalSince1970: $0).formatted(.iso8601) } ?? "never, as far as is known"

@@ -1,4 +1,4 @@
-// A database's values get another key by moving into another database.
+// To change the key, move the values into another database.
 // snippet.hide
 import LocalData
 
@@ -6,7 +6,7 @@ import LocalData
 let old = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents"))
 let new = StorageKeyGroup(owner: "Editor", domain: .encryptedSQLite(database: "documents-2"))
 
-let draft: StorageKey<String> = new.key("draft", "What is being written").moved(from: old.key("draft", "The same, under the old key"))
+let draft: StorageKey<String> = new.key("draft", "The current draft").moved(from: old.key("draft", "The draft, under the old key"))
 
 struct EditorKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(draft)] }
@@ -14,7 +14,7 @@ struct EditorKeys: StorageKeyCatalog {
 
 var configuration = StorageConfiguration.service(applicationID: "com.example.service", version: "3.0")
 configuration.keySource = .credential("documents-key-2")
-configuration.databaseKeySources["documents"] = .credential("documents-key")  // until everything is moved
+configuration.databaseKeySources["documents"] = .credential("documents-key")  // until all values have moved
 // snippet.hide
 
 configuration = .inMemory()

@@ -1,4 +1,4 @@
-// The ways in which a value comes to its key's place.
+// The ready-made migrations.
 // snippet.hide
 import Foundation
 import LocalData
@@ -14,26 +14,26 @@ struct Address: Codable, Sendable {
 struct NotANumber: Error {}
 
 // snippet.show
-// Another name or another place, as it is. Called twice, the first place is preferred.
-let city: StorageKey<String> = new.key("city", "The city that is shown first")
+// Another name or another store. If called twice, the first location is preferred.
+let city: StorageKey<String> = new.key("city", "The first city to show")
     .moved(from: old.key("city", "The city, in version 2"))
     .moved(from: old.key("town", "The city, in version 1"))
 
 // Another shape.
-let interval: StorageKey<Int> = new.key("interval", "Minutes between two looks")
-    .moved(from: old.key("intervalText", "The minutes, as text")) { (text: String) in
+let interval: StorageKey<Int> = new.key("interval", "Minutes between two updates")
+    .moved(from: old.key("intervalText", "The minutes as text")) { (text: String) in
         guard let minutes = Int(text) else { throw NotANumber() }
         return minutes
     }
 
-// Another shape in the same slot: a value that does not decode is transformed where it is.
-let home: StorageKey<Address> = new.key("home", "Where home is")
-    .moved(from: new.key("home", "Where home is, as one line")) { (line: String) in
+// Another shape in the same slot: a value that does not decode is transformed in place.
+let home: StorageKey<Address> = new.key("home", "The home address")
+    .moved(from: new.key("home", "The home address as one line")) { (line: String) in
         Address(street: line, city: "")
     }
 
-// Several values become one. Nil stands for what is absent; returning nil means "not yet".
-let observer: StorageKey<String> = new.key("observer", "The name that reports are signed with")
+// Several values become one. Nil means that a value is absent; returning nil means "not yet".
+let observer: StorageKey<String> = new.key("observer", "The name that signs reports")
     .merged(
         from: old.key("firstName", "The first name"), old.key("lastName", "The last name"),
         by: { (first: String?, last: String?) in
@@ -43,14 +43,14 @@ let observer: StorageKey<String> = new.key("observer", "The name that reports ar
 // snippet.hide
 
 // snippet.show
-// A chain: reading `second` runs its own migration first, so a value moves first → second → third.
+// A chain: reading `second` first runs the migration of `second`, so a value moves first → second → third.
 let first: StorageKey<String> = old.key("name.1", "The name, in version 1")
 let second: StorageKey<String> = old.key("name.2", "The name, in version 2").moved(from: first)
 let third: StorageKey<String> = new.key("name", "The name").moved(from: second)
 // snippet.hide
 
 // snippet.show
-// What the safe default refuses is allowed by name.
+// Allow by name what the safe default refuses.
 let cache: StorageKey<String> = new.key("cache", "The last page")
     .moved(
         from: StorageKey(name: "cache", domain: .keychain, owner: "Settings", description: "The last page, in the keyring"),
@@ -58,14 +58,14 @@ let cache: StorageKey<String> = new.key("cache", "The last page")
 // snippet.hide
 
 // snippet.show
-// What happens when the older place holds something else than the key's own.
-let recent: StorageKey<[String]> = new.key("recent", "The cities looked at lately")
+// The policy for a legacy location that holds another value than the destination.
+let recent: StorageKey<[String]> = new.key("recent", "Recently viewed cities")
     .moved(from: old.key("recent", "The cities, in version 1"))
     .resolvingConflicts(.merge { mine, older in (mine ?? []) + older.filter { !(mine ?? []).contains($0) } })
 // snippet.hide
 
 // snippet.show
-// A condition: only data of a program older than 3.0. The version is the one that completed the last sweep.
+// A condition: only data of a program before 3.0. The version is the one that completed the last sweep.
 let theme = StorageKey<String>(
     name: "theme", domain: .userDefaults(suite: "new"), owner: "Settings", description: "The colours",
     migration: { key in

@@ -12,7 +12,7 @@ let router = StorageRouter(configuration: .inMemory())
 try await router.set(900, for: .width)
 // snippet.show
 for try await width in router.values(for: .width) {
-    print(width ?? 800)  // nil stands for an absent value
+    print(width ?? 800)  // nil means that the value is absent
     // snippet.hide
     break
     // snippet.show

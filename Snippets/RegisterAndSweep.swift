@@ -1,4 +1,4 @@
-// A launch brings every key of a catalog to its place, and says what it did.
+// A launch migrates every key of a catalog, and reports what it did.
 // snippet.hide
 import LocalData
 
@@ -19,5 +19,5 @@ let report = try await StorageRouter.shared.registerCatalog(AppKeys(), migrateIm
 for row in report.moved { print("\(row.key): \(row.from ?? "") → \(row.to), \(row.bytes) bytes") }
 for row in report.blocked { print("\(row.key) waits for its store: \(row.message ?? "")") }
 
-// A program that cannot work without all of its values says so.
+// If the program needs all of its values, require them.
 try report.requireComplete()

@@ -3,7 +3,7 @@
 import LocalData
 
 extension StorageKey where Value == String {
-    static let apiToken = StorageKey(name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by")
+    static let apiToken = StorageKey(name: "api-token", domain: .keychain, owner: "Network", description: "The token for the service")
 }
 
 // snippet.show

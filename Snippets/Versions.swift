@@ -1,4 +1,4 @@
-// A stored type changes: a chain of versions brings what was stored to its present shape.
+// A stored type changes: a chain of versions converts stored values to the current shape.
 // snippet.hide
 import Foundation
 import LocalData
@@ -20,9 +20,9 @@ struct Person: Codable, Sendable {
     var nickname: String
 }
 
-let person: StorageKey<Person> = settings.key("person", "Whom reports are signed by")
+let person: StorageKey<Person> = settings.key("person", "The person who signs reports")
     .evolving(
-        Evolution.from(PersonV1.self)  // version 1, and whatever carries no version
+        Evolution.from(PersonV1.self)  // version 1, and values without a version
             .to { old in  // version 2
                 let names = old.fullName.split(separator: " ").map(String.init)
                 return ["firstName": names.first ?? "", "lastName": names.dropFirst().joined(separator: " ")]
@@ -31,7 +31,7 @@ let person: StorageKey<Person> = settings.key("person", "Whom reports are signed
                 document["nickname"] = document["firstName"]
             })
 // snippet.hide
-try await router.set(PersonV1(fullName: "John Snow"), for: settings.key("person", "Whom reports are signed by"))
+try await router.set(PersonV1(fullName: "John Snow"), for: settings.key("person", "The person who signs reports"))
 let john = try await router.get(person)
 check(john.nickname == "John" && john.lastName == "Snow")
 check(person.schemaVersion == 3)
@@ -45,7 +45,7 @@ struct Note: Codable, Sendable, Identifiable {
     var token: UUID
 }
 
-let notes: StorageCollection<Note> = editor.collection("notes", "What was noted")
+let notes: StorageCollection<Note> = editor.collection("notes", "The user's notes")
     .evolving(
         Evolution.from(version: 1)
             .to { note in
@@ -54,13 +54,13 @@ let notes: StorageCollection<Note> = editor.collection("notes", "What was noted"
                 note["place.city"] = nil
             }
             .to { note, context in
-                try note.convert("stars", to: .integer)  // throws where a text is no number: that record stays as it is
-                note["token"] = .string(context.identity.uuidString)  // a step may run again, so it does not invent one
+                try note.convert("stars", to: .integer)  // throws if the text is not a number: the record stays unchanged
+                note["token"] = .string(context.identity.uuidString)  // a step may run again, so it derives the identity
             }
-            .keepingBackup())  // the bytes from before stay in the same store
+            .keepingBackup())  // the earlier bytes stay in the same store
 // snippet.hide
 let old: StorageCollection<StoredDocument> = StorageCollection(
-    "notes", domain: editor.domain, owner: "Editor", description: "What was noted", typeTag: "Note", id: { $0["id"]?.string ?? "" })
+    "notes", domain: editor.domain, owner: "Editor", description: "The user's notes", typeTag: "Note", id: { $0["id"]?.string ?? "" })
 try await router.set(
     [
         StoredDocument(["id": "a", "name": "Milk", "place": ["city": "Graz"]]), StoredDocument(["id": "b", "name": "Bread", "stars": "3"]),
@@ -69,15 +69,15 @@ check(try await router.get("a", in: notes).stars == 0)
 check(try await router.get("b", in: notes).stars == 3)
 
 // snippet.show
-// A program went wrong, and its release is taken back: the older bytes take the place of the newer, which become a backup themselves.
-let restored = try await router.restoreBackup(of: notes.key("a"))  // 1, the version; nil when there is no backup
+// To withdraw a faulty release, restore the older bytes. The newer bytes become a backup.
+let restored = try await router.restoreBackup(of: notes.key("a"))  // 1, the version; nil if there is no backup
 // snippet.hide
 check(restored == 1)
 check(try await router.storedValue(for: old.key("a"))?.value["name"] == "Milk")
 check(try await router.storedValue(for: old.key("a"))?.schemaVersion == 1)
 
 // snippet.show
-// One block for whatever version is stored: with its number, the old document to look at, and the new one to fill.
+// One block for every stored version: it gets the version, the old document, and the new document to fill.
 let block = Evolution.from(version: 1).enumerating(to: 3) { storedVersion, old, new in
     new["title"] = storedVersion == 1 ? old["name"] : old["label"]
     new["name"] = nil
@@ -87,7 +87,7 @@ let block = Evolution.from(version: 1).enumerating(to: 3) { storedVersion, old, 
 check(block.version == 3)
 
 // snippet.show
-// The longest way is not the only one: a shorter one is taken instead of the steps between.
+// A shortcut: it replaces the steps between two versions.
 let shorter = Evolution.from(version: 1)
     .to { $0.rename("name", to: "label") }
     .to { $0.rename("label", to: "title") }
@@ -98,8 +98,8 @@ check(shorter.version == 3)
 let shelf: StorageCollection<Note> = editor.collection("shelf", "Notes on the shelf")
 struct NoteList: Codable, Sendable { var notes: [Note] }
 // snippet.show
-// A list under one key becomes records of their own, in one commit.
-let list: StorageKey<NoteList> = settings.key("notes", "All notes, as version 1 kept them")
+// A list under one key becomes the records of a collection, in one commit.
+let list: StorageKey<NoteList> = settings.key("notes", "All notes in version 1")
 let records = shelf.moved(from: list) { $0.notes }
 // snippet.hide
 try await router.set(NoteList(notes: [Note(id: "x", title: "Tea", stars: 1, token: UUID())]), for: list)
@@ -110,11 +110,11 @@ struct EditorKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] { [.key(person), .collection(notes), .collection(records)] }
 }
 // snippet.show
-// Which migrations are still needed: a chain counts as one for each earlier version.
+// The migrations that are still needed. A chain has one migration for each earlier version.
 try await router.registerCatalog(EditorKeys())
 for migration in try await router.migrations() {
     print(migration.id, migration.lastWorked.map { "last worked \($0)" } ?? "never worked", "\(migration.pending) wait")
-    if migration.isSafeToDelete { print("… and nothing on this machine needs it") }
+    if migration.isSafeToDelete { print("… and no value on this machine needs it") }
 }
 // snippet.hide
 check(try await router.migrations().first { $0.id == "notes:Evolution:1" }?.pending == 1)

@@ -1,7 +1,7 @@
 public import BackendContract
 public import Foundation
 
-/// A byte store in a folder: one file for each name. All that a newcomer has to write; ``ByteStoreBackend`` adds the rest:
+/// A byte store in a folder: one file for each name. These functions are enough; ``ByteStoreBackend`` adds the rest:
 ///
 /// ```swift
 /// let backend = ByteStoreBackend(FolderByteStore(URL(filePath: "/var/lib/weather")))
@@ -18,7 +18,7 @@ public struct FolderByteStore: ByteStore {
     /// The folder, by its path: two stores on one folder are the same physical store.
     public var identity: BackendIdentity { BackendIdentity(kind: "folder", store: folder.path) }
 
-    /// What the store promises: no more than it keeps.
+    /// The claims of the store; it must keep all of them.
     public var capabilities: BackendCapabilities { BackendCapabilities(durability: .untilPowerLoss, protection: .plain) }
 
     /// The bytes under a name; nil only when the file is known not to exist.

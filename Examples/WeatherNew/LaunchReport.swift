@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// What a launch found and did: what the sweep reports, and what the audit says afterwards. Nothing else is shown.
+/// The result of a launch: the report of the sweep, and the audit after it.
 struct LaunchReport: Encodable {
     let report: MigrationReport
     let audit: StorageAudit
@@ -30,7 +30,7 @@ struct LaunchReport: Encodable {
         let duration = "\((report.seconds * 1_000).formatted(.number.precision(.fractionLength(0)))) ms"
         let count = report.rows.count
         if report.isComplete, report.moved.isEmpty {
-            return style(.green, "Nothing to do") + ": \(count) keys, all in their places · \(duration)"
+            return style(.green, "Nothing to do") + ": \(count) keys, all up to date · \(duration)"
         }
         var parts = ["\(report.moved.count) of \(count) moved"]
         if !report.blocked.isEmpty { parts.append(style(.yellow, "\(report.blocked.count) blocked")) }
@@ -38,7 +38,7 @@ struct LaunchReport: Encodable {
         return (parts + [duration]).joined(separator: " · ")
     }
 
-    /// What somebody should know: messages, and older copies that are still there.
+    /// Notes for the user: messages, and older copies that are still there.
     private func notes(_ style: Style) -> [String] {
         let messages = report.rows.compactMap { row in row.message.map { "\(row.key): \($0)" } }
         let copies = audit.rows.flatMap { row in row.residue.map { "\(row.key): \($0) still holds a value" } }

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Colours, where they are wanted: on a terminal, unless `NO_COLOR` is set; elsewhere only if `CLICOLOR_FORCE` is.
+/// Colours: on a terminal, unless `NO_COLOR` is set; elsewhere only if `CLICOLOR_FORCE` is set.
 struct Style {
     enum Look: String {
         case bold = "1"
@@ -23,7 +23,7 @@ struct Style {
     func callAsFunction(_ look: Look, _ text: String) -> String { isColored ? "\u{1B}[\(look.rawValue)m\(text)\u{1B}[0m" : text }
 }
 
-/// A line that tells how far a sweep is, on a terminal; it is gone when the sweep is done.
+/// A progress line on a terminal; it is erased when the sweep is done.
 struct ProgressLine {
     private let isShown = isatty(STDERR_FILENO) == 1
 

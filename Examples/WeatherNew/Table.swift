@@ -1,4 +1,4 @@
-/// Text in aligned columns; a cell may have several lines. A title that begins with ">" aligns its column to the right.
+/// Text in aligned columns; a cell may have several lines. A title that starts with ">" aligns its column to the right.
 struct Table {
     private let titles: [String]
     private let alignsRight: [Bool]
@@ -34,6 +34,6 @@ struct Table {
         return String(line.reversed().drop { $0 == " " }.reversed())
     }
 
-    /// The number of characters without the sequences that colour them.
+    /// The number of characters, without colour sequences.
     private func visibleWidth(_ text: String) -> Int { text.replacing(#/\u{1B}\[[0-9;]*m/#, with: "").count }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import LocalData
 
-/// Everything the weather program keeps. A launch registers this catalog, which brings each value to its place.
+/// All keys of the weather program. A launch registers this catalog, which migrates each value.
 struct WeatherKeys: StorageKeyCatalog {
     var allKeys: [AnyStorageKey] {
         [
@@ -12,15 +12,15 @@ struct WeatherKeys: StorageKeyCatalog {
     }
 }
 
-/// The old program's property list, `~/.config/weather.plist`: still where preferences are kept.
+/// The old program's property list, `~/.config/weather.plist`: preferences are still stored there.
 private let preferences = StorageKeyGroup(owner: "Weather", domain: .userDefaults(suite: "weather"))
 
 // MARK: Secrets: to the keyring
 
 extension StorageKey where Value == String {
     static let apiToken = StorageKey(
-        name: "api-token", domain: .keychain(service: "weather"), owner: "Weather", description: "What the weather service knows us by"
-    ).moved(from: preferences.key("apiToken", "The token, as the old program kept it"))
+        name: "api-token", domain: .keychain(service: "weather"), owner: "Weather", description: "The token for the weather service"
+    ).moved(from: preferences.key("apiToken", "The token of the old program"))
 }
 
 struct Account: Codable, Sendable {
@@ -30,22 +30,22 @@ struct Account: Codable, Sendable {
 
 extension StorageKey where Value == Account {
     static let account = StorageKey(
-        name: "account", domain: .keychain(service: "weather"), owner: "Weather", description: "Who uses the service"
-    ).moved(from: preferences.key("account", "The account, as the old program kept it"))
+        name: "account", domain: .keychain(service: "weather"), owner: "Weather", description: "The account for the service"
+    ).moved(from: preferences.key("account", "The account of the old program"))
 }
 
 // MARK: Documents: to an encrypted database, whose key is in the keyring
 
 extension StorageKey where Value == String {
     static let journal = StorageKey(
-        name: "journal", domain: .encryptedSQLite(database: "documents"), owner: "Weather", description: "What was written down on the way"
-    ).moved(from: preferences.key("journal", "The journal, as the old program kept it"))
+        name: "journal", domain: .encryptedSQLite(database: "documents"), owner: "Weather", description: "The user's journal"
+    ).moved(from: preferences.key("journal", "The journal of the old program"))
 }
 
-// MARK: Preferences: adopted where they are, under the names they have
+// MARK: Preferences: adopted in place, under their old names
 
 extension StorageKey where Value == String {
-    static let city: Self = preferences.key("city", "The city that is shown first", default: "Oslo")
+    static let city: Self = preferences.key("city", "The first city to show", default: "Oslo")
 }
 
 extension StorageKey where Value == Bool {
@@ -61,7 +61,7 @@ extension StorageKey where Value == Date {
 }
 
 extension StorageKey where Value == [String] {
-    static let recentCities: Self = preferences.key("recentCities", "The cities looked at lately", default: [])
+    static let recentCities: Self = preferences.key("recentCities", "Recently viewed cities", default: [])
 }
 
 struct Place: Codable, Sendable {
@@ -71,26 +71,26 @@ struct Place: Codable, Sendable {
 }
 
 extension StorageKey where Value == Place {
-    static let home: Self = preferences.key("home", "Where home is")
+    static let home: Self = preferences.key("home", "The home address")
 }
 
 // MARK: Preferences with another name or shape
 
 extension StorageKey where Value == Int {
-    /// The old program kept a text: "42".
+    /// The old program stored a text: "42".
     static let refreshInterval: Self = preferences.key("refreshInterval", "Minutes between two forecasts", default: 60)
-        .moved(from: preferences.key("refreshMinutes", "The minutes, as text")) { (text: String) in
+        .moved(from: preferences.key("refreshMinutes", "The minutes as text")) { (text: String) in
             guard let minutes = Int(text) else { throw NotANumber() }
             return minutes
         }
 }
 
-/// The text is no number: the migration fails, the text stays, and the report says so.
+/// The text is not a number: the migration fails, the text stays, and the report says so.
 struct NotANumber: Error {}
 
 extension StorageKey where Value == String {
-    /// The old program kept two names.
-    static let observer: Self = preferences.key("observer", "The name that reports are signed with")
+    /// The old program stored two names.
+    static let observer: Self = preferences.key("observer", "The name that signs reports")
         .merged(
             from: StorageKey<String>.firstName, StorageKey<String>.lastName,
             by: { (first: String?, last: String?) in [first, last].compactMap(\.self).joined(separator: " ") })

@@ -10,7 +10,7 @@ import LocalData
 struct WeatherNew: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "weather-new",
-        abstract: "Keeps preferences, secrets and documents with LocalData, and takes over what weather-old kept.")
+        abstract: "Stores preferences, secrets and documents with LocalData, and migrates the data of weather-old.")
 
     @Flag(help: "Print the report and the audit as JSON.")
     var json = false
@@ -30,7 +30,7 @@ struct WeatherNew: AsyncParsableCommand {
             return try await router.shutdown()
         }
 
-        // One launch: every key of the catalog comes to its place, whatever an older version left behind.
+        // One launch migrates every key of the catalog, whatever an older version left behind.
         let keys = WeatherKeys()
         try await router.registerCatalog(keys)
         let progress = ProgressLine()
@@ -45,7 +45,7 @@ struct WeatherNew: AsyncParsableCommand {
         try await router.shutdown()
     }
 
-    /// What the program does with its values, once they are where they belong.
+    /// Uses the values after the migration.
     private func useValues(_ router: StorageRouter) async throws {
         let launches = try await router.update(.launches, default: 0) { (launches: inout Int) in
             launches += 1

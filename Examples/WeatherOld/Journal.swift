@@ -1,7 +1,7 @@
-/// The journal of somebody who sails by this program's forecasts: a document of some 2 kB.
+/// The journal of a sailor who uses this program's forecasts: a document of about 2 kB.
 enum Journal {
     /// The journal.
-    /// - Parameter hut: The hut that the last entry tells of; the demonstration makes a name up and looks for it everywhere.
+    /// - Parameter hut: The name of the hut in the last entry; the demonstration makes a name up and searches all files for it.
     static func text(hut: String) -> String {
         let entries = days + [(place: "The hut", entry: "The key of the hut is under the stone: \(hut)")]
         return "# Journal\n" + entries.map { "\n## \($0.place)\n\n\($0.entry)\n" }.joined()

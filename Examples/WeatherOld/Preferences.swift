@@ -1,19 +1,19 @@
 import Foundation
 
-/// A place, kept as JSON in a property list's data.
+/// A place, stored as JSON data in the property list.
 struct Place: Codable {
     var name: String
     var latitude: Double
     var longitude: Double
 }
 
-/// Who uses the service, kept as JSON too; the token is in here once more.
+/// The account, stored as JSON too; it contains a second copy of the token.
 struct Account: Codable {
     var user: String
     var token: String
 }
 
-/// What the old program keeps, in `~/.config/weather.plist`.
+/// The data of the old program, in `~/.config/weather.plist`.
 struct Preferences {
     private let defaults: UserDefaults
 
@@ -22,7 +22,7 @@ struct Preferences {
         self.defaults = defaults
     }
 
-    /// Writes what somebody who has used the program for a while would have.
+    /// Writes the data of a user who has used the program for a while.
     func fill(token: String, hut: String) throws {
         defaults.set("Trondheim", forKey: "city")
         defaults.set(true, forKey: "showsAlerts")
@@ -31,12 +31,12 @@ struct Preferences {
         defaults.set(["Bergen", "Tromsø", "Ålesund"], forKey: "recentCities")
         defaults.set(try JSONEncoder().encode(Place(name: "Cabin", latitude: 63.41, longitude: 10.39)), forKey: "home")
 
-        // What has another name or shape today: a number kept as text, and a name in two parts.
+        // Values with another name or shape today: a number stored as text, and a name in two parts.
         defaults.set("42", forKey: "refreshMinutes")
         defaults.set("Kari", forKey: "firstName")
         defaults.set("Nordmann", forKey: "lastName")
 
-        // What should never have been here.
+        // Secrets that should never have been here.
         defaults.set(token, forKey: "apiToken")
         defaults.set(try JSONEncoder().encode(Account(user: "kari", token: token)), forKey: "account")
         defaults.set(Journal.text(hut: hut), forKey: "journal")
@@ -44,10 +44,10 @@ struct Preferences {
         guard defaults.synchronize() else { throw CocoaError(.fileWriteUnknown) }
     }
 
-    /// The journal, whole.
+    /// The whole journal.
     var journal: String? { defaults.string(forKey: "journal") }
 
-    /// What is kept, for people; nothing secret.
+    /// The stored values for display, without secrets.
     var lines: [(name: String, value: String)] {
         [
             ("city", defaults.string(forKey: "city") ?? "–"),

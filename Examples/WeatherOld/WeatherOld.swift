@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The weather program of some years ago: everything it keeps, an API token and a journal included, is in `UserDefaults`, in the clear.
+/// The weather program of some years ago: it stores everything as plaintext in `UserDefaults`, including an API token and a journal.
 ///
 /// Its next version is `Examples/WeatherNew`.
 @main

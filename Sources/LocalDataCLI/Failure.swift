@@ -2,18 +2,18 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// How errors are told: one line with the next step on standard error, and an exit status that a script can use.
+/// How the tool reports errors: one line with the next step on standard error, and an exit status for scripts.
 enum Failure {
-    /// Prints an error and gives the exit to throw for it.
+    /// Prints an error and returns the exit code to throw for it.
     static func exit(for error: any Error) -> any Error {
         guard let error = error as? StorageError else { return error }
         write("localdata: \(error.keyName.isEmpty ? "" : error.keyName + ": ")\(error.message)")
         if error.code == StorageError.locked { write("To unlock it: localdata unlock DOMAIN") }
-        if error.outcome == .unknown { write("Whether anything was changed is unknown: look before you try again.") }
+        if error.outcome == .unknown { write("The outcome is unknown: read the value before you retry.") }
         return ExitCode(status(of: error))
     }
 
-    /// The exit status of an error, in the terms of `sysexits.h` where it has one.
+    /// The exit status of an error: the one of `sysexits.h` if there is one.
     private static func status(of error: StorageError) -> Int32 {
         switch error {
         case StorageError.notFound: 1

@@ -1,16 +1,16 @@
 import ArgumentParser
 import LocalData
 
-/// `localdata key`: sealing keys for sources that a program only reads.
+/// `localdata key`: makes sealing keys for key sources that programs only read.
 struct Key: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes sealing keys for service managers to hand over.", subcommands: [New.self])
+        abstract: "Makes sealing keys that a service manager passes to a service.", subcommands: [New.self])
 
     struct New: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Prints a new sealing key, one line, to standard output.",
             discussion: """
-                The line is kept nowhere. Hand it on without showing it, and keep a copy apart from the data and its backup:
+                The tool does not store the line. Pass it on without showing it, and keep a copy apart from the data and its backup:
 
                   systemd     localdata key new | systemd-creds encrypt --name=NAME - NAME.cred
                   Kubernetes  localdata key new |
@@ -20,7 +20,7 @@ struct Key: ParsableCommand {
 
         func run() {
             print(KeySourceReference.newKeyText())
-            Failure.write("This key is kept nowhere, and what it seals is lost without it: keep a copy. See localdata key new --help.")
+            Failure.write("The tool does not store this key. Keep a copy: without it, sealed data is lost. See localdata key new --help.")
         }
     }
 }

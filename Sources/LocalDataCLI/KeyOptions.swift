@@ -2,21 +2,21 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// Where the key of databases, vaults and sealed values is kept, if it is elsewhere than the place says.
+/// The source of the key for databases, vaults and sealed values, if it is not the default of the place.
 struct KeyOptions: ParsableArguments {
     @Option(help: "The file that holds the key.", completion: .file())
     var keyFile: String?
 
-    @Option(help: "The credential that holds the key, in the folder that CREDENTIALS_DIRECTORY names.")
+    @Option(help: "The credential that holds the key, in the folder CREDENTIALS_DIRECTORY.")
     var credential: String?
 
     @Option(
         help: ArgumentHelp(
-            "The passphrase that seals the key, by the name that the program gives it (\"default\"); it is asked for on the terminal.",
+            "The name that the program gives to the passphrase (\"default\"). The tool asks for the passphrase on the terminal.",
             valueName: "name"))
     var passphrase: String?
 
-    @Flag(help: "The domain keychain is kept in sealed vaults under this key, not in the session's keyring.")
+    @Flag(help: "The domain keychain is stored in sealed vaults under this key, not in the session's keyring.")
     var vault = false
 
     func validate() throws {
@@ -25,10 +25,10 @@ struct KeyOptions: ParsableArguments {
         }
     }
 
-    /// Puts the key source that was given into a configuration.
+    /// Sets the chosen key source in a configuration.
     func apply(to configuration: inout StorageConfiguration) throws {
         if let keyFile {
-            // On a command line a relative path begins where the shell is, not in the data folder.
+            // On a command line, a relative path starts at the current folder, not at the data folder.
             configuration.keySource = .keyFile(URL(fileURLWithPath: keyFile).path)
         } else if let credential {
             configuration.keySource = .credential(credential)
@@ -38,7 +38,7 @@ struct KeyOptions: ParsableArguments {
         if vault { configuration.keychain = .sealedVault(configuration.keySource) }
         let data = try configuration.directories?.data ?? ""
         configuration.passphrase = { name in
-            // A first passphrase is not to be lost to a slip of the fingers.
+            // A new passphrase is typed twice, since a typing error would lose the data.
             let isNew = !FileManager.default.fileExists(atPath: "\(data)/\(name).passphrase")
             return await Terminal.askPassphrase(name, twice: isNew)
         }

@@ -2,24 +2,24 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// Whose storage is meant: the options that every command has.
+/// The storage to work on: the options of every command.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "The application's id: the default keyring service, and whose databases and quarantine are meant.")
+    @Option(help: "The application id: selects the databases, the quarantine, and the default keyring service.")
     var appID: String?
 
-    @Option(help: "The folder of a program that keeps everything under one; else the folders of the session.")
+    @Option(help: "The root folder of a program that stores everything in one folder. Default: the folders of the session.")
     var root: String?
 
     @OptionGroup(title: "Key source")
     var key: KeyOptions
 
-    /// Runs a command on a router of this place, and closes it.
+    /// Runs a command with a router for this place, then closes the router.
     func withRouter<Answer>(
         for domains: [StorageDomain] = [], _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
-        // A default would only ever show an empty one.
+        // A default owner would only ever show an empty database.
         if appID == nil, root == nil, key.vault || domains.contains(where: { $0.kind == .encryptedSQLite }) {
-            throw ValidationError("Say whose database is meant: --app-id or --root.")
+            throw ValidationError("Name the owner of the database: --app-id or --root.")
         }
         let router = StorageRouter(configuration: try configuration())
         do {
@@ -42,7 +42,7 @@ struct PlaceOptions: ParsableArguments {
     }
 }
 
-/// A domain as it is spelt on a command line.
+/// A domain as it is written on a command line.
 struct DomainArgument: ExpressibleByArgument {
     let domain: StorageDomain
 

@@ -2,18 +2,18 @@ import ArgumentParser
 import Foundation
 import LocalData
 
-/// `localdata quarantine`: values that were replaced without anybody having seen them.
+/// `localdata quarantine`: shows and purges values that a migration displaced.
 struct Quarantine: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows and discards values that a migration replaced without anybody having seen them.",
+        abstract: "Shows and purges values that a migration displaced and that no user has reviewed.",
         subcommands: [ListEntries.self, Show.self, Discard.self], defaultSubcommand: ListEntries.self)
 
-    /// Whose quarantine: a default would only ever show an empty one.
+    /// The owner of the quarantine; a default owner would only ever show an empty one.
     struct Owner: ParsableArguments {
         @OptionGroup var place: PlaceOptions
 
         func validate() throws {
-            if place.appID == nil, place.root == nil { throw ValidationError("Say whose quarantine is meant: --app-id or --root.") }
+            if place.appID == nil, place.root == nil { throw ValidationError("Name the owner of the quarantine: --app-id or --root.") }
         }
 
         /// Runs a command on one entry.
@@ -21,7 +21,8 @@ struct Quarantine: AsyncParsableCommand {
             try await place.withRouter { router in
                 guard let value = try await router.audit().quarantine.first(where: { $0.id == id }) else {
                     throw StorageError(
-                        StorageError.notFound, key: id, "Nothing is quarantined under this name. See what is: localdata quarantine list.")
+                        StorageError.notFound, key: id,
+                        "The quarantine has no entry with this id. To list the entries: localdata quarantine list.")
                 }
                 try await body(router, value)
             }
@@ -29,19 +30,19 @@ struct Quarantine: AsyncParsableCommand {
     }
 
     struct ListEntries: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists what is quarantined.")
+        static let configuration = CommandConfiguration(commandName: "list", abstract: "Lists the quarantined values.")
 
         @OptionGroup var owner: Owner
 
         func run() async throws {
             let values = try await owner.place.withRouter { try await $0.audit().quarantine }
             for value in values.sorted(by: { $0.since < $1.since }) { print("\(value.id)  \(value.key)  \(value.place)") }
-            if values.isEmpty { Failure.write("Nothing is quarantined.") }
+            if values.isEmpty { Failure.write("The quarantine is empty.") }
         }
     }
 
     struct Show: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Tells about an entry; prints its bytes only with --reveal.")
+        static let configuration = CommandConfiguration(abstract: "Describes an entry; prints its bytes only with --reveal.")
 
         @Argument(help: "The entry's id.") var id: String
         @Flag(help: "Print the bytes to standard output.") var reveal = false
@@ -60,7 +61,7 @@ struct Quarantine: AsyncParsableCommand {
     }
 
     struct Discard: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Destroys an entry. It is in no other place.")
+        static let configuration = CommandConfiguration(abstract: "Purges an entry for good. There is no other copy.")
 
         @Argument(help: "The entry's id.") var id: String
         @OptionGroup var owner: Owner

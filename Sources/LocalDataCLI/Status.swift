@@ -1,9 +1,9 @@
 import ArgumentParser
 import LocalData
 
-/// `localdata status`: whether domains can be used.
+/// `localdata status`: shows whether domains can be used.
 struct Status: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Tells whether domains can be used; opens no prompt.")
+    static let configuration = CommandConfiguration(abstract: "Shows whether domains can be used, without opening a prompt.")
 
     @Argument(help: DomainArgument.help) var domains: [DomainArgument] = []
     @OptionGroup var place: PlaceOptions

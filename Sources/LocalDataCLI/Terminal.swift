@@ -1,13 +1,13 @@
 import Foundation
 
-/// The terminal of the person who runs the tool, whatever standard input and output are.
+/// The terminal of the user, also when standard input and output are redirected.
 enum Terminal {
-    /// Asks for a passphrase without showing what is typed.
-    /// - Parameter twice: Whether it has to be typed a second time, alike.
-    /// - Returns: What was typed; nil, with the reason on standard error, when there is none.
+    /// Asks for a passphrase without echo.
+    /// - Parameter twice: Whether the user must type it a second time.
+    /// - Returns: The passphrase; nil, with the reason on standard error, if there is none.
     static func askPassphrase(_ name: String, twice: Bool) async -> String? {
         await withCheckedContinuation { continuation in
-            // Off the cooperative pool: a person takes their time.
+            // Not on the cooperative pool: the user may take a long time.
             Thread.detachNewThread { continuation.resume(returning: ask(name, twice)) }
         }
     }
@@ -15,25 +15,25 @@ enum Terminal {
     private static func ask(_ name: String, _ twice: Bool) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0 else {
-            Failure.write("localdata: There is no terminal to ask for the passphrase \(name) on.")
+            Failure.write("localdata: The passphrase \(name) is needed, but there is no terminal to ask for it.")
             return nil
         }
         defer { close(terminal) }
         guard let first = line(terminal, "\(twice ? "New passphrase" : "Passphrase") \(name): ") else { return nil }
-        if twice, line(terminal, "The same again: ") != first {
-            Failure.write("localdata: The two are not the same.")
+        if twice, line(terminal, "Repeat the passphrase: ") != first {
+            Failure.write("localdata: The passphrases differ.")
             return nil
         }
         return first
     }
 
-    /// A line that is typed unseen; nil when the person gave up (Control-C, Control-D).
+    /// Reads a line without echo; nil if the user cancels (Control-C, Control-D).
     private static func line(_ terminal: Int32, _ prompt: String) -> String? {
         var usual = termios()
         guard tcgetattr(terminal, &usual) == 0 else { return nil }
         var silent = usual
         silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
-        // Without signals Control-C ends the line instead, so that the terminal is never left silent.
+        // Signals are off, so Control-C ends the line and never leaves the terminal without echo.
         let giveUp: cc_t = 3
         withUnsafeMutableBytes(of: &silent.c_cc) { $0[Int(VEOL)] = giveUp }
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else { return nil }

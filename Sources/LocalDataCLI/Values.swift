@@ -4,7 +4,7 @@ import LocalData
 
 /// `localdata list`: the names in a domain.
 struct List: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Lists the names in a domain, one a line; no values.")
+    static let configuration = CommandConfiguration(abstract: "Lists the names in a domain, one on each line, without values.")
 
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @OptionGroup var place: PlaceOptions
@@ -16,11 +16,11 @@ struct List: AsyncParsableCommand {
     }
 }
 
-/// Which value a command is about.
+/// The value that a command works on.
 struct SlotOptions: ParsableArguments {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @Argument(help: "The value's name.") var name: String
-    @Flag(help: "The value is sealed by LocalData itself: the policy .encrypted.") var sealed = false
+    @Flag(help: "LocalData itself seals the value: the key has the policy .encrypted.") var sealed = false
 
     /// A key for this value.
     func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
@@ -30,17 +30,17 @@ struct SlotOptions: ParsableArguments {
     }
 }
 
-/// `localdata get`: whether a value is there, and the value itself on request.
+/// `localdata get`: the kind of a stored value, and the value itself on request.
 struct Get: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Tells what kind of value is stored; prints it only with --reveal.")
+    static let configuration = CommandConfiguration(abstract: "Shows the kind of a stored value; prints the value only with --reveal.")
 
     @OptionGroup var slot: SlotOptions
     @Flag(help: "Print the value.") var reveal = false
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let value = try await place.withRouter(for: [slot.domain.domain]) { try await $0.get(slot.key(StoredValue.self)) }
-        print(reveal ? try value.text() : "\(slot.name): \(value.kind); print it with --reveal")
+        let value = try await place.withRouter(for: [slot.domain.domain]) { try await $0.get(slot.key(DocumentValue.self)) }
+        print(reveal ? try value.text() : "\(slot.name): \(value.summary); print it with --reveal")
     }
 }
 
@@ -48,7 +48,7 @@ struct Get: AsyncParsableCommand {
 struct Set: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Stores a value.",
-        discussion: "Without VALUE it is read from standard input, which keeps a secret out of the shell's history.")
+        discussion: "Without VALUE, the command reads the value from standard input. This keeps a secret out of the shell's history.")
 
     @OptionGroup var slot: SlotOptions
     @Argument(help: "The value, as text.") var value: String?
@@ -56,27 +56,35 @@ struct Set: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let text = try value ?? StoredValue.readStandardInput()
+        let text = try value ?? Self.readStandardInput()
         if json {
-            guard let value = StoredValue(json: text) else { throw ValidationError("The value is not JSON.") }
-            try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(value, for: slot.key(StoredValue.self)) }
+            guard let value = DocumentValue(json: text) else { throw ValidationError("The value is not JSON.") }
+            try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(value, for: slot.key(DocumentValue.self)) }
         } else {
             try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(text, for: slot.key(String.self)) }
         }
+    }
+
+    /// The text of standard input, without the newline at its end.
+    private static func readStandardInput() throws -> String {
+        let data = try FileHandle.standardInput.readToEnd() ?? Data()
+        guard var text = String(data: data, encoding: .utf8) else { throw ValidationError("Standard input is not text (UTF-8).") }
+        if text.hasSuffix("\n") { text.removeLast() }
+        return text
     }
 }
 
 /// `localdata remove`: removes a value.
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Removes a value; removing what is not there is no error.",
+        abstract: "Removes a value; an absent value is not an error.",
         discussion: """
-            The tool knows no program's migrations: it leaves older copies where they are, and the program that owns the value may take it from there again. \
+            The tool does not know the migrations of a program, so it leaves copies in legacy locations. The program may migrate such a copy again. \
             To remove a value for good, remove it in the program.
             """)
 
     @OptionGroup var slot: SlotOptions
     @OptionGroup var place: PlaceOptions
 
-    func run() async throws { try await place.withRouter(for: [slot.domain.domain]) { try await $0.remove(slot.key(StoredValue.self)) } }
+    func run() async throws { try await place.withRouter(for: [slot.domain.domain]) { try await $0.remove(slot.key(DocumentValue.self)) } }
 }

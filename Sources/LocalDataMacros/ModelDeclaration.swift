@@ -3,18 +3,18 @@
     import SwiftParser
     import SwiftSyntax
 
-    /// A struct or class as `@StorageModel` reads it.
+    /// A struct or class declaration, parsed for `@StorageModel`.
     struct ModelDeclaration {
         private(set) var properties: [StoredProperty] = []
         private(set) var diagnostics: [Diagnostic] = []
-        /// The access of what is generated, with a space after it.
+        /// The access modifier of generated code, with a space after it.
         private(set) var access = ""
         private var writtenKeys: [String: String]?
 
-        /// What is stored, in the order of the declaration.
+        /// The stored properties, in the order of the declaration.
         var stored: [StoredProperty] { properties.filter { !$0.isTransient } }
 
-        /// Whether the synthesized `CodingKeys` would not do.
+        /// Whether the macro must write `CodingKeys`, because the synthesized ones would be wrong.
         var needsCodingKeys: Bool { writtenKeys == nil && properties.contains { $0.isTransient || $0.storedName != $0.name } }
 
         init(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) {
@@ -46,7 +46,7 @@
             diagnostics.append(Diagnostic(node: node, message: problem))
         }
 
-        /// The names that the program gave itself; a property that is not among them is not stored.
+        /// Reads `CodingKeys` that the program wrote. A property that is not among them is not stored.
         private mutating func read(_ keys: EnumDeclSyntax) {
             var names: [String: String] = [:]
             for member in keys.memberBlock.members {
@@ -70,7 +70,7 @@
                     if !marks.isEmpty { report(.markOnComputed(name.identifierText), at: variable) }
                     continue
                 }
-                // In `var a, b: Int` the type stands with the last.
+                // In `var a, b: Int`, only the last binding has the type.
                 let type = variable.bindings.dropFirst(index).first { $0.typeAnnotation != nil || $0.initializer != nil }?.typeAnnotation?
                     .type
                 read(name, type, binding, marks, isConstant: variable.bindingSpecifier.tokenKind == .keyword(.let))

@@ -1,7 +1,7 @@
 #if Macros
     import SwiftDiagnostics
 
-    /// What is wrong with a declaration, and what to do about it.
+    /// A problem of a declaration, and its remedy.
     enum ModelProblem: DiagnosticMessage {
         case kind
         case classWithoutCodable(String)
@@ -17,20 +17,20 @@
 
         var message: String {
             switch self {
-            case .kind: "@StorageModel describes what a struct or a class stores"
+            case .kind: "@StorageModel applies to a struct or a class"
             case .classWithoutCodable(let name):
-                "A class cannot become Codable in an extension, which is all that @StorageModel may add: write 'class \(name): Codable'"
-            case .mark(let name): "@\(name) marks a stored property"
-            case .missingType(let name): "@StorageModel sees the declaration, not what the compiler infers: write the type of '\(name)'"
+                "@StorageModel can only add an extension, which cannot make a class Codable: write 'class \(name): Codable'"
+            case .mark(let name): "@\(name) applies to a stored property"
+            case .missingType(let name): "@StorageModel cannot see the inferred type: write the type of '\(name)'"
             case .constantWithValue(let name):
-                "The constant '\(name)' has its value already, so what is stored would never be read: make it a 'var', or mark it @Transient"
+                "The constant '\(name)' has an initial value, so its stored value would never be read: make it a 'var', or mark it @Transient"
             case .transientWithoutValue(let name): "'\(name)' is not stored, so it needs a default, or an optional type"
-            case .pattern: "@StorageModel stores single properties: declare each by its name"
-            case .nameIsNoLiteral: "Names of stored properties are string literals without interpolation"
+            case .pattern: "@StorageModel cannot read a pattern: declare each property by its name"
+            case .nameIsNoLiteral: "The name of a stored property must be a string literal without interpolation"
             case .markOnComputed(let name): "'\(name)' is not stored: it is static, lazy or computed"
             case .keysTwice:
-                "@StorageModel would write CodingKeys for @Transient and @Attribute(name:), and there are some: say it in one place"
-            case .conditional: "@StorageModel does not see which part of an #if is compiled: declare stored properties outside of it"
+                "@Transient and @Attribute(name:) make @StorageModel write CodingKeys, but CodingKeys are declared already: use only one of them"
+            case .conditional: "@StorageModel cannot tell which branch of an #if is compiled: declare stored properties outside of it"
             }
         }
 

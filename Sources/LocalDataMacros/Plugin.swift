@@ -7,7 +7,7 @@
         let providingMacros: [any Macro.Type] = [StorageModelMacro.self, PropertyMarkMacro.self]
     }
 #else
-    /// Without the trait `Macros` there is nothing to provide; a program needs a beginning all the same.
+    /// An empty program: without the trait `Macros`, there is no macro to provide, but an executable needs an entry point.
     @main enum Plugin {
         static func main() {}
     }

@@ -4,7 +4,7 @@
     import SwiftSyntaxBuilder
     package import SwiftSyntaxMacros
 
-    /// `@StorageModel`: writes the description of what a type stores, and the `CodingKeys` where the synthesized ones would not do.
+    /// `@StorageModel`: writes the description of the stored properties, and `CodingKeys` if the synthesized ones would be wrong.
     package enum StorageModelMacro {}
 
     extension StorageModelMacro: ExtensionMacro {
@@ -50,7 +50,7 @@
         }
     }
 
-    /// `@Attribute` and `@Transient`: marks that `@StorageModel` reads. By themselves they add nothing.
+    /// `@Attribute` and `@Transient`: marks that `@StorageModel` reads. On their own, they generate nothing.
     package enum PropertyMarkMacro: PeerMacro {
         package static func expansion(
             of node: AttributeSyntax, providingPeersOf declaration: some DeclSyntaxProtocol, in context: some MacroExpansionContext

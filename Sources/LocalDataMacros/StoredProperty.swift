@@ -4,9 +4,9 @@
 
     /// A property of a model.
     struct StoredProperty {
-        /// Its name, without backticks.
+        /// The name, without backticks.
         let name: String
-        /// Its name as the declaration spells it.
+        /// The name as written in the declaration.
         let spelling: String
         var storedName: String
         var originalName: String?
@@ -39,23 +39,23 @@
     }
 
     extension TypeSyntax {
-        /// Whether it is spelled as an optional.
+        /// Whether the type is written as an optional.
         var isOptional: Bool { wrapped != nil }
 
-        /// What an optional wraps.
+        /// The wrapped type of an optional.
         private var wrapped: TypeSyntax? {
             if let optional = self.as(OptionalTypeSyntax.self) { return optional.wrappedType }
             if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return optional.wrappedType }
             return lastName == "Optional" ? arguments.first : nil
         }
 
-        /// The type as an expression can name it: `T!` is only a way of declaring.
+        /// The type as written in an expression: `T!` is allowed in declarations only.
         var metatype: String {
             if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) { return "\(optional.wrappedType.trimmed)?" }
             return self.is(SomeOrAnyTypeSyntax.self) ? "(\(trimmedDescription))" : trimmedDescription
         }
 
-        /// The attribute type of a type whose spelling says all; nil for the program's own.
+        /// The attribute type of a known type; nil for the program's own types.
         var attributeType: String? {
             if let wrapped { return wrapped.attributeType }
             if let list = self.as(ArrayTypeSyntax.self) { return list.element.attributeType.map { ".array(\($0))" } }
@@ -79,7 +79,7 @@
             }
         }
 
-        /// The name of a type of Swift's or Foundation's, or one without a module; empty for any other.
+        /// The name of a type of Swift or Foundation, or of a type without a module; empty for any other.
         var lastName: String {
             if let identifier = self.as(IdentifierTypeSyntax.self) { return identifier.name.text }
             if let member = self.as(MemberTypeSyntax.self),
@@ -97,7 +97,7 @@
     }
 
     extension ExprSyntax {
-        /// Whether it is a literal, all the way down: then it means the same in a `DocumentValue`.
+        /// Whether the expression consists of literals only. It then has the same meaning as a `DocumentValue`.
         var isConstant: Bool {
             if self.is(IntegerLiteralExprSyntax.self) || self.is(FloatLiteralExprSyntax.self) || self.is(BooleanLiteralExprSyntax.self)
                 || self.is(NilLiteralExprSyntax.self)
@@ -123,12 +123,12 @@
             attributes.compactMap { $0.as(AttributeSyntax.self) }.filter { ["Attribute", "Transient"].contains($0.attributeName.lastName) }
         }
 
-        /// Whether its bindings are an instance's own storage, as far as the modifiers tell.
+        /// Whether the modifiers allow stored instance properties.
         var isStoredProperty: Bool { !modifiers.contains { ["static", "class", "lazy"].contains($0.name.text) } }
     }
 
     extension PatternBindingSyntax {
-        /// Whether it has a getter; observers make no computed property.
+        /// Whether the property has a getter. Observers do not make a property computed.
         var isComputed: Bool {
             switch accessorBlock?.accessors {
             case nil: false
@@ -139,7 +139,7 @@
     }
 
     extension IfConfigDeclSyntax {
-        /// Whether one of its parts declares a stored property.
+        /// Whether one of the branches declares a stored property.
         var declaresProperties: Bool {
             clauses.contains { clause in
                 guard case .decls(let members) = clause.elements else { return false }

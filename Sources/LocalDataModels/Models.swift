@@ -1,7 +1,7 @@
 #if Macros
     @_exported public import LocalData
 
-    /// Describes what a struct or class stores, so that nobody has to write it down a second time: makes it a `StorageModel`.
+    /// Makes a struct or class a `StorageModel`: writes the description of its stored properties.
     ///
     /// ```swift
     /// @StorageModel struct Note {
@@ -12,21 +12,21 @@
     /// }
     /// ```
     ///
-    /// Every stored property needs its type in words. A default that is a literal is what an older value gets that lacks the property. `CodingKeys` are made when a
-    /// property is transient or is stored under another name, and not otherwise. A class says itself that it is `Codable`, and what makes it `Sendable`.
+    /// Every stored property must state its type. If an older value lacks a property, it gets the default, if that is a literal. The macro writes `CodingKeys` only if a
+    /// property is transient or is stored under another name. A class must declare `Codable` and `Sendable` itself.
     @attached(extension, conformances: StorageModel, names: named(attributes))
     @attached(member, names: named(CodingKeys))
     public macro StorageModel() = #externalMacro(module: "LocalDataMacros", type: "StorageModelMacro")
 
-    /// Says under which name a property of a ``StorageModel()`` is stored.
+    /// Sets the stored name of a property of a ``StorageModel()``.
     /// - Parameters:
-    ///   - name: The name under which it is stored, where that is not its own.
-    ///   - originalName: The name under which older values have it. Such a value is found once; what is stored afterwards has the new name.
+    ///   - name: The stored name; nil for the property's own name.
+    ///   - originalName: The name of the property in older values. The value is read under this name, and then stored under the new one.
     @attached(peer)
     public macro Attribute(name: String? = nil, originalName: String? = nil) =
         #externalMacro(module: "LocalDataMacros", type: "PropertyMarkMacro")
 
-    /// Keeps a property of a ``StorageModel()`` out of what is stored. It has a default, or is optional: that is what every value that was read has.
+    /// Excludes a property of a ``StorageModel()`` from storage. The property must have a default or be optional; every value that is read gets that default, or nil.
     @attached(peer)
     public macro Transient() = #externalMacro(module: "LocalDataMacros", type: "PropertyMarkMacro")
 #endif

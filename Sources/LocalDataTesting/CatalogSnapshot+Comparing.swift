@@ -1,13 +1,13 @@
 import LocalData
 
-/// What differs between what was recorded of a catalog and what it declares.
+/// The differences between a catalog and its recorded snapshot.
 struct SchemaDifferences {
-    /// What older values, or values of other versions, do not survive.
+    /// Changes after which older values, or values of other versions, cannot be read.
     var problems: [String] = []
-    /// What does no harm and is to be recorded.
+    /// Harmless changes, to be recorded.
     var news: [String] = []
 
-    /// Compares a catalog with what was recorded.
+    /// Compares a catalog with its recorded snapshot.
     init(_ shapes: [EntityShape], catalog: String, recorded: CatalogSnapshot) {
         let now = CatalogSnapshot.named(shapes)
         for (name, shape) in now {
@@ -19,34 +19,34 @@ struct SchemaDifferences {
         }
         let known = Set(now.map(\.0))
         for name in recorded.entities.keys.sorted() where !known.contains(name) {
-            news.append("\(catalog)/\(name) is gone: what is stored under it stays there unread, unless another key takes it over")
+            news.append("\(catalog)/\(name) was removed: its stored values stay there unread, unless another key migrates them")
         }
     }
 
     private mutating func compare(_ shape: EntityShape, _ name: String, with before: CatalogSnapshot.Entity) {
         if shape.domain != before.domain {
-            let what = "\(name) was in \(before.domain) and is in \(shape.domain)"
-            if shape.mayMove { news.append(what) } else { problems.append("\(what); say where it comes from with moved(from:)") }
+            let what = "\(name) moved from \(before.domain) to \(shape.domain)"
+            if shape.mayMove { news.append(what) } else { problems.append("\(what); name the source with moved(from:)") }
         }
         if shape.serializer != before.serializer {
             let readable = Set([shape.serializer, before.serializer]).isSubset(of: ["json", "plist"])
-            let what = "\(name) was written by the serializer \(before.serializer) and is by \(shape.serializer)"
-            if readable || shape.mayMove { news.append(what) } else { problems.append("\(what), which cannot read the other's") }
+            let what = "\(name) changed its serializer from \(before.serializer) to \(shape.serializer)"
+            if readable || shape.mayMove { news.append(what) } else { problems.append("\(what), which cannot read the former format") }
         }
         if (shape.recordTag == nil) != (before.recordTag == nil) {
             problems.append(
-                "\(name) \(shape.recordTag == nil ? "is a key and was a collection" : "is a collection and was a key"); give it another name"
+                "\(name) \(shape.recordTag == nil ? "is a key now and was a collection" : "is a collection now and was a key"); give it another name"
             )
         } else if let tag = shape.recordTag, let former = before.recordTag, tag != former {
             news.append(
-                "\(name) had records named \(former) and has \(tag): keep the name with typeTag, or bring them over with migrateAll(from:to:)"
+                "\(name) changed the tag of its records from \(former) to \(tag): keep the tag with typeTag, or convert the records with migrateAll(from:to:)"
             )
         }
         for version in before.versions.keys.sorted() where !shape.canRead(version: version) {
             problems.append(
                 version > shape.version
-                    ? "\(name) had version \(version) and has \(shape.version): versions are only raised"
-                    : "\(name) has version \(shape.version), and no steps lead there from version \(version), which was recorded; add them with evolving(_:)"
+                    ? "\(name) had version \(version) and has \(shape.version): a version must not decrease"
+                    : "\(name) has version \(shape.version), but has no steps from the recorded version \(version); add them with evolving(_:)"
             )
         }
         let properties = CatalogSnapshot.Property.all(of: shape.type)
@@ -69,13 +69,13 @@ struct SchemaDifferences {
                 if before.type != property.type {
                     broken.append("\(place(way)) was \(before.type) and is \(property.type)")
                 } else if before.isOptional, !property.mayBeMissing {
-                    broken.append("\(place(way)) could be missing and no longer can")
+                    broken.append("\(place(way)) was optional and is required")
                 } else if before != property {
                     news.append("\(place(way)) was “\(before)” and is “\(property)”")
                 }
                 continue
             }
-            // Only a value's own properties are filled in and found under their former names, and an optional one can be missing anywhere.
+            // Only the top-level properties of a value get defaults and former names. An optional property may be missing at any level.
             let isOwn = !way.contains { ".[{".contains($0) }
             if isOwn, let former = property.formerName, properties[former] == nil, let before = recorded[former] {
                 renamed.insert(former)
@@ -87,11 +87,11 @@ struct SchemaDifferences {
             } else if property.isOptional || isOwn && property.hasDefault || isPartOfNews(way, properties, recorded) {
                 news.append("\(place(way)) is new")
             } else {
-                broken.append("\(place(way)) is new, and older values do not have it")
+                broken.append("\(place(way)) is new and required, but older values do not have it")
             }
         }
         for way in recorded.keys.sorted() where properties[way] == nil && !isBelow(way, renamed) {
-            broken.append("\(place(way)) is gone")
+            broken.append("\(place(way)) was removed")
         }
         if shape.convertsInPlace {
             news += broken
@@ -100,7 +100,7 @@ struct SchemaDifferences {
         }
     }
 
-    /// Whether a property belongs to one that is new itself: where that is missing, nobody asks for its parts.
+    /// Whether a property is part of a new property. If the new property is missing, its parts are not read.
     private func isPartOfNews(
         _ way: String, _ properties: [String: CatalogSnapshot.Property], _ recorded: [String: CatalogSnapshot.Property]
     ) -> Bool {
@@ -115,7 +115,7 @@ struct SchemaDifferences {
 }
 
 extension CatalogSnapshot {
-    /// The catalog as it is declared now, with the versions that were recorded before.
+    /// The catalog as declared now, with all versions that were recorded before.
     func keepingHistory(of recorded: CatalogSnapshot) -> CatalogSnapshot {
         var next = self
         for (name, entity) in recorded.entities {

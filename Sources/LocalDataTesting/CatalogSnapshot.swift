@@ -1,29 +1,29 @@
 public import Foundation
 public import LocalData
 
-/// The declared shapes of a catalog, with those of the versions before: what is written into a fixture, to be read by people and compared by a test.
+/// The declared shapes of a catalog and of its earlier versions: a fixture for people to read and for a test to compare.
 ///
-/// Each property is a line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`. A question mark says that it may be missing,
-/// `with default` that an older value without it gets one, `formerly x` that older values have it as `x`.
+/// Each property is one line: `"stars" : "integer"`, `"address.street" : "string?"`, `"phones[].number" : "string"`. A question mark means optional.
+/// `with default` means that an older value without the property gets a default. `formerly x` means that older values name it `x`.
 public struct CatalogSnapshot: Hashable, Sendable, Codable {
     /// One key or collection.
     struct Entity: Hashable, Sendable, Codable {
         var domain: String
         var serializer: String
-        /// The name that the records of a collection are stored with.
+        /// The type tag of a collection's records.
         var recordTag: String?
-        /// The properties of each recorded version, by their way.
+        /// The properties of each recorded version, by their path.
         var versions: [Int: [String: Property]]
 
         /// The latest recorded version.
         var version: Int { versions.keys.max() ?? 0 }
     }
 
-    /// The catalog's name.
+    /// The id of the catalog.
     public let catalog: String
     var entities: [String: Entity]
 
-    /// Describes a catalog as it is declared now.
+    /// Creates a snapshot of a catalog as declared now.
     public init(_ catalog: some StorageKeyCatalog) {
         self.init(catalog.id, catalog.allKeys.map(\.shape))
     }
@@ -41,7 +41,7 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Shapes by the names of their keys; a name that occurs in several places says which.
+    /// The shapes by key name. If several domains have a key of one name, the name includes the domain.
     static func named(_ shapes: [EntityShape]) -> [(String, EntityShape)] {
         let counts = Dictionary(shapes.map { ($0.name, 1) }, uniquingKeysWith: +)
         return shapes.map { (counts[$0.name] == 1 ? $0.name : "\($0.name) in \($0.domain)", $0) }
@@ -50,7 +50,7 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
     /// Reads a snapshot.
     public init(json: Data) throws { self = try JSONDecoder().decode(CatalogSnapshot.self, from: json) }
 
-    /// The snapshot as JSON: always the same text for the same shapes, a line a property.
+    /// The snapshot as JSON: equal shapes give equal text, with one line for each property.
     public func json() throws -> Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -59,20 +59,20 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
 }
 
 extension CatalogSnapshot {
-    /// One property, as its line says it.
+    /// One property, written as one line.
     struct Property: Hashable, Sendable, Codable, CustomStringConvertible {
         var type: String
         var isOptional = false
         var hasDefault = false
         var formerName: String?
 
-        /// The way that stands for a value without properties of its own.
+        /// The path of a value without properties.
         static let whole = "(value)"
 
         /// Whether an older value without the property can be read.
         var mayBeMissing: Bool { isOptional || hasDefault }
 
-        /// The properties of a type, and of those that it is made of.
+        /// The properties of a type and, at any depth, of their types.
         static func all(of type: AttributeType) -> [String: Property] {
             var found: [String: Property] = [:]
             if case .compound(_, let attributes) = type {
@@ -103,7 +103,7 @@ extension CatalogSnapshot {
             }
         }
 
-        /// A type in words. What a compound one is called in the program is not stored, and may change.
+        /// A type in words. The Swift name of a compound type is not stored and may change.
         private static func text(_ type: AttributeType) -> String {
             switch type {
             case .compound: "object"

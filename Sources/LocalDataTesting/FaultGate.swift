@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A gate that holds operations back until a test opens it.
+/// A gate that holds operations until a test opens it.
 public final class FaultGate: Sendable {
     private struct State {
         var isOpen = false
@@ -15,7 +15,7 @@ public final class FaultGate: Sendable {
     /// Creates a closed gate.
     public init() {}
 
-    /// Lets everything through that waits, and whatever comes later.
+    /// Lets all waiting and all later operations pass.
     public func open() {
         let held = state.withLock { state in
             state.isOpen = true
@@ -25,7 +25,7 @@ public final class FaultGate: Sendable {
         for continuation in held { continuation.resume(returning: true) }
     }
 
-    /// Returns once a number of operations have arrived at the gate since it was made.
+    /// Returns once a number of operations has arrived since the gate was created.
     public func untilArrivals(_ count: Int = 1) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -37,7 +37,7 @@ public final class FaultGate: Sendable {
         }
     }
 
-    /// Waits at the gate. False when the calling task was cancelled first.
+    /// Waits until the gate is open; returns false if the calling task is cancelled first.
     func pass() async -> Bool {
         let number = arrive()
         return await withTaskCancellationHandler {
@@ -54,7 +54,7 @@ public final class FaultGate: Sendable {
         } onCancel: {
             let held = state.withLock { state in
                 let held = state.held.removeValue(forKey: number)
-                // Cancelled before it waits: it is told when it comes to wait.
+                // The task was cancelled before it waits: `pass` returns false when it starts to wait.
                 if held == nil { state.cancelled.insert(number) }
                 return held
             }
@@ -69,7 +69,7 @@ public final class FaultGate: Sendable {
         }
     }
 
-    /// Tells those who wait for arrivals, once the arrival is held.
+    /// Resumes the watchers of arrivals, once the arrival is held.
     private func announce() {
         let ready = state.withLock { state in
             let ready = state.watchers.filter { $0.count <= state.arrivals }

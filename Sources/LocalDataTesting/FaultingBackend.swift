@@ -1,16 +1,16 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 import Synchronization
 
-/// A backend around any other, with which things go wrong when a test says so.
+/// A wrapper around any backend that fails as a test requests.
 ///
 /// ```swift
 /// let faulty = FaultingBackend(InMemoryStore())
-/// faulty.inject(.loseAnswer, at: 2, of: .apply)   // the second change from now on is made, and its answer lost
+/// faulty.inject(.loseAnswer, at: 2, of: .apply)   // applies the second change from now on, and loses its answer
 /// faulty.lock()                                   // until unlock()
 /// ```
 ///
-/// Without faults it behaves as the backend inside it, and keeps every law that one keeps.
+/// Without faults, it behaves as the wrapped backend and keeps the same laws.
 public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend {
     private struct Injection {
         let fault: StorageFault
@@ -33,20 +33,24 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     private let clock: any RuntimeClock
 
     /// Wraps a backend.
+    /// - Parameter base: The backend that does the work.
+    public convenience init(_ base: any StorageBackend) { self.init(base, clock: SystemClock()) }
+
+    /// Wraps a backend.
     /// - Parameters:
     ///   - base: The backend that does the work.
     ///   - clock: The clock of ``StorageFault/delay(_:)``.
-    public init(_ base: any StorageBackend, clock: any RuntimeClock = SystemClock()) {
+    package init(_ base: any StorageBackend, clock: any RuntimeClock) {
         self.base = base
         self.clock = clock
     }
 
-    /// The store of the backend inside.
+    /// The store of the wrapped backend.
     public var identity: BackendIdentity { base.identity }
-    /// What the backend inside claims.
+    /// The claims of the wrapped backend.
     public var capabilities: BackendCapabilities { base.capabilities }
 
-    /// Looks at slots, unless something goes wrong.
+    /// Probes slots, unless a fault is injected.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let incident = try await begin(.read, addresses.map(\.description))
         switch incident {
@@ -59,7 +63,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return probes
     }
 
-    /// Changes slots, unless something goes wrong.
+    /// Changes slots, unless a fault is injected.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         let incident = try await begin(.apply, mutations.map(\.outline))
         var made = mutations
@@ -74,7 +78,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return results
     }
 
-    /// Lists slots, unless something goes wrong.
+    /// Lists slots, unless a fault is injected.
     public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         let incident = try await begin(.addresses, [namespace.description])
         try refuse(incident)
@@ -83,7 +87,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return addresses
     }
 
-    /// Looks at a page of the backend inside, unless something goes wrong: one operation of the kind `read`.
+    /// Reads a page of the wrapped backend, unless a fault is injected: one operation of the kind `read`.
     public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
         let incident = try await begin(.read, [query.namespace.description])
         try refuse(incident)
@@ -92,7 +96,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return page
     }
 
-    /// Counts in the backend inside, unless something goes wrong: one operation of the kind `read`.
+    /// Counts records of the wrapped backend, unless a fault is injected: one operation of the kind `read`.
     public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
         let incident = try await begin(.read, [query.namespace.description])
         try refuse(incident)
@@ -101,7 +105,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return count
     }
 
-    /// Makes durable what was seen, unless something goes wrong.
+    /// Makes the visible state durable, unless a fault is injected.
     public func synchronize() async throws(BackendError) -> StorageDurability {
         let incident = try await begin(.synchronize, [])
         try refuse(incident)
@@ -110,18 +114,18 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         return durability
     }
 
-    /// The state of the backend inside, unless this one is locked or stopped. Not an operation: it is neither counted nor logged.
+    /// The status of the wrapped backend, unless this one is locked or stopped. Not an operation: neither counted nor logged.
     public func status() async -> BackendStatus {
         let (isLocked, isStopped) = state.withLock { ($0.isLocked, $0.isStopped) }
         if isStopped { return .unavailable(Self.stopped(.notApplied)) }
         return isLocked ? .locked : await base.status()
     }
 
-    /// Closes the backend inside, unless the process was "killed" before.
+    /// Closes the wrapped backend, unless the process was "killed" before.
     public func close() async { if !isStopped { await base.close() } }
 
-    /// Opens what ``lock()`` locked, and what the backend inside may have locked.
-    /// - Throws: What ``refuseUnlock(with:)`` named, or what the backend inside throws.
+    /// Unlocks this backend and the wrapped backend.
+    /// - Throws: The error of ``refuseUnlock(with:)``, or an error of the wrapped backend.
     public func unlock() async throws(BackendError) {
         let refusal = state.withLock { state in
             state.unlocks += 1
@@ -132,16 +136,16 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         state.withLock { $0.isLocked = false }
     }
 
-    /// Ends what ``lock()`` began, as a person does who unlocks the store from another program.
+    /// Unlocks the store, as if the user had unlocked it from another program.
     public func open() { state.withLock { $0.isLocked = false } }
 
-    /// The changes that the backend inside notices; ends at once where it notices none.
+    /// The foreign changes that the wrapped backend notices; ends at once if it cannot notice any.
     public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         (base as? any ObservableBackend)?.foreignChanges() ?? AsyncStream { $0.finish() }
     }
 
-    /// Sets the damaged store of the backend inside aside.
-    /// - Throws: What the backend inside throws; `unsupported` where it cannot do this at all.
+    /// Sets the damaged store of the wrapped backend aside.
+    /// - Throws: An error of the wrapped backend; `unsupported` if it cannot do this at all.
     public func setAsideDamagedStore() async throws(BackendError) -> String {
         if isStopped { throw Self.stopped(.notApplied) }
         guard let base = base as? any RecoverableBackend else {
@@ -151,54 +155,54 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     }
 }
 
-// MARK: What a test says
+// MARK: Requests of a test
 
 extension FaultingBackend {
-    /// Lets something go wrong with one operation to come. Several faults of one operation happen in the order of their injection.
+    /// Injects a fault into one later operation. Several faults of one operation take effect in the order of their injection.
     /// - Parameters:
-    ///   - fault: What goes wrong.
-    ///   - number: With which operation from now on, 1 being the next one.
-    ///   - kind: Which operations are counted; nil counts all.
-    ///   - repeats: Whether it goes wrong with every counted operation from that one on.
+    ///   - fault: The fault.
+    ///   - number: The number of the operation, counted from now; 1 is the next one.
+    ///   - kind: The kind of operation to count; nil counts all.
+    ///   - repeats: Whether the fault applies to every counted operation from that one on.
     public func inject(_ fault: StorageFault, at number: Int = 1, of kind: LoggedOperation.Kind? = nil, repeats: Bool = false) {
         state.withLock { $0.injections.append(Injection(fault: fault, kind: kind, countdown: number, repeats: repeats)) }
     }
 
-    /// Forgets every fault that has not happened yet. What is locked or stopped stays so.
+    /// Removes all pending faults. A locked or stopped store stays so.
     public func removeFaults() { state.withLock { $0.injections = [] } }
 
     /// Locks the store until ``unlock()``.
     public func lock() { state.withLock { $0.isLocked = true } }
 
-    /// Lets ``unlock()`` fail from now on, as a person does who declines; nil lets it succeed again.
+    /// Makes ``unlock()`` fail from now on, as if the user declined the prompt; nil makes it succeed again.
     public func refuseUnlock(with error: BackendError?) { state.withLock { $0.unlockRefusal = error } }
 
-    /// Whether nothing reaches the store any more.
+    /// Whether operations no longer reach the store.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// How often somebody asked to unlock the store.
+    /// How often ``unlock()`` was called.
     public var unlockCount: Int { state.withLock { $0.unlocks } }
 
-    /// The operations so far, in the order of their arrival.
+    /// The operations so far, in the order of arrival.
     public var log: [LoggedOperation] { state.withLock { $0.log } }
 }
 
-// MARK: What goes wrong
+// MARK: Faults
 
 extension FaultingBackend {
-    /// What is left of the faults of an operation once it has waited and may go on.
+    /// The remaining fault of an operation after its waits.
     private enum Incident {
         case none, locked, unavailable, loseAnswer
         case tear(after: Int)
     }
 
-    private static let unreachable = BackendError(.unavailable, "The store cannot be reached: a test took it away.")
+    private static let unreachable = BackendError(.unavailable, "The store cannot be reached: a test made it unavailable.")
 
     private static func stopped(_ outcome: MutationOutcome) -> BackendError {
-        BackendError(.unavailable, "The process has stopped here: a test ended it.", outcome: outcome)
+        BackendError(.unavailable, "The process has stopped here: a test stopped it.", outcome: outcome)
     }
 
-    /// Counts and logs an operation, lets it wait, and finds out what goes wrong with it.
+    /// Counts and logs an operation, lets it wait, and returns its fault.
     private func begin(_ kind: LoggedOperation.Kind, _ slots: [String]) async throws(BackendError) -> Incident {
         let faults = state.withLock { state in
             var faults: [StorageFault] = []
@@ -227,7 +231,7 @@ extension FaultingBackend {
             case .stopAfterwards: stopsAfterwards = true
             }
         }
-        // Looked at after the waiting: the store may have been locked, or the process stopped, in the meantime.
+        // Read after the waits: meanwhile, the store may have been locked or the process stopped.
         let (isLocked, wasStopped) = state.withLock { state in
             defer { if stopsAfterwards { state.isStopped = true } }
             return (state.isLocked, state.isStopped)
@@ -239,7 +243,7 @@ extension FaultingBackend {
 
     private func refuse(_ incident: Incident) throws(BackendError) {
         switch incident {
-        case .locked: throw BackendError(.locked, "The store is locked. Unlock it and try again.")
+        case .locked: throw BackendError(.locked, "The store is locked. Unlock it and retry.")
         case .unavailable: throw Self.unreachable
         case .none, .loseAnswer, .tear: return
         }
@@ -247,13 +251,13 @@ extension FaultingBackend {
 
     private func loseAnswer(after incident: Incident, outcome: MutationOutcome) throws(BackendError) {
         switch incident {
-        case .loseAnswer, .tear: throw BackendError(.failed, "The store's answer was lost: look before repeating it.", outcome: outcome)
+        case .loseAnswer, .tear: throw BackendError(.failed, "The store's answer was lost. Read before you retry.", outcome: outcome)
         case .none, .locked, .unavailable: return
         }
     }
 
     private func wait(at gate: FaultGate) async throws(BackendError) {
-        guard await gate.pass() else { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed; try again.") }
+        guard await gate.pass() else { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed; retry.") }
     }
 
     private func wait(_ duration: Duration) async throws(BackendError) {

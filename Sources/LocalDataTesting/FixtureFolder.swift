@@ -1,10 +1,10 @@
 import Foundation
 
-/// The folder that recorded releases are kept in, a folder each.
+/// The folder of the recorded releases, with one folder for each.
 struct FixtureFolder {
     let place: URL
 
-    /// Names a folder relative to a test's file.
+    /// Creates a value for a folder relative to a test's file.
     init(_ path: String, relativeTo file: String) {
         place = URL(filePath: path, relativeTo: URL(filePath: file).deletingLastPathComponent()).absoluteURL
     }
@@ -20,7 +20,7 @@ struct FixtureFolder {
         }.sorted()
     }
 
-    /// Runs with a folder that nobody else sees and that is gone afterwards.
+    /// Runs a closure with a private folder and deletes the folder afterwards.
     static func withTemporary<R>(_ body: (URL) async throws -> R) async throws -> R {
         let folder = FileManager.default.temporaryDirectory.appending(path: "golden-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -34,7 +34,7 @@ struct FixtureFolder {
         }
     }
 
-    /// Copies a folder with the permissions that private files have: version control keeps none, and a key that others can read is refused.
+    /// Copies a folder with private permissions. Version control keeps no permissions, and a key that others can read is refused.
     static func copyPrivately(_ source: URL, to target: URL) throws {
         try FileManager.default.copyItem(at: source, to: target)
         try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: target.path)
@@ -46,14 +46,14 @@ struct FixtureFolder {
         }
     }
 
-    /// Writes a value as JSON that is always the same text for the same value.
+    /// Writes a value as JSON; equal values give equal text.
     static func write<Value: Encodable>(_ value: Value, to file: URL) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         try (try encoder.encode(value) + Data("\n".utf8)).write(to: file)
     }
 
-    /// Reads what was written.
+    /// Reads a value that ``write(_:to:)`` wrote.
     static func read<Value: Decodable>(_ type: Value.Type, from file: URL) throws -> Value {
         try JSONDecoder().decode(type, from: try Data(contentsOf: file))
     }

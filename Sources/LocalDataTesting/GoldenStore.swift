@@ -1,7 +1,7 @@
 import Foundation
 public import LocalData
 
-/// Stores as a release wrote them, kept as fixtures: a later release proves with one line that it still reads them all.
+/// Stores that earlier releases wrote, kept as fixtures. With one line, a later release proves that it still reads all of them.
 ///
 /// ```swift
 /// // Once, when 1.0 is released:
@@ -10,39 +10,39 @@ public import LocalData
 /// }
 ///
 /// // In every later release:
-/// @Test func `what earlier releases stored is read`() async throws {
+/// @Test func `data of earlier releases can be read`() async throws {
 ///     try await GoldenStore.replay(AppKeys(), in: "Fixtures/Releases")
 /// }
 /// ```
 ///
-/// A fixture is a folder: `root` has the files as the release left them, with the key file that opens them, `release.json` what is needed to open them, and `expected.json`
-/// the values that are read today. Only the last is ever written again. The key in it protects nothing but the fixture: do not record real data.
+/// A fixture is a folder. `root` has the files of the release, with the key file that opens them; `release.json` has the settings to open them; `expected.json` has
+/// the values that are read today. Only `expected.json` is ever rewritten. The key protects nothing but the fixture: do not record real data.
 public enum GoldenStore {
-    /// What is needed to open a recorded store.
+    /// The settings that open a recorded store.
     struct Release: Codable {
         var applicationID: String
         var userDefaultsName: String
     }
 
-    /// The values that are read from a recorded store, by the names of their keys.
+    /// The values in a recorded store, by key name.
     typealias Values = [String: StoredDocument]
 
-    /// Records what a release writes: runs a closure with a router over an empty folder, and keeps the files.
+    /// Records the data of a release: runs a closure with a router over an empty folder, and keeps the files.
     /// - Parameters:
-    ///   - release: The release's name, which becomes the folder's.
-    ///   - catalog: The keys whose values are expected later.
+    ///   - release: The name of the release and of its folder.
+    ///   - catalog: The keys whose values a replay compares.
     ///   - folder: The folder of all recorded releases, relative to the test's file.
     ///   - file: The test's file.
-    ///   - configure: Changes the router's configuration. Applied to a replay, too, when it is given there.
-    ///   - fill: Stores what the release stores, in property lists and databases. What is in the keyring cannot be kept.
-    /// - Throws: ``FixtureMismatch`` when the release was recorded before; what the closure, or reading its values, throws. Nothing is kept then.
+    ///   - configure: Changes the router's configuration. Pass the same closure to a replay.
+    ///   - fill: Stores the data of the release, in property lists and databases. The content of the keyring cannot be recorded.
+    /// - Throws: ``FixtureMismatch`` if the release was recorded before; an error of the closure, or of reading its values. Nothing is recorded then.
     public static func record(
         _ release: String, of catalog: some StorageKeyCatalog, in folder: String, relativeTo file: String = #filePath,
         configure: (inout StorageConfiguration) -> Void = { _ in }, _ fill: (StorageRouter) async throws -> Void
     ) async throws {
         let place = FixtureFolder(folder, relativeTo: file).release(release)
         guard !FileManager.default.fileExists(atPath: place.path) else {
-            throw FixtureMismatch("The release \(release) is recorded in \(folder), and what was released does not change.", [])
+            throw FixtureMismatch("The release \(release) is already recorded in \(folder), and a release does not change.", [])
         }
         try await FixtureFolder.withTemporary { temporary in
             let root = temporary.appending(path: "root")
@@ -56,11 +56,11 @@ public enum GoldenStore {
                 throw error
             }
             try await router.shutdown()
-            // Locks are of the machine, and empty; the ledger, on which no value depends, names its folders.
+            // Locks belong to the machine and are empty. The ledger names folders of the machine, and no value depends on it.
             for name in ["locks", "state/ledger.plist"] { try? FileManager.default.removeItem(at: root.appending(path: name)) }
             let facts = Release(applicationID: configuration.applicationID, userDefaultsName: configuration.userDefaultsName)
             try FixtureFolder.write(facts, to: temporary.appending(path: "release.json"))
-            // Reading may bring a value over, so it is done with a copy.
+            // Reading may migrate a value, so it works on a copy.
             let values = try await read(release, at: temporary, with: catalog, configure: configure) { _, _ in }
             try FixtureFolder.write(values, to: temporary.appending(path: "expected.json"))
             try FileManager.default.createDirectory(at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -68,17 +68,17 @@ public enum GoldenStore {
         }
     }
 
-    /// Opens a copy of every recorded release with today's keys, brings it over in a sweep, and compares what is read with what is expected.
+    /// Opens a copy of every recorded release with today's keys, sweeps it, and compares the values with the expected ones.
     ///
-    /// Where the differences are meant - the values have another shape today - `LOCALDATA_RECORD=1` writes them into `expected.json`, to be looked at and committed.
+    /// If the differences are intended, because the values have another shape today, `LOCALDATA_RECORD=1` writes them to `expected.json`. Review and commit the file.
     /// - Parameters:
     ///   - catalog: Today's keys.
-    ///   - folder: The folder of all recorded releases, relative to the test's file. One without any is an error.
+    ///   - folder: The folder of all recorded releases, relative to the test's file. A folder without a release is an error.
     ///   - file: The test's file.
-    ///   - isRecording: Whether to write down what is read instead of comparing it.
-    ///   - check: Looks at the router of each release itself, after the sweep.
+    ///   - isRecording: Whether to record the values instead of comparing them.
+    ///   - check: Runs further checks on the router of each release, after the sweep.
     ///   - configure: Changes the configuration of every router.
-    /// - Throws: ``FixtureMismatch``; what the sweep or reading a value meets; what `check` throws.
+    /// - Throws: ``FixtureMismatch``; an error of the sweep, of reading a value, or of `check`.
     public static func replay(
         _ catalog: some StorageKeyCatalog, in folder: String, relativeTo file: String = #filePath,
         isRecording: Bool = FixtureMismatch.isRecording,
@@ -101,12 +101,12 @@ public enum GoldenStore {
         }
         if !problems.isEmpty {
             throw FixtureMismatch(
-                "What earlier releases stored is read otherwise than expected; if that is meant, record it by running this test with LOCALDATA_RECORD=1:",
+                "Data of earlier releases does not read as expected. If you intend this, run this test with LOCALDATA_RECORD=1:",
                 problems)
         }
     }
 
-    /// Reads a copy of a recorded store twice: after a sweep, and in a second launch that has nothing to bring over.
+    /// Reads a copy of a recorded store twice: after a sweep, and in a second launch that has nothing left to migrate.
     private static func read(
         _ release: String, at place: URL, with catalog: some StorageKeyCatalog, configure: (inout StorageConfiguration) -> Void,
         check: (_ release: String, StorageRouter) async throws -> Void
@@ -132,7 +132,9 @@ public enum GoldenStore {
                 try await router.shutdown()
             }
             let changed = differences(readings[1], from: readings[0], in: release)
-            if !changed.isEmpty { throw FixtureMismatch("A second launch reads the release \(release) otherwise than the first:", changed) }
+            if !changed.isEmpty {
+                throw FixtureMismatch("A second launch reads other values of the release \(release) than the first:", changed)
+            }
             return readings[1]
         }
     }
@@ -150,15 +152,15 @@ public enum GoldenStore {
     private static func differences(_ values: Values, from expected: Values, in release: String) -> [String] {
         Set(values.keys).union(expected.keys).sorted().compactMap { name in
             switch (values[name], expected[name]) {
-            case (nil, _): "\(release)/\(name) was a value and is absent"
-            case (_, nil): "\(release)/\(name) was absent and is a value"
+            case (nil, _): "\(release)/\(name) had a value and is absent"
+            case (_, nil): "\(release)/\(name) was absent and has a value"
             case (let value?, let known?) where value != known: "\(release)/\(name) was \(text(known)) and is \(text(value))"
             default: nil
             }
         }
     }
 
-    /// Fixtures are made for this; no other value is ever shown.
+    /// The text of a value of a fixture. Only fixtures are shown; a fixture holds no real data.
     private static func text(_ document: StoredDocument) -> String {
         (try? document.json()).map { String(decoding: $0, as: UTF8.self) } ?? "\(document.root)"
     }

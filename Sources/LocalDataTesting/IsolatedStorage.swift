@@ -1,16 +1,16 @@
 public import LocalData
 public import Testing
 
-/// Gives each test, and each case of a parameterised one, a shared router of its own: see the trait `.isolatedStorage`.
+/// Gives each test, and each case of a parameterised test, its own shared router: see the trait `.isolatedStorage`.
 public struct IsolatedStorageTrait: TestTrait, SuiteTrait, TestScoping {
     private let makeConfiguration: @Sendable () -> StorageConfiguration
 
     init(_ makeConfiguration: @escaping @Sendable () -> StorageConfiguration) { self.makeConfiguration = makeConfiguration }
 
-    /// Every test of a suite, and of the suites in it.
+    /// True: the trait applies to every test of a suite and of its nested suites.
     public var isRecursive: Bool { true }
 
-    /// Runs a test case with its own router as `StorageRouter.shared`; nothing outlives the case.
+    /// Runs a test case with its own router as `StorageRouter.shared`, and shuts the router down afterwards.
     @concurrent
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
@@ -23,11 +23,11 @@ public struct IsolatedStorageTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == IsolatedStorageTrait {
-    /// `StorageRouter.shared` is a router of its own for each test case, in memory: cases that run side by side never see each other.
+    /// Each test case has its own `StorageRouter.shared`, in memory. Cases that run concurrently never see each other's values.
     public static var isolatedStorage: Self { IsolatedStorageTrait { .inMemory() } }
 
-    /// `StorageRouter.shared` is a router of its own for each test case, with a configuration that is made anew each time.
-    /// - Parameter makeConfiguration: Makes the configuration of one case.
+    /// Each test case has its own `StorageRouter.shared`, with its own configuration.
+    /// - Parameter makeConfiguration: Creates the configuration for one case.
     public static func isolatedStorage(_ makeConfiguration: @escaping @Sendable () -> StorageConfiguration) -> Self {
         IsolatedStorageTrait(makeConfiguration)
     }

@@ -1,26 +1,26 @@
 import BackendContract
 
-/// One call of a ``FaultingBackend``, as its log keeps it: names, and never a value.
+/// One logged call of a ``FaultingBackend``: names, but never a value.
 public struct LoggedOperation: Hashable, Sendable, CustomStringConvertible {
-    /// Which call it was.
+    /// The kind of call.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// A look at slots.
+        /// A probe of slots.
         case read
         /// A change of slots.
         case apply
         /// A listing of slots.
         case addresses
-        /// A barrier.
+        /// A durability barrier.
         case synchronize
     }
 
     /// The operation's number, from 1, counted over all kinds.
     public let number: Int
-    /// Which call it was.
+    /// The kind of call.
     public let kind: Kind
-    /// What was done to which slot, in the order of the call: "put a", "delete b"; for a reading call the names alone.
+    /// The change of each slot, in the order of the call: "put a", "delete b"; for a read only the names.
     public let slots: [String]
-    /// What went wrong with it, in the order of happening.
+    /// The faults of the call, in their order.
     public let faults: [String]
 
     /// The operation on one line.
@@ -31,7 +31,7 @@ public struct LoggedOperation: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension StorageMutation {
-    /// What is done to which slot.
+    /// The change and its slot.
     var outline: String {
         switch operation {
         case .put: "put \(address)"

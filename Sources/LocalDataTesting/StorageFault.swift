@@ -1,28 +1,28 @@
 public import BackendContract
 
-/// Something that goes wrong with one operation of a ``FaultingBackend``.
+/// A fault of one operation of a ``FaultingBackend``.
 public enum StorageFault: Sendable {
-    /// The call throws an error, and nothing of it reaches the store.
+    /// The call throws an error and does not reach the store.
     case fail(BackendError)
     /// The store answers that it is locked.
     case locked
-    /// The store answers that it cannot be reached: a probe or a result for each slot, an error where a call has none of these.
+    /// The store answers that it cannot be reached: in the probe or result of each slot, or as an error if the call has neither.
     case unavailable
-    /// The operation waits until a gate is opened, and is carried out then. A caller that is cancelled meanwhile leaves at once.
+    /// The operation waits until a gate is opened, and then runs. If the caller is cancelled meanwhile, the call returns at once.
     case hold(FaultGate)
-    /// The operation waits for a time on the backend's clock, and is carried out then.
+    /// The operation waits for a time on the backend's clock, and then runs.
     case delay(Duration)
-    /// The operation is carried out whole, and its answer is lost: the call throws, with the outcome unknown.
+    /// The operation runs completely, but its answer is lost: the call throws, with an unknown outcome.
     case loseAnswer
-    /// The first mutations of a change are carried out, the others not, and the call throws, with the outcome unknown: what a store does that
-    /// claims more than it keeps. Any other operation loses its answer.
+    /// Only the first mutations of a change are applied, and the call throws with an unknown outcome, as a store does that claims more than it keeps.
+    /// Any other operation loses its answer.
     case tear(after: Int)
-    /// Nothing reaches the store any more, this operation included: the process was killed just before it.
+    /// From this operation on, nothing reaches the store: the process was killed just before it.
     case stop
-    /// The operation is carried out, and nothing after it reaches the store: the process was killed just after it.
+    /// The operation runs, and nothing after it reaches the store: the process was killed just after it.
     case stopAfterwards
 
-    /// The fault's name, as the log shows it.
+    /// The name of the fault in the log.
     var name: String {
         switch self {
         case .fail(let error): "fail(\(error.code))"

@@ -4,17 +4,17 @@ public import LocalData
 import MemoryBackend
 import Synchronization
 
-/// A machine in memory, for tests of a program's whole life: it is launched again over the same bytes, its stores are locked, and its power is cut.
+/// A machine in memory, for tests of a program's whole life. A test can launch the program again over the same bytes, lock stores, and cut the power.
 ///
 /// ```swift
 /// let machine = TestMachine()
 /// machine.seedUserDefaults(["token": .string("abc")], suite: "app")   // as an old program left it
 /// try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
-/// machine.cut()                                                        // what is under way never happens
+/// machine.cut()                                                        // pending operations never complete
 /// let token = try await machine.launch().get(.modernToken)
 /// ```
 ///
-/// Every domain claims what the real one would; `.memory` domains are gone with each launch.
+/// Every domain has the claims of the real one. A `.memory` domain starts empty at each launch.
 public final class TestMachine: Sendable {
     private struct State {
         var media: [StorageDomain: MemoryMedium] = [:]
@@ -27,7 +27,7 @@ public final class TestMachine: Sendable {
     private let base: StorageConfiguration
 
     /// Creates a machine with empty stores.
-    /// - Parameter change: Changes the configuration of every launch: the application's id, for example.
+    /// - Parameter change: Changes the configuration of every launch, for example the application id.
     public init(_ change: (inout StorageConfiguration) -> Void = { _ in }) {
         var base = StorageConfiguration.inMemory()
         change(&base)
@@ -43,15 +43,15 @@ public final class TestMachine: Sendable {
         return configuration
     }
 
-    /// Starts the program: a router over the bytes that earlier launches left. Earlier routers go on, as other processes would, until ``cut()``.
-    /// - Parameter version: The program's version in this launch.
+    /// Starts the program: a router over the bytes of earlier launches. Earlier routers continue, as other processes would, until ``cut()``.
+    /// - Parameter version: The version of the program in this launch.
     public func launch(version: String? = nil) -> StorageRouter {
         var configuration = configuration
         if let version { configuration.applicationVersion = version }
         return StorageRouter(configuration: configuration)
     }
 
-    /// Ends every running launch at once: nothing that they do from now on reaches a store.
+    /// Ends every running launch at once. From now on, none of their operations reaches a store.
     public func cut() {
         let running = state.withLock { state in
             defer { state.running = [:] }
@@ -62,7 +62,7 @@ public final class TestMachine: Sendable {
 
     // MARK: Stores
 
-    /// Locks a domain for running launches and those to come.
+    /// Locks a domain for running and later launches.
     public func lock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -71,7 +71,7 @@ public final class TestMachine: Sendable {
         }) { backend.lock() }
     }
 
-    /// Unlocks a domain, as a person would by a prompt.
+    /// Unlocks a domain, as a user does in a prompt.
     public func unlock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -80,7 +80,7 @@ public final class TestMachine: Sendable {
         }) { backend.open() }
     }
 
-    /// Puts a domain out of reach for running launches and those to come, until ``makeAvailable(_:)``.
+    /// Makes a domain unavailable for running and later launches, until ``makeAvailable(_:)``.
     public func makeUnavailable(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -89,7 +89,7 @@ public final class TestMachine: Sendable {
         }) { backend.inject(.unavailable, repeats: true) }
     }
 
-    /// Brings a domain back into reach.
+    /// Makes a domain available again.
     public func makeAvailable(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
@@ -98,13 +98,13 @@ public final class TestMachine: Sendable {
         }) { backend.removeFaults() }
     }
 
-    /// The backends that running launches use for a domain, to let things go wrong with them; made when the domain is first used.
+    /// The backends that running launches use for a domain, to inject faults. A backend is created when its domain is first used.
     public func backends(of domain: StorageDomain) -> [FaultingBackend] {
         let domain = resolved(domain)
         return state.withLock { $0.running[domain] ?? [] }
     }
 
-    // MARK: What other programs do
+    // MARK: Other programs
 
     /// Writes values as Foundation's `UserDefaults` of another program would have written them.
     /// - Parameters:
@@ -119,7 +119,7 @@ public final class TestMachine: Sendable {
         medium(resolved(domain)).writeForeign(.native(value), at: StorageAddress(name))
     }
 
-    /// Puts bytes into a slot that are not a record.
+    /// Puts bytes that are not a record into a slot.
     public func corrupt(_ domain: StorageDomain, name: String, bytes: [UInt8]) {
         medium(resolved(domain)).corrupt(StorageAddress(name), bytes: bytes)
     }

@@ -52,7 +52,7 @@ extension LawBench {
         makeStore: { ByteStoreBackend(FolderByteStore(newFolder())) },
         reopen: { ByteStoreBackend(FolderByteStore(URL(filePath: $0.identity.store))) },
         corrupt: { store, address in
-            let file = URL(filePath: store.identity.store).appending(path: "n..\(hexadecimal(address.name)).record")
+            let file = URL(filePath: store.identity.store).appending(path: "n..\(hexadecimalText(of: address.name.utf8)).record")
             var bytes = try Data(contentsOf: file)
             bytes[bytes.count / 2] ^= 0x10
             try bytes.write(to: file)
@@ -71,8 +71,6 @@ struct WrongStore: Error {}
 
 /// The medium under a store in memory.
 @Sendable func medium(of store: any StorageBackend) -> MemoryMedium? { (store as? InMemoryStore)?.medium }
-
-private func hexadecimal(_ text: String) -> String { text.utf8.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
 
 /// A folder alone in a folder of its own, under one that is removed when the tests end.
 private func newFolder() -> URL { folders.folder.appending(path: "\(UUID().uuidString)/store") }

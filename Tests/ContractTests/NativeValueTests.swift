@@ -60,7 +60,7 @@ import Testing
         #expect(
             value.canonicalBytes
                 == bytes(
-                    hex: """
+                    inGroups: """
                         08 00000009
                         01 00000002 c3a9
                         02 fffffffffffffffe

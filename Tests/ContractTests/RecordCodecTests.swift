@@ -12,7 +12,7 @@ import Testing
             attributes: ["\u{E9}": "", "a": "b"]), revision: StorageRevision([1, 2]))
 
     static let recordBytes = bytes(
-        hex: """
+        inGroups: """
             4c4452 01 01 00000002 0102 09
             01 00000004 6a736f6e
             02 00000001 54
@@ -28,7 +28,7 @@ import Testing
             """)
 
     static let tombstone = StorageTombstone(metadata: StorageMetadata(origin: []), revision: StorageRevision([7]))
-    static let tombstoneBytes = bytes(hex: "4c4452 01 03 00000001 07 01 04 00000000 00000000 725fbc2e")
+    static let tombstoneBytes = bytes(inGroups: "4c4452 01 03 00000001 07 01 04 00000000 00000000 725fbc2e")
 
     static let native = StorageRecord(
         payload: .native(
@@ -46,7 +46,7 @@ import Testing
         #expect(RecordCodec.encode(Self.tombstone) == Self.tombstoneBytes)
         #expect(RecordCodec.decode(Self.tombstoneBytes) == .tombstone(Self.tombstone))
         #expect(RecordCodec.decode(Self.nativeBytes) == .record(Self.native))
-        #expect(Array(Self.nativeBytes.suffix(4)) == bytes(hex: "296d19f2"))
+        #expect(Array(Self.nativeBytes.suffix(4)) == bytes(inGroups: "296d19f2"))
     }
 
     @Test func `an empty record is a record`() {
@@ -140,7 +140,7 @@ import Testing
         "4c445201 03 00000000 00 00000001 ff",
     ])
     func `a record with a right checksum that nobody would write is damaged`(_ hex: String) {
-        let body = bytes(hex: hex)
+        let body = bytes(inGroups: hex)
         if case .damaged = RecordCodec.decode(body + checksum(body)) { return }
         Issue.record("taken for \(RecordCodec.decode(body + checksum(body)))")
     }
@@ -169,3 +169,6 @@ import Testing
         return withUnsafeBytes(of: (~remainder).bigEndian) { Array($0) }
     }
 }
+
+/// The bytes of hexadecimal digits that are written in groups, with white space between them.
+func bytes(inGroups digits: String) -> [UInt8] { bytes(ofHexadecimal: digits.filter { !$0.isWhitespace }) ?? [] }

@@ -1,5 +1,5 @@
 #if SQLite
-    import GRDBSQLite
+    import CSQLite
     @testable import SQLiteBackend
     import Synchronization
 
@@ -7,19 +7,29 @@
     struct ScratchDatabase {
         static let shared = Mutex(ScratchDatabase())
 
-        let connection: RawDatabase
+        let connection: Connection
+        private let handle: OpaquePointer
         private let row: OpaquePointer
 
         private init() {
             var handle: OpaquePointer?
             guard sqlite3_open(":memory:", &handle) == SQLITE_OK, let handle else { preconditionFailure("SQLite does not open") }
-            connection = RawDatabase(handle)
+            self.handle = handle
+            connection = Connection(handle)
             do throws(SQLiteFault) {
                 for statement in DatabaseFormat.schema { try connection.execute(statement) }
-                row = try connection.keptStatement("SELECT ?1, ?2, ?3")
             } catch {
                 preconditionFailure("SQLite does not take the schema")
             }
+            row = Self.prepare("SELECT ?1, ?2, ?3", handle)
+        }
+
+        private static func prepare(_ sql: String, _ handle: OpaquePointer) -> OpaquePointer {
+            var statement: OpaquePointer?
+            guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else {
+                preconditionFailure("SQLite does not take a statement")
+            }
+            return statement
         }
 
         /// Lets SQLite hand over a row.
@@ -32,27 +42,24 @@
             if stored.strange & 2 != 0 { sqlite3_bind_double(row, 2, 1) }
             if stored.strange & 4 != 0 { sqlite3_bind_text(row, 3, "text", -1, copied) }
             guard sqlite3_step(row) == SQLITE_ROW else { preconditionFailure("SQLite hands nothing over") }
-            return body(RawRow(row, firstColumn: 0))
+            return body(RawRow(Statement(row), firstColumn: 0))
         }
 
         /// Runs a statement with values.
         func run(_ sql: String, _ values: [StoredValue]) {
-            do throws(SQLiteFault) {
-                let statement = try connection.keptStatement(sql)
-                defer { sqlite3_finalize(statement) }
-                for (number, value) in values.enumerated() {
-                    switch value {
-                    case .null: sqlite3_bind_null(statement, Int32(number + 1))
-                    case .number(let value): sqlite3_bind_int64(statement, Int32(number + 1), value)
-                    case .bytes(let bytes): bind(bytes, to: statement, Int32(number + 1))
-                    case .text(let text): sqlite3_bind_text(statement, Int32(number + 1), text, Int32(text.utf8.count), copied)
-                    }
+            let statement = Self.prepare(sql, handle)
+            defer { sqlite3_finalize(statement) }
+            for (number, value) in values.enumerated() {
+                let place = Int32(number + 1)
+                switch value {
+                case .null: sqlite3_bind_null(statement, place)
+                case .number(let value): sqlite3_bind_int64(statement, place, value)
+                case .bytes(let bytes): bind(bytes, to: statement, place)
+                case .text(let text): sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), copied)
                 }
-                // What the table does not take is not there.
-                sqlite3_step(statement)
-            } catch {
-                preconditionFailure("SQLite does not take a statement")
             }
+            // What the table does not take is not there.
+            sqlite3_step(statement)
         }
 
         private func bind(_ bytes: [UInt8], to statement: OpaquePointer, _ place: Int32) {

@@ -237,24 +237,24 @@
             for (kind, body) in [("enum", "case red"), ("actor", "var title: String")] {
                 expectRefusal(
                     "@StorageModel \(kind) Note {\n\(body)\n}", becomes: "\(kind) Note {\n\(body)\n}",
-                    saying: "@StorageModel describes what a struct or a class stores", line: 1, column: 1)
+                    saying: "@StorageModel applies to a struct or a class", line: 1, column: 1)
             }
             expectRefusal(
                 "@StorageModel class Note {\nvar title: String\n}", becomes: "class Note {\nvar title: String\n}",
                 saying:
-                    "A class cannot become Codable in an extension, which is all that @StorageModel may add: write 'class Note: Codable'",
+                    "@StorageModel can only add an extension, which cannot make a class Codable: write 'class Note: Codable'",
                 line: 1, column: 1)
             let refused: [(property: String, message: String, column: Int)] = [
                 (
                     "var stars = 0",
-                    "@StorageModel sees the declaration, not what the compiler infers: write the type of 'stars'", 4
+                    "@StorageModel cannot see the inferred type: write the type of 'stars'", 4
                 ),
                 (
                     "let version: Int = 1",
-                    "The constant 'version' has its value already, so what is stored would never be read: make it a 'var', or mark it @Transient",
+                    "The constant 'version' has an initial value, so its stored value would never be read: make it a 'var', or mark it @Transient",
                     4
                 ),
-                ("var (a, b): (Int, Int)", "@StorageModel stores single properties: declare each by its name", 4),
+                ("var (a, b): (Int, Int)", "@StorageModel cannot read a pattern: declare each property by its name", 4),
             ]
             for (property, message, column) in refused {
                 expectRefusal(
@@ -267,7 +267,7 @@
             expectRefusal(
                 "@StorageModel struct Note {\n@Attribute(originalName: old) var title: String\n}",
                 becomes: "struct Note {\nvar title: String\n}",
-                saying: "Names of stored properties are string literals without interpolation", line: 2, column: 12)
+                saying: "The name of a stored property must be a string literal without interpolation", line: 2, column: 12)
             expectRefusal(
                 "@StorageModel struct Note {\n@Attribute(name: \"t\") var title: String { \"\" }\n}",
                 becomes: "struct Note {\nvar title: String { \"\" }\n}", saying: "'title' is not stored: it is static, lazy or computed",
@@ -277,16 +277,17 @@
                 "@StorageModel struct Note {\n@Attribute(name: \"t\") var title: String\nenum CodingKeys: CodingKey {\ncase title\n}\n}",
                 becomes: "struct Note {\nvar title: String\nenum CodingKeys: CodingKey {\ncase title\n}\n}",
                 saying:
-                    "@StorageModel would write CodingKeys for @Transient and @Attribute(name:), and there are some: say it in one place",
+                    "@Transient and @Attribute(name:) make @StorageModel write CodingKeys, but CodingKeys are declared already: use only one of them",
                 line: 2,
                 column: 12)
             expectRefusal(
                 "@StorageModel struct Note {\n#if DEBUG\nvar title: String\n#endif\n}",
                 becomes: "struct Note {\n#if DEBUG\nvar title: String\n#endif\n}",
-                saying: "@StorageModel does not see which part of an #if is compiled: declare stored properties outside of it", line: 2,
+                saying: "@StorageModel cannot tell which branch of an #if is compiled: declare stored properties outside of it", line: 2,
                 column: 1)
             expectRefusal(
-                "@Transient func draw() {}", becomes: "func draw() {}", saying: "@Transient marks a stored property", line: 1, column: 1)
+                "@Transient func draw() {}", becomes: "func draw() {}", saying: "@Transient applies to a stored property", line: 1,
+                column: 1)
         }
     }
 #endif

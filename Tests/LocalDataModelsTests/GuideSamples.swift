@@ -1,4 +1,4 @@
-// What the guides show with macros; `Scripts/check-snippets` compares.
+// The guides' samples with macros; `Scripts/check-snippets` compares.
 // snippet.hide
 #if Macros
     import Foundation
@@ -14,8 +14,8 @@
         @StorageModel struct Card: Identifiable {
             var id: String
             var name: String
-            var stars: Int = 0  // an older value without it has 0
-            @Attribute(originalName: "colour") var color: String?  // older values have it as colour
+            var stars: Int = 0  // 0 for an older value without it
+            @Attribute(originalName: "colour") var color: String?  // its name in older values
             @Transient var isSelected = false  // never stored
         }
         // snippet.hide

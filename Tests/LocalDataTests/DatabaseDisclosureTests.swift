@@ -40,7 +40,7 @@
 
         @Test func `the search finds what is printed, as text or as bytes in any shape`() {
             for holder in [
-                secret as Any, Array(secret.utf8), ["x": [Data(secret.utf8)]], secret.utf8.map { String(format: "%02x", $0) }.joined(),
+                secret as Any, Array(secret.utf8), ["x": [Data(secret.utf8)]], hexadecimalText(of: secret.utf8),
             ] {
                 let printed = Printed()
                 printed.note(holder)
@@ -163,7 +163,7 @@
         func traces(of secret: Data) -> [String] {
             let numbers = secret.prefix(8).map { "\($0)" }.joined()
             let forms = [
-                String(decoding: secret, as: UTF8.self), secret.map { String(format: "%02x", $0) }.joined(),
+                String(decoding: secret, as: UTF8.self), hexadecimalText(of: secret),
                 String(secret.base64EncodedString().dropLast(4)),
             ]
             return texts.withLock { texts in

@@ -1,4 +1,5 @@
 #if SQLite
+    import BackendContract
     import Foundation
     import LocalData
     import TestSupport
@@ -19,7 +20,7 @@
                 let text = String(repeating: "x", count: padding) + secret + String(repeating: "y", count: padding % 4)
                 #expect(try isFound(Data(text.utf8)))
                 #expect(try isFound(Data(Data(text.utf8).base64EncodedString().utf8)))
-                #expect(try isFound(Data(text.utf8.map { String(format: "%02X", $0) }.joined().utf8)))
+                #expect(try isFound(Data(hexadecimalText(of: text.utf8).uppercased().utf8)))
                 #expect(try isFound(try #require(text.data(using: .utf16))))
                 #expect(try isFound(try #require(text.data(using: .utf16BigEndian))))
             }

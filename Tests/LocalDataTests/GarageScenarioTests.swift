@@ -202,7 +202,7 @@ import Testing
                 try await router.set((0..<10).map { Person(id: "\(day)-\($0)", name: "N") }, in: people)
                 clock.advance(by: .seconds(86_400))
             }
-            let since = Date(timeIntervalSince1970: clock.wallSeconds - 1.5 * 86_400)
+            let since = Date(timeIntervalSince1970: clock.shifted.wallSeconds - 1.5 * 86_400)
             #expect(try await launch().count(in: people, .modified(since: since)) == 10)
             #expect(try await launch().count(in: people, .modified(since: since.addingTimeInterval(-86_400))) == 20)
         }

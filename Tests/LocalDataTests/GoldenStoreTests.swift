@@ -145,7 +145,7 @@ import Testing
         let upper = key("note", .userDefaults, Note.self).evolving(
             Evolution.from(Note.self).to { Note(title: $0.title.uppercased(), stars: $0.stars) })
         #expect(await differences(Keys(.key(upper))) == [#"1.0/note was {"stars":1,"title":"a"} and is {"stars":1,"title":"A"}"#])
-        #expect(await differences(Keys(.key(textKey("other", .userDefaults)))) == ["1.0/note was a value and is absent"])
+        #expect(await differences(Keys(.key(textKey("other", .userDefaults)))) == ["1.0/note had a value and is absent"])
         let unread = await differences(Keys(.key(key("note", .userDefaults, Int.self))))
         #expect(unread.count == 1 && unread[0].contains("is not a Int"), "\(unread)")
         // What is meant is recorded, and holds from then on.

@@ -1,4 +1,4 @@
-// What the page on snapshots and golden stores shows; `Scripts/check-snippets` compares.
+// The samples of the page on snapshots and golden stores; `Scripts/check-snippets` compares.
 // snippet.hide
 import Foundation
 import LocalData

@@ -11,9 +11,9 @@ import Testing
 
 extension StorageKey where Value == String {
     fileprivate static let apiToken = StorageKey(
-        name: "api-token", domain: .keychain, owner: "Network", description: "What the service knows us by"
+        name: "api-token", domain: .keychain, owner: "Network", description: "The token for the service"
     ).moved(
-        from: StorageKey(name: "apiToken", domain: .userDefaults, owner: "Network", description: "The token, as version 1 kept it"))
+        from: StorageKey(name: "apiToken", domain: .userDefaults, owner: "Network", description: "The token in version 1"))
 }
 
 private struct AppKeys: StorageKeyCatalog {
@@ -31,26 +31,26 @@ private struct AppKeys: StorageKeyCatalog {
 
 @Test func `the old program's token waits for the keyring and is then moved, once`() async throws {
     let machine = TestMachine()
-    machine.seedUserDefaults(["apiToken": .string("abc")])  // as version 1 left it
+    machine.seedUserDefaults(["apiToken": .string("abc")])  // as version 1 stored it
     machine.lock(.keychain)
     let report = try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
     #expect(report.blocked.map(\.key) == ["api-token"])
 
     machine.unlock(.keychain)
     try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true).requireComplete()
-    machine.cut()  // what is under way never happens
+    machine.cut()  // pending operations never complete
     #expect(try await machine.launch().get(.apiToken) == "abc")
 }
 // snippet.hide
 
-/// What `CONTRIBUTING.md` shows.
+/// The samples of `CONTRIBUTING.md`.
 @Suite struct FaultSamples {
     // snippet.show
-    @Test func `an answer that is lost after the write loses nothing`() async throws {
+    @Test func `a lost answer after the write loses no value`() async throws {
         let machine = TestMachine()
         machine.seedUserDefaults(["apiToken": .string("abc")])
         let router = machine.launch()
-        #expect(try await !router.exists(.apiToken))  // opens the store, so that there is something to break
+        #expect(try await !router.exists(.apiToken))  // opens the store, so that a fault can be injected
         for keyring in machine.backends(of: .keychain) { keyring.inject(.loseAnswer, of: .apply) }
         await #expect(throws: StorageError.self) { try await router.get(.apiToken) }
         #expect(try await machine.launch().get(.apiToken) == "abc")

@@ -128,16 +128,16 @@ import Testing
                 ])
             #expect(
                 refused(Keys(.key(note(DatedNote.self)))) == [
-                    "AppKeys/note.date is new, and older values do not have it; raise the version and add a step"
+                    "AppKeys/note.date is new and required, but older values do not have it; raise the version and add a step"
                 ])
             #expect(
                 refused(Keys(.key(note(BareNote.self)))) == [
-                    "AppKeys/note.phones is gone; raise the version and add a step",
-                    "AppKeys/note.phones[].number is gone; raise the version and add a step",
+                    "AppKeys/note.phones was removed; raise the version and add a step",
+                    "AppKeys/note.phones[].number was removed; raise the version and add a step",
                 ])
             #expect(
                 refused(Keys(.key(note(Note.self, .encryptedSQLite(database: "main"))))) == [
-                    "AppKeys/note was in userDefaults and is in encryptedSQLite(main); say where it comes from with moved(from:)"
+                    "AppKeys/note moved from userDefaults to encryptedSQLite(main); name the source with moved(from:)"
                 ])
         }
     }
@@ -153,13 +153,13 @@ import Testing
             (Keys(.key(note(Note.self)), .key(token)), ["AppKeys/token is new"]),
             (
                 Keys(.key(note(Note.self, .encryptedSQLite(database: "main")).moved(from: note(Note.self)))),
-                ["AppKeys/note was in userDefaults and is in encryptedSQLite(main)"]
+                ["AppKeys/note moved from userDefaults to encryptedSQLite(main)"]
             ),
             (
                 Keys(.key(token)),
                 [
                     "AppKeys/token is new",
-                    "AppKeys/note is gone: what is stored under it stays there unread, unless another key takes it over",
+                    "AppKeys/note was removed: its stored values stay there unread, unless another key migrates them",
                 ]
             ),
             (
@@ -186,7 +186,7 @@ import Testing
         }
         try withSnapshot(of: Keys(.key(note(Note.self)))) { require, path in
             let missing = [
-                "AppKeys/note has version 2, and no steps lead there from version 1, which was recorded; add them with evolving(_:)"
+                "AppKeys/note has version 2, but has no steps from the recorded version 1; add them with evolving(_:)"
             ]
             #expect(require(Keys(.key(note(NumberedNote.self).version(2))), false)?.differences == missing)
             let raised = Keys(.key(note(NumberedNote.self).evolving(first)))
@@ -199,7 +199,7 @@ import Testing
             #expect(require(Keys(.key(note(DatedNote.self).evolving(short))), true)?.differences.count == 1)
             #expect(require(Keys(.key(note(DatedNote.self).evolving(second))), true) == nil)
             let back = require(raised, true)?.differences
-            #expect(back?.contains("AppKeys/note had version 3 and has 2: versions are only raised") == true)
+            #expect(back?.contains("AppKeys/note had version 3 and has 2: a version must not decrease") == true)
         }
     }
 
@@ -235,7 +235,7 @@ import Testing
             #expect(require(Keys(.collection(alien)), false)?.differences.first?.contains("migrateAll") == true)
             #expect(
                 require(Keys(.key(textKey("people", .userDefaults))), false)?.differences.first
-                    == "AppKeys/people is a key and was a collection; give it another name")
+                    == "AppKeys/people is a key now and was a collection; give it another name")
         }
     }
 

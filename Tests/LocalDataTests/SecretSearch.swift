@@ -1,3 +1,4 @@
+import BackendContract
 import Foundation
 import TestSupport
 
@@ -7,7 +8,7 @@ struct SecretSearch {
 
     init(_ text: String) {
         let bytes = Data(text.utf8)
-        let hexadecimal = bytes.map { String(format: "%02x", $0) }.joined()
+        let hexadecimal = hexadecimalText(of: bytes)
         var texts = [hexadecimal, hexadecimal.uppercased()]
         for offset in 0..<3 {
             let encoded = (Data(count: offset) + bytes).base64EncodedString()

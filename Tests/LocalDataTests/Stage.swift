@@ -55,7 +55,7 @@ final class Stage: Sendable {
     func files(holding text: String) throws -> [String] {
         let needles = [
             Data(text.utf8), Data(Data(text.utf8).base64EncodedString().utf8),
-            Data(text.utf8.map { String(format: "%02x", $0) }.joined().utf8),
+            Data(hexadecimalText(of: text.utf8).utf8),
         ]
         var found: [String] = []
         let all = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)

@@ -82,6 +82,35 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 1)
         }
 
+        @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
+            try await provideKey("vault")
+            let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#
+            #expect(try await tool("set", "sqlite:documents", "mixed", json, "--json", "--credential", "vault").status == 0)
+            let shown = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault", "--reveal")
+            #expect(shown.stdout.filter { !$0.isWhitespace } == json)
+            let described = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault")
+            #expect(described.stdout == "mixed: an object with 3 fields; print it with --reveal\n")
+            #expect(try await tool("set", "sqlite:documents", "mixed", "{", "--json", "--credential", "vault").status == 64)
+        }
+
+        @Test func `values that another program wrote into a property list are shown by their kind`() async throws {
+            let values: [String: Any] = [
+                "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF, 0x00]), "text": "12", "flag": true, "real": 0.5,
+                "object": ["list": [1, -2]],
+            ]
+            try PropertyListSerialization.data(fromPropertyList: values, format: .xml, options: 0)
+                .write(to: URL(fileURLWithPath: folder.folder("root/preferences") + "/old.plist"))
+            let expected = [
+                "date": ("a date", "2001-01-01T00:00:00Z"), "data": ("data, 2 bytes", "/wA="), "text": ("text, 2 characters", "12"),
+                "flag": ("a truth value", "true"), "real": ("a number", "0.5"), "object": ("an object with 1 fields", #"{"list":[1,-2]}"#),
+            ]
+            for (name, (kind, text)) in expected {
+                let described = try await tool("get", "defaults:old", name)
+                #expect(described.stdout == "\(name): \(kind); print it with --reveal\n", "\(described.stderr)")
+                #expect(try await tool("get", "defaults:old", name, "--reveal").stdout.filter { !$0.isWhitespace } == text)
+            }
+        }
+
         @Test func `another key, another source and no key are refused, and the value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
@@ -107,7 +136,7 @@
             let made = try await onTerminal(
                 "set", "sqlite:documents", "note", "abc", "--passphrase", "default", answers: ["correct horse\n", "correct horse\n"])
             #expect(made.status == 0, "\(made.stdout)")
-            #expect(made.stdout.contains("New passphrase default: ") && made.stdout.contains("The same again: "))
+            #expect(made.stdout.contains("New passphrase default: ") && made.stdout.contains("Repeat the passphrase: "))
             #expect(made.stdout.contains("0 answers left") && !made.stdout.contains("horse"))
 
             let read = try await onTerminal(

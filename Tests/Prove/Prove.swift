@@ -2,23 +2,52 @@ import ArgumentParser
 import Foundation
 import Simulation
 
-extension Kind: ExpressibleByArgument {}
+extension ValueKind: ExpressibleByArgument {}
+extension RecordKind: ExpressibleByArgument {}
 extension Mutant: ExpressibleByArgument {}
 
 @main
 struct Prove: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Runs the simulation of moving values by the thousand, and shows what it came to.",
-        subcommands: [Campaigns.self, Mutants.self, Replay.self, Records.self, ReplayRecords.self])
+        abstract: "Runs the simulations by the thousand, and shows what they came to.",
+        subcommands: [
+            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Mutants.self, Replay<MovingValues>.self,
+            Replay<StoredRecords>.self,
+        ])
+}
+
+/// What the commands say of a simulation.
+protocol CommandSubject: Subject where Plan.Kind: ExpressibleByArgument {
+    static var campaigns: CommandConfiguration { get }
+    static var replay: CommandConfiguration { get }
+}
+
+extension MovingValues: CommandSubject {
+    static var campaigns: CommandConfiguration {
+        CommandConfiguration(commandName: "campaigns", abstract: "Runs seeds of moving values; exits with 1 if a rule was broken.")
+    }
+    static var replay: CommandConfiguration {
+        CommandConfiguration(commandName: "replay", abstract: "Runs one seed of `campaigns` again, and shows its history.")
+    }
+}
+
+extension StoredRecords: CommandSubject {
+    static var campaigns: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "records", abstract: "Runs seeds with versions, collections and lifetimes; exits with 1 if a rule was broken.")
+    }
+    static var replay: CommandConfiguration {
+        CommandConfiguration(commandName: "replay-records", abstract: "Runs one seed of `records` again, and shows its history.")
+    }
 }
 
 /// Runs seeds, and shows what they covered.
-struct Campaigns: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "campaigns", abstract: "Runs seeds; exits with 1 if a rule was broken.")
+struct Campaigns<S: CommandSubject>: ParsableCommand {
+    static var configuration: CommandConfiguration { S.campaigns }
 
     @Option(help: "How many seeds.") var seeds: UInt64 = 20_000
     @Option(help: "The first seed.") var first: UInt64 = 0
-    @Option(help: "One kind of migration only.") var kind: Kind?
+    @Option(help: "One kind only.") var kind: S.Kind?
     @Option(help: "A part of the protocol that is taken away.") var mutant: Mutant?
     @Option(help: "After how many violations to stop.") var limit = 1
     @Option(help: "How many threads.") var threads = 2
@@ -27,7 +56,7 @@ struct Campaigns: ParsableCommand {
     func run() throws {
         let clock = ContinuousClock()
         let begin = clock.now
-        let result = Series(first..<first + seeds, kind: kind, mutant: mutant, limit: limit).run(threads: threads)
+        let result = Series<S>(first..<first + seeds, kind: kind, mutant: mutant, limit: limit).run(threads: threads)
         for violation in result.violations {
             print(full ? "\(violation)\n" : "\("\(violation)".split(separator: "\n").first ?? "")")
         }
@@ -42,49 +71,47 @@ struct Campaigns: ParsableCommand {
 /// Shows that every mutant is caught.
 struct Mutants: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mutants", abstract: "Takes one part of the protocol away at a time; exits with 1 if the campaign does not notice.")
+        commandName: "mutants", abstract: "Takes one part of the protocol away at a time; exits with 1 if the campaigns do not notice.")
 
     @Option(help: "How many seeds to try for each.") var seeds: UInt64 = 200_000
-    @Flag(help: "Each over the kind of migration in which it tells soonest.") var soonest = false
+    @Flag(help: "Each over the kind in which it tells soonest.") var soonest = false
 
     func run() throws {
-        var missed = false
-        for mutant in Mutant.allCases {
-            let result = Series(0..<seeds, kind: soonest ? mutant.telling : nil, mutant: mutant).run()
+        // Both are run, also when the first misses one.
+        let caught = [run(MovingValues.self), run(StoredRecords.self)]
+        if caught.contains(false) { throw ExitCode(1) }
+    }
+
+    /// Whether a simulation notices each of its mutants.
+    private func run<S: Subject>(_ subject: S.Type) -> Bool {
+        var isEveryOneCaught = true
+        for mutant in S.mutants {
+            let result = Series<S>(0..<seeds, kind: soonest ? S.telling(mutant) : nil, mutant: mutant).run()
             if let first = result.violations.first {
                 print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
             } else {
-                missed = true
+                isEveryOneCaught = false
                 print("\(mutant): NOT caught in \(result.runs) seeds")
             }
         }
-        for mutant in RecordMutant.allCases {
-            let result = RecordSeries(0..<seeds, kind: soonest ? mutant.telling : nil, mutant: mutant).run()
-            if let first = result.violations.first {
-                print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
-            } else {
-                missed = true
-                print("\(mutant): NOT caught in \(result.runs) seeds")
-            }
-        }
-        if missed { throw ExitCode(1) }
+        return isEveryOneCaught
     }
 }
 
 /// Runs one seed again.
-struct Replay: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "replay", abstract: "Runs one seed again, and shows its history.")
+struct Replay<S: CommandSubject>: ParsableCommand {
+    static var configuration: CommandConfiguration { S.replay }
 
     @Argument(help: "The seed.") var seed: UInt64
-    @Option(help: "The kind of migration, if it was chosen.") var kind: Kind?
+    @Option(help: "The kind, if it was chosen.") var kind: S.Kind?
     @Option(help: "A part of the protocol that is taken away.") var mutant: Mutant?
     @Flag(help: "Step by step.") var steps = false
     @Flag(help: "The shortest run that breaks the same rule.") var shrink = false
-    @Option(help: "Adds the run to the past failures, with this note.") var keep: String?
+    @Option(help: "Shows the run as a past failure to be kept, with this note.") var keep: String?
 
     func run() throws {
-        let campaign = Campaign(seed: seed, kind: kind)
-        do throws(Campaign.Violation) {
+        let campaign = Campaign<S>(seed: seed, kind: kind)
+        do throws(Campaign<S>.Violation) {
             let outcome = try campaign.run(mutant, isTraced: true)
             print(campaign.plan.text)
             print((steps ? outcome.trace : outcome.history).joined(separator: "\n"))
@@ -92,16 +119,9 @@ struct Replay: ParsableCommand {
         } catch {
             let shown = shrink ? campaign.shrunk(error, mutant) : error
             print(shown)
-            if let keep {
-                let encoder = JSONEncoder()
-                encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-                do {
-                    print(
-                        String(
-                            decoding: try encoder.encode(PastFailure(note: keep, rule: shown.rule, campaign: shown.campaign)), as: UTF8.self
-                        ))
-                } catch {}
-            }
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+            if let keep, let json = try? encoder.encode(PastFailure(shown, note: keep)) { print(String(decoding: json, as: UTF8.self)) }
             if steps { print(error.trace.joined(separator: "\n")) }
             throw ExitCode(1)
         }

@@ -1,7 +1,6 @@
 #if SQLite
     import BackendContract
     import Foundation
-    import GRDB
     import SQLiteBackend
     import TestSupport
     import Testing
@@ -173,9 +172,7 @@
                     case "text": contents = Data(String(repeating: "not a database. ", count: 1_000).utf8)
                     case "zeros": contents = Data(count: 16_384)
                     case "a plain SQLite database":
-                        let queue = try DatabaseQueue(path: path)
-                        try await queue.write { try $0.execute(sql: "CREATE TABLE t (a); INSERT INTO t VALUES (1)") }
-                        try queue.close()
+                        try PlainDatabase(path: path).execute("CREATE TABLE t (a); INSERT INTO t VALUES (1)")
                         contents = try Data(contentsOf: URL(filePath: path))
                     case "a pipe": mkfifo(path, 0o600)
                     case "a dangling link":

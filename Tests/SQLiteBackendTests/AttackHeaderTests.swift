@@ -2,7 +2,6 @@
     import BackendContract
     import Crypto
     import Foundation
-    import GRDB
     import SQLiteBackend
     import Sealing
     import TestSupport
@@ -74,7 +73,7 @@
                 let target = try await AttackTarget()
                 var tally = AttackTally("flip a bit of the keyset")
                 for column in ["key", "kek", "verifier", "wrapped"] {
-                    let original = try #require(try target.attacking { try Data.fetchOne($0, sql: "SELECT \(column) FROM keyset") })
+                    let original = try #require(try target.attacking { try $0.value("SELECT \(column) FROM keyset")?.blob })
                     for at in original.indices {
                         for mask in masks(at: at) {
                             var value = original
@@ -98,7 +97,7 @@
                 let twin = try await AttackTarget("twin", in: target.folder)
                 var tally = AttackTally("change rows of header and keyset")
                 let key = twin.keyset[0]
-                var attacks: [(sql: String, arguments: StatementArguments)] = [
+                var attacks: [(sql: String, arguments: [any PlainArgument])] = [
                     ("INSERT INTO header VALUES ('comment', x'00')", []), ("INSERT INTO header VALUES ('', x'')", []),
                     ("DELETE FROM header", []), ("DELETE FROM keyset", []), ("UPDATE header SET value = x'' WHERE name = 'database'", []),
                     ("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", [key.key, key.state, key.kek, key.verifier, key.wrapped]),
@@ -137,7 +136,7 @@
                 }
                 // Everything of the twin's header and keyset, which is whole in itself: then the rows are what does not open.
                 try target.attacking { database in
-                    try database.execute(sql: "DELETE FROM header; DELETE FROM keyset")
+                    try database.execute("DELETE FROM header; DELETE FROM keyset")
                     for row in twin.header { try row.insert(database) }
                     for row in twin.keyset { try row.insert(database) }
                 }

@@ -1,7 +1,6 @@
 #if SQLite
     import BackendContract
     import Foundation
-    import GRDB
     import SQLiteBackend
     import TestSupport
     import Testing
@@ -70,23 +69,22 @@
                 let slot: Data
             }
 
-            private func write<R>(_ body: (Database) throws -> R) throws -> R {
+            private func write<R>(_ body: (PlainDatabase) throws -> R) throws -> R {
                 try SealedDatabase(path: place.path, keyFile: place.keyPath).write(body)
             }
 
             private func entries() throws -> [Entry] {
-                try write { try Row.fetchAll($0, sql: "SELECT label, slot FROM labels").map { Entry(label: $0[0], slot: $0[1]) } }
+                try write { try $0.rows("SELECT label, slot FROM labels") }.map {
+                    Entry(label: try #require($0[0].blob), slot: try #require($0[1].blob))
+                }
             }
 
             private func restore(_ entries: [Entry]) throws {
                 try write { database in
-                    try database.execute(sql: "PRAGMA synchronous = OFF")
-                    try database.inTransaction {
-                        try database.execute(sql: "DELETE FROM labels")
-                        for entry in entries {
-                            try database.execute(sql: "INSERT INTO labels VALUES (?, ?)", arguments: [entry.label, entry.slot])
-                        }
-                        return .commit
+                    try database.execute("PRAGMA synchronous = OFF")
+                    try database.transaction { database in
+                        try database.execute("DELETE FROM labels")
+                        for entry in entries { try database.execute("INSERT INTO labels VALUES (?, ?)", [entry.label, entry.slot]) }
                     }
                 }
             }
@@ -139,7 +137,7 @@
                     "UPDATE labels SET slot = slot || x'00'",
                 ] {
                     try restore(whole)
-                    try write { try $0.execute(sql: sql) }
+                    try write { try $0.execute(sql) }
                     let tally = try await ask(sql)
                     #expect(tally.right == 0)
                 }
@@ -155,7 +153,7 @@
                     let other = try await Labels()
                     let open = other.place.store()
                     #expect(try await open.everything(StorageQuery(shelf)).count == 6)
-                    try other.write { try $0.execute(sql: sql) }
+                    try other.write { try $0.execute(sql) }
                     for store in [open, other.place.store()] {
                         let error = await failure { () throws(BackendError) in
                             try await store.page(StorageQuery(shelf), after: nil, limit: 9)
@@ -184,7 +182,7 @@
                 #expect(try await store.names(query) == ["0", "1"])
                 #expect(try await store.names(StorageQuery(shelf, [.typeTag("task")])) == ["2", "3", "4", "5"])
                 let slot = Data(try database.slot(StorageAddress("1", in: shelf)))
-                try write { try $0.execute(sql: "DELETE FROM records WHERE slot = ?", arguments: [slot]) }
+                try write { try $0.execute("DELETE FROM records WHERE slot = ?", [slot]) }
                 let gone = await failure { () throws(BackendError) in try await store.page(query, after: nil, limit: 9) }
                 #expect(gone?.code == .corrupted)
                 await store.close()

@@ -1,7 +1,6 @@
 #if SQLite
     import BackendContract
     import Foundation
-    import GRDB
     import SQLiteBackend
     import Sealing
     import TestSupport
@@ -119,7 +118,7 @@
                 // A NULL needs a table that allows it, for a moment.
                 let loose = "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB, version INTEGER, sealed BLOB)"
                 let strict = try #require(
-                    try target.attacking { try String.fetchOne($0, sql: "SELECT sql FROM sqlite_schema WHERE name = 'records'") })
+                    try target.attacking { try $0.value("SELECT sql FROM sqlite_schema WHERE name = 'records'")?.text })
                 for column in ["slot", "version", "sealed"] {
                     for value in [
                         "NULL", "'text'", "CAST(\(column) AS TEXT)", "x'00'", "x''", "17", "-1", "0", "1.5", "9.9e99", "zeroblob(70000)",
@@ -127,7 +126,7 @@
                     where !(column == "version" && value == "CAST(\(column) AS TEXT)") {
                         try target.attacking { database in
                             if value == "NULL" { try Self.declare(loose, database) }
-                            try database.execute(sql: "UPDATE records SET \(column) = \(value) WHERE id = ?", arguments: [row.id])
+                            try database.execute("UPDATE records SET \(column) = \(value) WHERE id = ?", [row.id])
                             if value == "NULL" { try Self.declare(strict, database) }
                         }
                         tally.countAttack()
@@ -142,12 +141,12 @@
             }
 
             /// Rewrites how the table of rows is declared.
-            static func declare(_ sql: String, _ database: Database) throws {
-                try database.execute(sql: "PRAGMA writable_schema = ON")
-                try database.execute(sql: "UPDATE sqlite_schema SET sql = ? WHERE name = 'records'", arguments: [sql])
-                let version = try Int.fetchOne(database, sql: "PRAGMA schema_version") ?? 0
-                try database.execute(sql: "PRAGMA schema_version = \(version + 1)")
-                try database.execute(sql: "PRAGMA writable_schema = RESET")
+            static func declare(_ sql: String, _ database: PlainDatabase) throws {
+                try database.execute("PRAGMA writable_schema = ON")
+                try database.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'records'", [sql])
+                let version = try database.value("PRAGMA schema_version")?.integer ?? 0
+                try database.execute("PRAGMA schema_version = \(version + 1)")
+                try database.execute("PRAGMA writable_schema = RESET")
             }
 
             @Test func `parts of rows that change places are noticed`() async throws {
@@ -195,7 +194,7 @@
                 _ one: RawRecord, _ two: RawRecord, _ target: AttackTarget, _ store: SQLiteStore, _ tally: inout AttackTally
             ) async throws {
                 try target.attacking { database in
-                    try database.execute(sql: "DELETE FROM records WHERE id IN (?, ?)", arguments: [one.id, two.id])
+                    try database.execute("DELETE FROM records WHERE id IN (?, ?)", [one.id, two.id])
                     try one.insert(database)
                     try two.insert(database)
                 }
@@ -243,7 +242,7 @@
                 let store = target.store()
                 for row in other.rows {
                     try target.attacking { database in
-                        try database.execute(sql: "DELETE FROM records WHERE id = ?", arguments: [ours.id])
+                        try database.execute("DELETE FROM records WHERE id = ?", [ours.id])
                         try row.insert(database)
                     }
                     tally.countAttack()

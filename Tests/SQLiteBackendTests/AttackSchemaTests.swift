@@ -1,7 +1,6 @@
 #if SQLite
     import BackendContract
     import Foundation
-    import GRDB
     import SQLiteBackend
     import TestSupport
     import Testing
@@ -88,10 +87,15 @@
             /// Every table and everything in it, as text.
             private func dump(_ target: AttackTarget) throws -> [String] {
                 try target.attacking { database in
-                    var lines = try String.fetchAll(
-                        database, sql: "SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY name")
-                    for table in try String.fetchAll(database, sql: "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
-                        lines += try Row.fetchAll(database, sql: "SELECT * FROM \"\(table)\"").map(\.debugDescription).sorted()
+                    var lines = try database.rows("SELECT type || name || coalesce(sql, '') FROM sqlite_schema ORDER BY name")
+                        .map(\.description)
+                    for table in try database.rows("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name") {
+                        let name = try #require(table[0].text)
+                        // Whole values: the description of data is only its length.
+                        lines += try database.rows("SELECT * FROM \"\(name)\"").map { row in
+                            row.map { $0.blob.map { Array($0).description } ?? "\($0)" }.description
+                        }
+                        .sorted()
                     }
                     return lines
                 }

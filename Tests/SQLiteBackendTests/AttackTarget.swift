@@ -3,7 +3,6 @@
     import BackendRuntime
     import Crypto
     import Foundation
-    import GRDB
     import SQLiteBackend
     import Sealing
     import TestSupport
@@ -25,7 +24,7 @@
         let header: [RawHeader]
         let keyset: [RawKey]
         /// A connection that checks nothing and hurries.
-        let attacker: DatabaseQueue
+        let attacker: PlainDatabase
 
         static let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
 
@@ -48,7 +47,7 @@
             let probes = try await store.probes(addresses)
             expected = Array(zip(addresses, probes))
             await store.close()
-            attacker = try DatabaseQueue(path: path)
+            attacker = try PlainDatabase(path: path)
             (header, keyset, rows) = try Self.contents(attacker)
         }
 
@@ -60,15 +59,13 @@
         }
 
         static func contents(of path: String) throws -> Contents {
-            let (header, keyset, rows) = try contents(try DatabaseQueue(path: path))
+            let (header, keyset, rows) = try contents(try PlainDatabase(path: path))
             return Contents(header: header, keyset: keyset, rows: rows)
         }
 
-        private static func contents(_ queue: DatabaseQueue) throws -> ([RawHeader], [RawKey], [RawRecord]) {
-            try queue.writeWithoutTransaction { database in
-                try database.execute(sql: "PRAGMA synchronous = OFF")
-                return (try RawHeader.all(database), try RawKey.all(database), try RawRecord.all(database))
-            }
+        private static func contents(_ database: PlainDatabase) throws -> ([RawHeader], [RawKey], [RawRecord]) {
+            try database.execute("PRAGMA synchronous = OFF")
+            return (try RawHeader.all(database), try RawKey.all(database), try RawRecord.all(database))
         }
 
         /// The same target, once it is known what a look has to find by now.
@@ -104,41 +101,28 @@
 
         /// Puts the rows of `records` back to what they were.
         func restore() throws {
-            try attacker.inTransaction { database in
-                try database.execute(sql: "DELETE FROM records")
+            try attacking { database in
+                try database.execute("DELETE FROM records")
                 for row in rows { try row.insert(database) }
-                return .commit
             }
         }
 
         /// Puts header and keyset back to what they were.
         func restoreHeader() throws {
-            try attacker.inTransaction { database in
-                try database.execute(sql: "DELETE FROM header; DELETE FROM keyset")
+            try attacking { database in
+                try database.execute("DELETE FROM header; DELETE FROM keyset")
                 for row in header { try row.insert(database) }
                 for row in keyset { try row.insert(database) }
-                return .commit
             }
         }
 
         /// Does one thing to the database, committed by itself.
-        func attack(_ sql: String, _ arguments: StatementArguments = []) throws {
-            try attacker.writeWithoutTransaction { try $0.execute(sql: sql, arguments: arguments) }
-        }
+        func attack(_ sql: String, _ arguments: [any PlainArgument] = []) throws { try attacker.execute(sql, arguments) }
 
         /// Works on the database as an attacker would, in one transaction.
-        func attacking<R>(_ body: (Database) throws -> R) throws -> R {
-            try attacker.writeWithoutTransaction { database in
-                var result: R?
-                try database.inTransaction {
-                    result = try body(database)
-                    return .commit
-                }
-                return try #require(result)
-            }
-        }
+        func attacking<R>(_ body: (PlainDatabase) throws -> R) throws -> R { try attacker.transaction(body) }
 
-        func rowsNow() throws -> [RawRecord] { try attacker.writeWithoutTransaction { try RawRecord.all($0) } }
+        func rowsNow() throws -> [RawRecord] { try RawRecord.all(attacker) }
     }
 
     /// A row of `records`.
@@ -148,20 +132,18 @@
         var version: Int64
         var sealed: Data
 
-        static func all(_ database: Database) throws -> [RawRecord] {
-            try Row.fetchAll(database, sql: "SELECT id, slot, version, sealed FROM records ORDER BY id").compactMap { row in
+        static func all(_ database: PlainDatabase) throws -> [RawRecord] {
+            try database.rows("SELECT id, slot, version, sealed FROM records ORDER BY id").compactMap { row in
                 // What an attack made of another kind is not a row that is put back.
-                guard case .blob(let slot) = (row["slot"] as DatabaseValue).storage,
-                    case .int64(let id) = (row["id"] as DatabaseValue).storage,
-                    case .int64(let version) = (row["version"] as DatabaseValue).storage,
-                    case .blob(let sealed) = (row["sealed"] as DatabaseValue).storage
-                else { return nil }
+                guard let id = row[0].integer, let slot = row[1].blob, let version = row[2].integer, let sealed = row[3].blob else {
+                    return nil
+                }
                 return RawRecord(id: id, slot: slot, version: version, sealed: sealed)
             }
         }
 
-        func insert(_ database: Database) throws {
-            try database.cachedStatement(sql: "INSERT INTO records VALUES (?, ?, ?, ?)").execute(arguments: [id, slot, version, sealed])
+        func insert(_ database: PlainDatabase) throws {
+            try database.execute("INSERT INTO records VALUES (?, ?, ?, ?)", [id, slot, version, sealed])
         }
     }
 
@@ -170,12 +152,14 @@
         var name: String
         var value: Data
 
-        static func all(_ database: Database) throws -> [RawHeader] {
-            try Row.fetchAll(database, sql: "SELECT name, value FROM header ORDER BY name").map { RawHeader(name: $0[0], value: $0[1]) }
+        static func all(_ database: PlainDatabase) throws -> [RawHeader] {
+            try database.rows("SELECT name, value FROM header ORDER BY name").map {
+                RawHeader(name: try #require($0[0].text), value: try #require($0[1].blob))
+            }
         }
 
-        func insert(_ database: Database) throws {
-            try database.execute(sql: "INSERT INTO header VALUES (?, ?)", arguments: [name, value])
+        func insert(_ database: PlainDatabase) throws {
+            try database.execute("INSERT INTO header VALUES (?, ?)", [name, value])
         }
     }
 
@@ -187,14 +171,16 @@
         var verifier: Data
         var wrapped: Data
 
-        static func all(_ database: Database) throws -> [RawKey] {
-            try Row.fetchAll(database, sql: "SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key").map {
-                RawKey(key: $0[0], state: $0[1], kek: $0[2], verifier: $0[3], wrapped: $0[4])
+        static func all(_ database: PlainDatabase) throws -> [RawKey] {
+            try database.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key").map {
+                RawKey(
+                    key: try #require($0[0].blob), state: try #require($0[1].integer), kek: try #require($0[2].blob),
+                    verifier: try #require($0[3].blob), wrapped: try #require($0[4].blob))
             }
         }
 
-        func insert(_ database: Database) throws {
-            try database.execute(sql: "INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", arguments: [key, state, kek, verifier, wrapped])
+        func insert(_ database: PlainDatabase) throws {
+            try database.execute("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", [key, state, kek, verifier, wrapped])
         }
     }
 

@@ -26,6 +26,38 @@
             #expect(!FileManager.default.fileExists(atPath: place.folder + "/keys"))
         }
 
+        // MARK: Closing
+
+        @Test func `a store that is released without being closed closes its files and leaves its log`() async throws {
+            let place = try Place()
+            try await Self.useAndRelease(place)
+            // The last reference may be one of the lane's, which is dropped a moment after the answer.
+            for _ in 0..<5_000 where try !Self.openFiles(place.path).isEmpty { Runtime.live.clock.pause(.milliseconds(1)) }
+            #expect(try Self.openFiles(place.path) == [])
+            #expect(place.logLength > 0)
+            let next = place.store()
+            #expect(try await next.text("name") == "x")
+            await next.close()
+        }
+
+        /// Opens every kind of connection: that of the writer, both of the readers, and that of the lists.
+        private static func useAndRelease(_ place: Place) async throws {
+            let store = place.store()
+            #expect(try await store.apply(.text("x", at: "name")).isApplied)
+            await withTaskGroup { group in
+                for _ in 0..<64 { group.addTask { _ = try? await store.read(StorageAddress("name")) } }
+            }
+            #expect(try await store.addresses(in: .values).count == 1)
+            #expect(try !openFiles(place.path).isEmpty)
+        }
+
+        /// The files of a database that this process has open.
+        private static func openFiles(_ path: String) throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+                .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+                .filter { $0.hasPrefix(path) }
+        }
+
         // MARK: Keys that are not right
 
         /// What can be wrong with a key.

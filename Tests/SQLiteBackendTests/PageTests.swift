@@ -2,7 +2,6 @@
     import BackendContract
     import BackendRuntime
     import Foundation
-    import GRDB
     import SQLiteBackend
     import TestSupport
     import Testing
@@ -65,13 +64,11 @@
         ]
 
         private func header(_ place: Place, _ name: String) throws -> Data? {
-            try DatabaseQueue(path: place.path).read {
-                try Data.fetchOne($0, sql: "SELECT value FROM header WHERE name = ?", arguments: [name])
-            }
+            try PlainDatabase(path: place.path).value("SELECT value FROM header WHERE name = ?", [name])?.blob
         }
 
-        private func labels(_ place: Place) throws -> Int {
-            try DatabaseQueue(path: place.path).read { try Int.fetchOne($0, sql: "SELECT count(*) FROM labels") ?? -1 }
+        private func labels(_ place: Place) throws -> Int64 {
+            try PlainDatabase(path: place.path).value("SELECT count(*) FROM labels")?.integer ?? -1
         }
 
         // MARK: The feature
@@ -89,10 +86,8 @@
             #expect(try await store.count(StorageQuery(shelf)) == 0)
             #expect(try header(place, "features") == Data())
             #expect(try header(place, "tag") == tag)
-            let tables = try await DatabaseQueue(path: place.path).read {
-                try String.fetchAll($0, sql: "SELECT name FROM sqlite_schema ORDER BY name")
-            }
-            #expect(tables == ["header", "keyset", "records"])
+            let tables = try PlainDatabase(path: place.path).rows("SELECT name FROM sqlite_schema ORDER BY name")
+            #expect(tables == [[.text("header")], [.text("keyset")], [.text("records")]])
             await store.close()
             try await place.check()
         }

@@ -89,7 +89,9 @@
         /// The probe of the record. The revision is the nonce.
         var probe: StorageProbe {
             get throws {
-                guard let unique = Sealing.bytes(ofHexadecimal: nonce ?? "") else { throw ProgramFailure("no nonce: \(nonce ?? "none")") }
+                guard let unique = BackendContract.bytes(ofHexadecimal: nonce ?? "") else {
+                    throw ProgramFailure("no nonce: \(nonce ?? "none")")
+                }
                 let revision = StorageRevision(unique)
                 let metadata = try (metadata ?? DumpedMetadata()).metadata
                 switch kind {

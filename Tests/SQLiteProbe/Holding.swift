@@ -1,36 +1,46 @@
 #if SQLite
     import BackendRuntime
     import Foundation
-    import GRDB
+    import CSQLite
 
-    /// Programs that sit on something until standard input gives a line.
+    /// Programs that hold something until standard input gives a line.
     extension ProbeCommand {
-        /// A write transaction of somebody who knows nothing of the store's lock.
+        /// A write transaction that does not take the store's lock.
         static let holdTransaction: Run = { place, _ in
             try hold(place, begin: "BEGIN IMMEDIATE")
         }
 
-        /// A reader of the state that stands now.
+        /// A reader of the current state.
         static let holdReader: Run = { place, _ in
             try hold(place, begin: "BEGIN")
         }
 
         private static func hold(_ place: ProbePlace, begin: String) throws {
-            var configuration = Configuration()
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA wal_autocheckpoint = 0") }
-            let queue = try DatabaseQueue(path: place.path, configuration: configuration)
-            try queue.writeWithoutTransaction { database in
-                try database.execute(sql: begin)
-                let count = try Int.fetchOne(database, sql: "SELECT count(*) FROM records") ?? -1
-                say("holding \(count)")
-                _ = listen()
-                let again = try Int.fetchOne(database, sql: "SELECT count(*) FROM records") ?? -1
-                try database.execute(sql: "ROLLBACK")
-                say("released \(again)")
+            var database: OpaquePointer?
+            func execute(_ sql: String) throws {
+                guard sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK else { throw HoldingFailure() }
             }
-            // The connection stays as it is: the last one to close would write the log back.
+            func count() throws -> Int64 {
+                var statement: OpaquePointer?
+                defer { sqlite3_finalize(statement) }
+                guard sqlite3_prepare_v2(database, "SELECT count(*) FROM records", -1, &statement, nil) == SQLITE_OK,
+                    sqlite3_step(statement) == SQLITE_ROW
+                else { throw HoldingFailure() }
+                return sqlite3_column_int64(statement, 0)
+            }
+            guard sqlite3_open_v2(place.path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { throw HoldingFailure() }
+            try execute("PRAGMA wal_autocheckpoint = 0; \(begin)")
+            say("holding \(try count())")
+            _ = listen()
+            let again = try count()
+            try execute("ROLLBACK")
+            say("released \(again)")
+            // The connection is not closed: the last one to close would write the log back.
             _ = listen()
         }
+
+        /// SQLite did not do what the probe needs.
+        private struct HoldingFailure: Error {}
 
         /// The store's lock.
         static let holdLock: Run = { place, _ in

@@ -5,7 +5,7 @@ import Testing
 
 /// The real router over simulated stores, by the thousand: see CONTRIBUTING, "Simulation".
 @Suite(.serialized, .alone) struct CampaignTests {
-    private static let environment = ProcessInfo.processInfo.environment
+    // MARK: Moving values
 
     /// What was found once, before anything new is looked for.
     @Test func `no run that broke a rule once breaks one again`() throws {
@@ -16,51 +16,80 @@ import Testing
             for seed in [failure.campaign.seed] + (0..<20) {
                 var campaign = failure.campaign
                 campaign.seed = seed
-                do throws(Campaign.Violation) { _ = try campaign.run() } catch { Issue.record("\(name) (\(failure.note)): \(error)") }
+                do { _ = try campaign.run() } catch { Issue.record("\(name) (\(failure.note)): \(error)") }
             }
         }
     }
 
     @Test func `twenty thousand runs break no rule, and come to everything`() async throws {
-        let count = UInt64(Self.environment["LOCALDATA_SEEDS"] ?? "") ?? 20_000
+        let answers = [
+            "value answered", "set done", "set unavailable unknown", "update done", "remove residueRemains applied", "batch done",
+            "sweep answered",
+        ]
+        try await run(MovingValues.self, seeds: "LOCALDATA_SEEDS", 20_000, answers)
+    }
+
+    @Test func `a seed gives the same run again`() throws { try repeats(MovingValues.self, 300) }
+
+    @Test func `a run that breaks a rule is made shorter, and is told in full`() throws {
+        try shrinks(MovingValues.self, .noTombstone, to: 4)
+    }
+
+    // MARK: Records
+
+    @Test func `runs with records break no rule, and come to everything`() async throws {
+        let answers = [
+            "value answered", "value incompatibleSchema notApplied", "set done", "update done", "carry done", "all answered",
+            "sweep answered",
+        ]
+        try await run(StoredRecords.self, seeds: "LOCALDATA_RECORD_SEEDS", 2_000, answers)
+    }
+
+    @Test func `a seed with records gives the same run again`() throws { try repeats(StoredRecords.self, 60) }
+
+    @Test func `a run with records that breaks a rule is made shorter, and is told in full`() throws {
+        try shrinks(StoredRecords.self, .noBackup, to: 3)
+    }
+
+    // MARK: Of both
+
+    /// - Parameter answers: How calls must have ended at least once.
+    private func run<S: Subject>(_ subject: S.Type, seeds name: String, _ ordinary: UInt64, _ answers: [String]) async throws {
+        let count = UInt64(ProcessInfo.processInfo.environment[name] ?? "") ?? ordinary
         let clock = ContinuousClock()
         let begin = clock.now
-        let result = await Series(0..<count).runAside()
+        let result = await Series<S>(0..<count).runAside()
         for violation in result.violations { Issue.record("\(violation)") }
         print(result.coverage.text)
         print("\(result.runs) seeds, \(result.steps) steps, \(result.violations.count) violations, \(begin.duration(to: clock.now))")
         if count >= 20_000 { #expect(result.coverage.gaps.isEmpty) }
-        for answer in [
-            "value answered", "set done", "set unavailable unknown", "update done", "remove residueRemains applied", "batch done",
-            "sweep answered",
-        ] {
-            #expect(result.counts[answer, default: 0] > 0, "\(answer)")
-        }
+        for answer in answers { #expect(result.counts[answer, default: 0] > 0, "\(answer)") }
     }
 
-    @Test func `a seed gives the same run again`() throws {
+    private func repeats<S: Subject>(_ subject: S.Type, _ count: UInt64) throws {
         var digests: Set<UInt64> = []
-        for seed in 0..<UInt64(300) {
-            let (one, other) = (try Campaign(seed: seed).run(), try Campaign(seed: seed).run())
+        for seed in 0..<count {
+            let (one, other) = (try Campaign<S>(seed: seed).run(), try Campaign<S>(seed: seed).run())
             digests.insert(one.digest)
             guard one.digest != other.digest || one.history != other.history else { continue }
-            let traces = [try Campaign(seed: seed).run(isTraced: true).trace, try Campaign(seed: seed).run(isTraced: true).trace]
+            let traces = try (0..<2).map { _ in try Campaign<S>(seed: seed).run(isTraced: true).trace }
             let difference = zip(traces[0], traces[1]).enumerated().first { $0.element.0 != $0.element.1 }?.offset ?? 0
             let parts = traces.map { $0.dropFirst(max(0, difference - 20)).prefix(24).joined(separator: "\n") }
             Issue.record("seed \(seed) gave two runs:\n\(parts.joined(separator: "\n---\n"))")
         }
-        #expect(digests.count == 300)
+        #expect(digests.count == Int(count))
     }
 
-    @Test func `a run that breaks a rule is made shorter, and is told in full`() throws {
-        let violation = try #require(Series(0..<2_000, mutant: .noTombstone).run().violations.first)
-        let shrunk = violation.campaign.shrunk(violation, .noTombstone)
+    /// - Parameter size: How many calls and accidents are left at most.
+    private func shrinks<S: Subject>(_ subject: S.Type, _ mutant: Mutant, to size: Int) throws {
+        let violation = try #require(Series<S>(0..<2_000, mutant: mutant).run().violations.first)
+        let shrunk = violation.campaign.shrunk(violation, mutant)
         #expect(shrunk.rule == violation.rule)
         #expect(shrunk.campaign.plan.size < violation.campaign.plan.size)
-        #expect(shrunk.campaign.plan.size <= 4, "\(shrunk)")
+        #expect(shrunk.campaign.plan.size <= size, "\(shrunk)")
         // It is the same run again, also when it has been written down and read in between.
-        let read = try JSONDecoder().decode(Campaign.self, from: try JSONEncoder().encode(shrunk.campaign))
-        let again = #expect(throws: Campaign.Violation.self) { try read.run(.noTombstone) }
+        let read = try JSONDecoder().decode(Campaign<S>.self, from: try JSONEncoder().encode(shrunk.campaign))
+        let again = #expect(throws: Campaign<S>.Violation.self) { try read.run(mutant) }
         #expect(again?.description == shrunk.description)
         for part in ["seed \(shrunk.campaign.seed)", shrunk.rule.rawValue, shrunk.campaign.plan.text] {
             #expect(shrunk.description.contains(part))
@@ -71,11 +100,11 @@ import Testing
 
 /// The runs that are kept.
 enum PastFailures {
-    static func all() throws -> [(name: String, failure: PastFailure)] {
+    static func all() throws -> [(name: String, failure: PastFailure<MovingValues>)] {
         let folder = try #require(Bundle.module.url(forResource: "PastFailures", withExtension: nil))
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
         return try files.sorted { $0.lastPathComponent < $1.lastPathComponent }.map {
-            ($0.lastPathComponent, try JSONDecoder().decode(PastFailure.self, from: try Data(contentsOf: $0)))
+            ($0.lastPathComponent, try JSONDecoder().decode(PastFailure<MovingValues>.self, from: try Data(contentsOf: $0)))
         }
     }
 }

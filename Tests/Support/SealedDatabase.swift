@@ -2,10 +2,9 @@
     package import BackendContract
     import BackendRuntime
     import Foundation
-    package import GRDB
     package import Sealing
 
-    /// A database of sealed rows, seen by somebody who has the key and SQLite's own tools: to look behind a store, and to do to its file what an attacker would.
+    /// A database of sealed rows, opened with its key and SQLite's own tools: to see what a store wrote, and to do to its file what an attacker would.
     package struct SealedDatabase {
         /// The database.
         package let path: String
@@ -23,20 +22,16 @@
         }
 
         /// A connection that checks nothing.
-        package func write<R>(_ body: (Database) throws -> R) throws -> R {
-            let queue = try DatabaseQueue(path: path)
-            defer { try? queue.close() }
-            return try queue.writeWithoutTransaction(body)
-        }
+        package func write<R>(_ body: (PlainDatabase) throws -> R) throws -> R { try body(PlainDatabase(path: path)) }
 
         /// The keyset, opened.
         package func keyset() throws -> Keyset {
             try write { database in
-                let id = try Data.fetchOne(database, sql: "SELECT value FROM header WHERE name = 'database'") ?? Data()
-                let entries = try Row.fetchAll(database, sql: "SELECT key, state, kek, verifier, wrapped FROM keyset").map { row in
-                    try KeysetEntry(
-                        key: Array(row[0] as Data), state: row[1], kek: Array(row[2] as Data), verifier: Array(row[3] as Data),
-                        wrapped: Array(row[4] as Data))
+                let id = try database.value("SELECT value FROM header WHERE name = 'database'")?.blob ?? Data()
+                let entries = try database.rows("SELECT key, state, kek, verifier, wrapped FROM keyset").map { row in
+                    func bytes(_ column: Int) -> [UInt8] { Array(row[column].blob ?? Data()) }
+                    return try KeysetEntry(
+                        key: bytes(0), state: row[1].integer ?? 0, kek: bytes(2), verifier: bytes(3), wrapped: bytes(4))
                 }
                 return try Keyset.open(entries, database: Array(id), kek: key)
             }
@@ -49,12 +44,10 @@
         package func tamper(_ address: StorageAddress, _ change: (inout [UInt8]) -> Void) throws {
             let slot = Data(try slot(address))
             try write { database in
-                guard let sealed = try Data.fetchOne(database, sql: "SELECT sealed FROM records WHERE slot = ?", arguments: [slot]) else {
-                    throw MissingRow()
-                }
+                guard let sealed = try database.value("SELECT sealed FROM records WHERE slot = ?", [slot])?.blob else { throw MissingRow() }
                 var bytes = Array(sealed)
                 change(&bytes)
-                try database.execute(sql: "UPDATE records SET sealed = ? WHERE slot = ?", arguments: [Data(bytes), slot])
+                try database.execute("UPDATE records SET sealed = ? WHERE slot = ?", [Data(bytes), slot])
             }
         }
     }

@@ -1,14 +1,37 @@
 #pragma once
+#include <gio/gio.h>
+
+// The functions of libsecret that are used, declared here. To find libsecret's own header, its .pc file would have to be read; through GIO's private requirements that
+// leads to one with -pthread, which SwiftPM does not allow and warns of in every build. GObject's .pc file finds GLib's headers and no more.
+// Scripts/check compares these declarations with libsecret's.
+#ifndef __SECRET_SERVICE_H__
+typedef struct _SecretValue SecretValue;
+typedef struct _SecretServicePrivate SecretServicePrivate;
+typedef struct _SecretService {
+    GDBusProxy parent;
+    SecretServicePrivate *pv;
+} SecretService;
+#endif
+
+GType secret_service_get_type(void);
+gboolean secret_service_ensure_session_sync(SecretService *self, GCancellable *cancellable, GError **error);
+SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *content_type);
+const gchar *secret_value_get(SecretValue *value, gsize *length);
+void secret_value_unref(gpointer value);
+
 // The paths API: the only part of libsecret that opens a session and codes secrets without searching, unlocking or prompting by itself.
-#define SECRET_API_SUBJECT_TO_CHANGE
-#include <libsecret/secret.h>
+const gchar *secret_service_get_session_dbus_path(SecretService *self);
+gint secret_service_unlock_dbus_paths_sync(
+    SecretService *self, const gchar **paths, GCancellable *cancellable, gchar ***unlocked, GError **error);
+GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
+SecretValue *secret_service_decode_dbus_secret(SecretService *service, GVariant *value);
 
 // A SecretService on a connection of our own. libsecret's constructor always asks for the session bus that GIO shares within a process,
 // which can never be replaced once it died; a subclass takes that back while the object is still being constructed. Written in C because
 // GObject classes and variadic functions are not imported into Swift.
 
 static inline GObject *localdata_service_construct(GType type, guint count, GObjectConstructParam *parameters) {
-    GObjectClass *parent = (GObjectClass *)g_type_class_peek(SECRET_TYPE_SERVICE);
+    GObjectClass *parent = (GObjectClass *)g_type_class_peek(secret_service_get_type());
     GObject *object = parent->constructor(type, count, parameters);
     g_object_set(
         object, "g-bus-type", G_BUS_TYPE_NONE, "g-flags",
@@ -26,9 +49,9 @@ static inline GType localdata_secret_service_type(void) {
     GTypeQuery parent;
     GType type = g_type_from_name("LocalDataSecretService");
     if (type != 0) return type;
-    g_type_query(SECRET_TYPE_SERVICE, &parent);
+    g_type_query(secret_service_get_type(), &parent);
     return g_type_register_static_simple(
-        SECRET_TYPE_SERVICE, "LocalDataSecretService", parent.class_size, localdata_service_class_init, parent.instance_size, NULL,
+        secret_service_get_type(), "LocalDataSecretService", parent.class_size, localdata_service_class_init, parent.instance_size, NULL,
         (GTypeFlags)0);
 }
 

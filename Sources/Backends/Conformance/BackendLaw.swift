@@ -1,6 +1,6 @@
 public import BackendContract
 
-/// Something that is true of every backend which claims certain capabilities, and the check of it.
+/// A law that every backend with certain capabilities must keep, and its check.
 ///
 /// ```swift
 /// for law in BackendLaw.all where law.applies(to: bench) { try await law.verify(on: bench) }
@@ -24,7 +24,7 @@ public struct BackendLaw: Sendable, CustomStringConvertible {
     public let needs: Set<Need>
     /// Whether the law binds a backend with these capabilities.
     public let requires: @Sendable (BackendCapabilities) -> Bool
-    /// Throws where the law is broken; ``verify(on:)`` gives the error its name.
+    /// Throws if the law is broken; ``verify(on:)`` adds the name of the law to the error.
     public let check: @Sendable (LawBench) async throws -> Void
 
     /// Creates a law.

@@ -9,7 +9,7 @@ func demand(_ condition: Bool, _ expected: @autoclosure () -> String, found: @au
 func bytes(_ text: String) -> StoragePayload { .bytes(Array(text.utf8)) }
 
 extension StoragePayload {
-    /// Whether two payloads are the same to the last bit: also where `==` calls two spellings of a text, or 0 and -0, the same.
+    /// Whether two payloads are the same to the last bit: even if `==` treats two spellings of a text, or 0 and -0, as equal.
     func isExactly(_ other: StoragePayload) -> Bool { canonicalBytes == other.canonicalBytes }
 
     /// The payload's kind and size, none of its content.
@@ -56,7 +56,7 @@ extension StorageMetadata {
 }
 
 extension StorageProbe {
-    /// What the probe saw, none of the content.
+    /// The state that the probe saw, without any content.
     var outline: String {
         switch self {
         case .value(let record): (record.isForeign ? "a foreign value: " : "a value: ") + record.payload.outline
@@ -85,7 +85,7 @@ extension StorageProbe {
 }
 
 extension MutationResult {
-    /// What became of the mutation, none of the content.
+    /// The result of the mutation, without any content.
     var outline: String {
         switch self {
         case .applied(let revision, let durability): "applied (\(revision == nil ? "no" : "a") revision, \(durability))"
@@ -135,7 +135,7 @@ extension StorageBackend {
         try await hold(.tombstone(metadata, at: address))
     }
 
-    /// Empties a slot, which must succeed and leave no revision.
+    /// Deletes a slot, which must succeed and leave no revision.
     func empty(_ address: StorageAddress, if precondition: StorageMutation.Precondition = .none) async throws {
         let result = try await apply(.delete(address, if: precondition))
         guard case .applied(nil, _) = result else {

@@ -1,6 +1,6 @@
 public import BackendContract
 
-/// What the laws are checked on: how to make a backend, and how to do to its store what only somebody else does.
+/// The setup for checking the laws: how to make a backend, and how to change its store as another program or a fault would.
 public struct LawBench: Sendable, CustomStringConvertible {
     /// The backend's name, for reports.
     public var name: String
@@ -10,18 +10,18 @@ public struct LawBench: Sendable, CustomStringConvertible {
     public var scale: Double
     /// Makes a backend over a fresh, empty store.
     public var makeStore: @Sendable () async throws -> any StorageBackend
-    /// Makes another backend over the store of a given one, as a new process would. Nil where the store is gone with its backend.
+    /// Makes another backend over the store of a given one, as a new process would. Nil if the store does not outlive its backend.
     public var reopen: (@Sendable (any StorageBackend) async throws -> any StorageBackend)?
-    /// Writes a text into a slot as a program would that knows nothing of this package. Nil where no other program writes the store.
+    /// Writes a text into a slot as a program would that knows nothing of this package. Nil if no other program writes to the store.
     public var writeForeign: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
     /// Changes the value of a slot to a text, leaving in the store whatever metadata was kept for the old one.
     public var changeBehindMetadata: (@Sendable (any StorageBackend, StorageAddress, String) async throws -> Void)?
-    /// Damages a slot that holds a value, so that what stands there is not a record. Nil where that cannot be arranged.
+    /// Damages a slot that holds a value, so that its bytes are not a record. Nil if that cannot be done.
     public var corrupt: (@Sendable (any StorageBackend, StorageAddress) async throws -> Void)?
-    /// Looks for traces of names outside the store's own place: files beside its folder, for instance. Returns what it found, nil when nothing.
+    /// Looks for traces of names outside the store: files beside its folder, for instance. Returns a description of a trace, nil if there is none.
     public var findStrayTraces: (@Sendable (any StorageBackend) async throws -> String?)?
 
-    /// Creates a bench; what is not given cannot be checked, and laws that need it do not apply.
+    /// Creates a bench. Laws that need an action that is not given do not apply.
     public init(
         name: String, capabilities: BackendCapabilities, scale: Double = 1,
         makeStore: @escaping @Sendable () async throws -> any StorageBackend,
@@ -45,7 +45,7 @@ public struct LawBench: Sendable, CustomStringConvertible {
     /// The backend's name.
     public var description: String { name }
 
-    /// What laws can be checked here, beside those that need nothing special.
+    /// The needs of laws that this bench can meet.
     public var abilities: Set<BackendLaw.Need> {
         var abilities: Set<BackendLaw.Need> = []
         if reopen != nil { abilities.insert(.reopening) }

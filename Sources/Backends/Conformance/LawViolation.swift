@@ -1,4 +1,4 @@
-/// A law that a backend did not keep. It never holds a value, nor a part of one: only kinds and sizes.
+/// A law that a backend broke. It never contains a value or a part of one, only kinds and sizes.
 public struct LawViolation: Error, Hashable, Sendable, CustomStringConvertible {
     /// The law's name.
     public var law: String

@@ -12,7 +12,7 @@ extension BackendLaw {
             }
             let tasks = addresses.enumerated().map { index, address in
                 Task { @concurrent in
-                    // Some callers leave before the call, some while it is under way, some stay.
+                    // Some callers are cancelled before the call, some during it, some never.
                     if index % 4 == 1 { withUnsafeCurrentTask { $0?.cancel() } }
                     return await outcome(of: .put(new, metadata, at: address), in: store)
                 }

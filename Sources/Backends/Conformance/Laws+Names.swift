@@ -55,7 +55,7 @@ extension BackendLaw {
         }
         for (address, payload) in accepted { try await store.demandValue(payload, at: address, " under a hostile name") }
         let record = try await store.demandValue(bytes("canary"), at: canary, " beside hostile names")
-        try demand(record.revision == untouched, "a neighbour that nobody touched", found: "one with another revision")
+        try demand(record.revision == untouched, "an unchanged neighbour", found: "one with another revision")
         for namespace in Set(addresses.map(\.namespace) + [.values]) where isPossible(StorageAddress("x", in: namespace)) {
             let listed = try await store.addresses(in: namespace)
             let wanted = Set((accepted.map(\.0) + [canary]).filter { $0.namespace == namespace })

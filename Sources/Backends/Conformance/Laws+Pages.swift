@@ -84,7 +84,7 @@ extension BackendLaw {
                 let page = try await store.page(StorageQuery(shelf, [.typeTag("note")]), after: cursor, limit: 3)
                 seen += page.entries.map(\.address)
                 cursor = page.next
-                // First some go, then others come: whoever counts places goes wrong both ways.
+                // First delete some values, then add others: a cursor that counts positions fails both ways.
                 if round < 3 {
                     for address in going[(2 * round)..<(2 * round + 2)] { try await store.empty(address) }
                 } else if round < 6 {
@@ -116,7 +116,7 @@ extension BackendLaw {
 
     private static let shelf = StorageNamespace("shelf")
 
-    /// Metadata that conditions tell apart; each of another kind.
+    /// Metadata that the conditions distinguish, one for each kind.
     private static let shelved = [
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_000_000.5, attributes: ["colour": "red", "size": "1"]),
         StorageMetadata(typeTag: "note", modifiedAt: 1_700_090_000, attributes: ["colour": "r\u{E9}d"]),

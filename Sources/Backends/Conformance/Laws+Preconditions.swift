@@ -97,14 +97,14 @@ extension BackendLaw {
         },
     ]
 
-    /// Makes a mutation that must conflict with exactly what stands in the slot, and change nothing.
+    /// Applies a mutation that must conflict with exactly the current state of the slot, and change nothing.
     private static func refuses(_ store: any StorageBackend, _ mutation: StorageMutation, _ why: String) async throws {
         let before = try await store.read(mutation.address, .fresh)
         let result = try await store.apply(mutation)
         guard case .conflict(let probe) = result else {
             throw LawViolation(expected: "conflict for the precondition \(why)", found: result.outline)
         }
-        try demand(probe.isExactly(before), "a conflict that shows \(before.outline) as it stands", found: probe.outline)
+        try demand(probe.isExactly(before), "a conflict that shows \(before.outline) unchanged", found: probe.outline)
         let after = try await store.read(mutation.address, .fresh)
         try demand(after.isExactly(before), "\(before.outline) untouched by a conflict", found: after.outline)
     }

@@ -2,7 +2,7 @@
 ///
 /// The order is the order of strength; moving a value never goes down it unless the migration allows that by name.
 public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseIterable, CustomStringConvertible {
-    /// Readable by whoever can read the file.
+    /// Readable by anyone who can read the file.
     case plain
     /// Sealed, with the key on the same disk.
     case sealed
@@ -32,17 +32,17 @@ public struct BackendCapabilities: Hashable, Sendable {
     public var crossProcess: Bool
     /// How well the store itself protects what it holds.
     public var protection: ProtectionLevel
-    /// The largest payload in bytes; nil where only the machine sets a limit. Larger ones are refused as `tooLarge` before anything is written.
+    /// The largest payload in bytes; nil if only the machine sets a limit. Larger ones are refused as `tooLarge` before anything is written.
     public var maximumValueSize: Int?
     /// Whether payloads may be given as ``StoragePayload/native(_:)``.
     public var storesNativeValues: Bool
-    /// Whether another program can change slots without our metadata.
+    /// Whether another program can change slots without writing metadata.
     public var sharedWithOthers: Bool
-    /// How many calls may usefully wait at once: 1 for a store that answers one after the other, hundreds for one that carries out together what waits
-    /// together. A sweep keeps at most this many keys of the store under way.
+    /// How many calls may usefully wait at once: 1 for a store that answers one after the other, hundreds for one that carries out waiting calls
+    /// together. A sweep processes at most this many keys of the store at once.
     public var usefulConcurrency: Int
 
-    /// Creates a set of promises; what is not given is not promised.
+    /// Creates a set of promises. A capability that is not given is not promised.
     public init(
         durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false,
         protection: ProtectionLevel = .plain,

@@ -15,7 +15,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
         public let name: String
 
-        /// Creates a code; the names of the static members are taken.
+        /// Creates a code. The names of the static members are reserved.
         public init(_ name: String) { self.name = name }
 
         /// The store is locked.
@@ -36,7 +36,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let tooLarge = Code("tooLarge")
         /// The store cannot use this name.
         public static let invalidName = Code("invalidName")
-        /// What stands in the store is damaged.
+        /// The stored bytes are damaged.
         public static let corrupted = Code("corrupted")
         /// The caller was cancelled.
         public static let cancelled = Code("cancelled")

@@ -1,4 +1,4 @@
-/// Which physical store a backend stands for. Two backends with the same identity are two views of the same slots.
+/// The physical store of a backend. Two backends with the same identity are two views of the same slots.
 public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
     /// The kind of store: "property-list", "secret-service", "memory".
     public let kind: String
@@ -15,7 +15,7 @@ public struct BackendIdentity: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(kind):\(store)" }
 }
 
-/// One slot of one physical store: what decides whether two keys mean the same place.
+/// One slot of one physical store. Two keys with the same physical slot share their value.
 public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
     /// The store.
     public let store: BackendIdentity

@@ -1,8 +1,8 @@
 /// Base64 as RFC 4648 section 4 defines it, with padding and without line breaks; decoding accepts nothing else.
 ///
-/// It is for secrets: unlike the one of Foundation it leaves no copy of what it works on in memory, and no branch and no place that it reads depends on the content.
+/// It is for secrets: unlike Foundation's it leaves no copy of its input in memory, and neither its branches nor its memory accesses depend on the content.
 package enum Base64 {
-    /// How many bytes the text of a number of bytes has.
+    /// The length of the text of a number of bytes.
     package static func encodedLength(of count: Int) -> Int { (count + 2) / 3 * 4 }
 
     /// Writes the text of some bytes.
@@ -17,8 +17,8 @@ package enum Base64 {
         }
     }
 
-    /// Reads a text whose bytes are known to be so many.
-    /// - Returns: Whether it is one, with nothing in the bits that are left over.
+    /// Decodes a text into a buffer of exactly its decoded length.
+    /// - Returns: Whether the text is valid, with all unused bits zero.
     package static func decode(_ text: some RandomAccessCollection<UInt8>, into bytes: UnsafeMutableRawBufferPointer) -> Bool {
         guard text.count == encodedLength(of: bytes.count) else { return false }
         let padding = (3 - bytes.count % 3) % 3
@@ -56,7 +56,7 @@ package enum Base64 {
         return bytes.withUnsafeMutableBytes { decode(text, into: $0) } ? bytes : nil
     }
 
-    /// All ones where a number is from one to another, or zero.
+    /// All bits set if a number is in a range, otherwise zero.
     private static func mask(_ number: Int32, _ from: Int32, _ to: Int32) -> Int32 { ~((number - from) | (to - number)) >> 31 }
 
     private static func character(_ digit: Int32) -> UInt8 {
@@ -67,7 +67,7 @@ package enum Base64 {
         return UInt8(upper | lower | number | sign)
     }
 
-    /// The digit of a character; negative for one that has none.
+    /// The value of a character; negative if it is not a digit.
     private static func value(_ letter: Int32) -> Int32 {
         let upper = mask(letter, 65, 90) & (letter - 65 + 1)
         let lower = mask(letter, 97, 122) & (letter - 97 + 26 + 1)

@@ -1,4 +1,4 @@
-/// The least that a store can be: bytes under names. What a newcomer implements first.
+/// The smallest store: bytes under names. The first protocol to implement for a new backend.
 ///
 /// Wrapped in a ``ByteStoreBackend`` it becomes a full ``StorageBackend``: the adapter adds metadata, tombstones, revisions and
 /// preconditions. A store that can be locked or out of reach throws ``BackendError`` with `locked` or `unavailable`; it returns nil
@@ -7,7 +7,7 @@ public protocol ByteStore: Sendable {
     /// The physical store.
     var identity: BackendIdentity { get }
 
-    /// What the store promises. The adapter narrows the claims that it cannot keep itself (no atomic batches, no preconditions between processes).
+    /// What the store promises. The adapter reduces the claims that it cannot keep itself (no atomic batches, no preconditions between processes).
     var capabilities: BackendCapabilities { get }
 
     /// The bytes under a name, or nil when there are none.
@@ -18,7 +18,7 @@ public protocol ByteStore: Sendable {
     /// - Throws: ``BackendError``.
     func write(_ bytes: [UInt8], _ name: String) async throws(BackendError)
 
-    /// Removes what is stored under a name; nothing there is not an error.
+    /// Deletes the bytes under a name; a name without bytes is not an error.
     /// - Throws: ``BackendError``.
     func delete(_ name: String) async throws(BackendError)
 

@@ -58,7 +58,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         try await store.list().compactMap(Self.address(storedAs:)).filter { $0.namespace == namespace }
     }
 
-    /// Answers what the byte store claims: its writes are durable when they return.
+    /// Returns what the byte store claims: its writes are durable when they return.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
     private func probe(_ address: StorageAddress) async -> StorageProbe {
@@ -81,7 +81,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 
     private func corrupt(_ bytes: [UInt8], _ reason: String) -> StorageProbe {
-        // The bytes name their own state: they carry no revision, and whoever replaces them must have seen exactly these.
+        // The revision of damaged bytes is made of the bytes themselves, so only a caller that has read exactly these bytes can replace them.
         .corrupt(StorageCorruption(bytes: bytes, revision: StorageRevision([0xFF] + bytes), reason: reason))
     }
 
@@ -115,30 +115,21 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
     }
 
     static func storedName(of address: StorageAddress) -> String {
-        "n.\(hexadecimal(address.namespace.name)).\(hexadecimal(address.name))"
+        "n.\(hexadecimalText(of: address.namespace.name.utf8)).\(hexadecimalText(of: address.name.utf8))"
     }
 
     static func address(storedAs stored: String) -> StorageAddress? {
         let parts = stored.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0] == "n", let namespace = text(parts[1]), let name = text(parts[2]) else { return nil }
         let address = StorageAddress(name, in: StorageNamespace(namespace))
-        // Other spellings of the digits, and names that no slot has, are files of somebody else.
+        // A file whose name has other spellings of the digits, or is not the name of a slot, belongs to another program.
         guard storedName(of: address) == stored, (try? address.validate()) != nil else { return nil }
         return address
     }
 
-    private static func hexadecimal(_ text: String) -> String {
-        String(text.utf8.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })
-    }
-
     private static func text(_ hexadecimal: Substring) -> String? {
-        let nibbles = hexadecimal.compactMap(\.hexDigitValue)
-        guard nibbles.count == hexadecimal.count, nibbles.count.isMultiple(of: 2) else { return nil }
-        let bytes = stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
-        return String(validating: bytes, as: UTF8.self)
+        bytes(ofHexadecimal: hexadecimal).flatMap { String(validating: $0, as: UTF8.self) }
     }
-
-    private static var digits: [Character] { Array("0123456789abcdef") }
 }
 
 /// Lets one caller at a time through, in the order of arrival, across suspension points.

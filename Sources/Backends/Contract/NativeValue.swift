@@ -1,7 +1,7 @@
-/// A value in the terms of a store that people and other programs read too: the scalars and containers of a property list.
+/// A value that people and other programs can read in the store: the scalars and containers of a property list.
 ///
 /// Two values are equal when they are the same to the last bit: unlike `String` and `Double`, two spellings of one text are two values,
-/// and so are 0 and -0, while NaN equals itself. What was written can therefore be compared with what is read back.
+/// and so are 0 and -0, while NaN equals itself. So a value that was written can be compared with the value that is read back.
 public indirect enum NativeValue: Hashable, Sendable {
     /// Text.
     case string(String)
@@ -80,7 +80,7 @@ extension NativeValue {
     /// The deepest nesting that decoding follows; anything deeper is refused as damaged, and so must not be encoded.
     static let maximumDepth = 64
 
-    /// Whether containers stand in each other further than a number of levels; looks no further than that.
+    /// Whether containers are nested deeper than a number of levels. Looks no deeper than that.
     func isNested(deeperThan levels: Int) -> Bool {
         guard levels > 0 else { return true }
         switch self {
@@ -114,7 +114,7 @@ extension NativeValue {
                 let name = try reader.text()
                 if let last, !last.utf8.lexicographicallyPrecedes(name.utf8) { throw RecordDamage("has names out of order") }
                 last = name
-                // A dictionary calls two spellings of one text the same name: it could hold only one of their values.
+                // A Swift dictionary treats canonically equivalent names as one key, so it could hold only one of their values.
                 guard entries.updateValue(try decode(from: &reader, depth: depth + 1), forKey: name) == nil else {
                     throw RecordDamage("has a name twice")
                 }

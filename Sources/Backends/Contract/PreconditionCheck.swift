@@ -1,7 +1,7 @@
 extension StorageProbe {
     /// Why a mutation must not be made on the state that this probe saw, or nil when it may.
     ///
-    /// The one place that says what preconditions mean; backends evaluate it under their own lock, between re-reading a slot and writing it.
+    /// The only definition of the preconditions. Backends evaluate it under their own lock, between re-reading a slot and writing it.
     public func refusal(of mutation: StorageMutation) -> MutationResult? {
         switch (self, mutation.precondition) {
         case (.locked, _): .locked

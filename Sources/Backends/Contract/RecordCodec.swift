@@ -12,17 +12,17 @@
 /// ```
 ///
 /// There is one way to write a state: bytes that decoding accepts are the bytes that encoding gives.
-/// The checksum finds damage, not forgery: whoever can write the store can write a valid record.
+/// The checksum finds damage, not forgery: anyone who can write to the store can write a valid record.
 public enum RecordCodec {
-    /// What a run of bytes turned out to be.
+    /// The result of decoding bytes.
     public enum Decoded: Hashable, Sendable {
         /// A value or a tombstone.
         case record(StorageRecord)
         /// A tombstone.
         case tombstone(StorageTombstone)
-        /// Not in this format at all: somebody else's bytes.
+        /// Not in this format at all: another program's bytes.
         case foreign
-        /// In this format, and damaged; the text says how.
+        /// In this format, but damaged; the text says how.
         case damaged(String)
         /// A later version of this format, which must not be touched.
         case unknownFormat(UInt8)

@@ -1,5 +1,5 @@
 extension StorageBackend {
-    /// Lists the names, and looks at as many as the page needs: what a store does that has no index. It takes time by the namespace for every page.
+    /// Lists the names and reads as many slots as the page needs: the implementation for a store without an index. Every page takes time in proportion to the namespace.
     public func page(
         _ query: StorageQuery, after cursor: StorageCursor?, limit: Int
     ) async throws(BackendError) -> StoragePage {
@@ -41,8 +41,8 @@ extension StorageBackend {
 }
 
 extension StorageQuery {
-    /// What a look at a slot of the namespace means for a page; nil where it does not belong on it.
-    /// - Throws: ``BackendError`` where what stands there cannot be told: an incomplete page is never returned.
+    /// The entry of a page for what was read from a slot; nil if the slot does not belong on the page.
+    /// - Throws: ``BackendError`` when the slot cannot be read: an incomplete page is never returned.
     package func entry(_ address: StorageAddress, _ probe: StorageProbe) throws(BackendError) -> StoragePage.Entry? {
         switch probe {
         case .value(let record): matches(record.metadata) ? StoragePage.Entry(address, .record(record)) : nil
@@ -55,7 +55,7 @@ extension StorageQuery {
 }
 
 extension StorageCursor {
-    /// The error of a cursor that no page of the store and the query handed out.
+    /// The error for a cursor that did not come from a page of this store and query.
     package static var stranger: BackendError {
         BackendError(.unsupported, "The cursor belongs to another store or another query. Begin with the first page.")
     }
@@ -67,7 +67,7 @@ extension StorageAddress {
 }
 
 extension RandomAccessCollection {
-    /// The first place from which on something is true, in a collection where it stays true once it is; its end where it never is.
+    /// The first index at which a condition holds, found by bisection: the condition must hold for every index after the first. The end index if it never holds.
     package func firstPlace(where isTrue: (Element) -> Bool) -> Index {
         var (low, count) = (startIndex, count)
         while count > 0 {

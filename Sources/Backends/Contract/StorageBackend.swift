@@ -6,15 +6,15 @@ public enum ReadFreshness: Hashable, Sendable {
     case fresh
 }
 
-/// A store of bytes under names: what every domain stands on.
+/// A store of bytes under names: the base of every domain.
 ///
-/// A backend knows nothing of keys, types or migrations. It keeps records, tombstones and metadata; it tells *absent* from
-/// *locked*, *unavailable* and *corrupt*; and it changes a slot only if the slot's precondition holds. The laws in
+/// A backend knows nothing of keys, types or migrations. It stores records, tombstones and metadata; it distinguishes *absent* from
+/// *locked*, *unavailable* and *corrupt*; it changes a slot only if the slot's precondition holds. The laws in
 /// `BackendConformance` say all of this as tests.
 ///
-/// Someone who only has `read`, `write`, `delete` and `list` implements ``ByteStore`` and wraps it in ``ByteStoreBackend``.
+/// If a store has only `read`, `write`, `delete` and `list`, implement ``ByteStore`` and wrap it in ``ByteStoreBackend``.
 public protocol StorageBackend: Sendable {
-    /// The physical store that this backend stands for. Never waits, never opens anything.
+    /// The physical store of this backend. Never waits, never opens anything.
     var identity: BackendIdentity { get }
 
     /// What the backend promises. Never waits, never opens anything.
@@ -39,23 +39,23 @@ public protocol StorageBackend: Sendable {
     /// - Throws: ``BackendError`` when the slots cannot be listed: an incomplete list is never returned.
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress]
 
-    /// A part of the values of a namespace that fulfil a query's conditions, with what stands in each: tombstones are not among them, damaged slots whose name is
-    /// known are, whatever the conditions.
+    /// A page of the values of a namespace that fulfil a query's conditions. Tombstones are left out. A damaged slot whose name can be read is
+    /// included, whatever the conditions.
     ///
-    /// Over all pages, a record that is there and fulfils the conditions throughout is returned exactly once. One that appears, changes or goes meanwhile may be
-    /// missing, or be returned in more than one of its states.
+    /// Over all pages, a record that exists and fulfils the conditions throughout is returned exactly once. One that is added, changed or deleted
+    /// meanwhile may be missing, or be returned in more than one of its states.
     /// - Parameters:
     ///   - query: The question.
     ///   - cursor: ``StoragePage/next`` of the page before, of this store and this query; nil for the first page.
     ///   - limit: How many entries the page may have; a number below 1 counts as 1.
-    /// - Throws: ``BackendError`` when the slots cannot be told, one of them included: an incomplete page is never returned. `unsupported` for a cursor of another query.
+    /// - Throws: ``BackendError`` when any of the slots cannot be read: an incomplete page is never returned. `unsupported` for a cursor of another query.
     func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage
 
     /// How many entries the pages of a query have.
     /// - Throws: As ``page(_:after:limit:)``.
     func count(_ query: StorageQuery) async throws(BackendError) -> Int
 
-    /// Makes durable whatever a read could have seen: after it, no power cut undoes a state that this process, or another, has been shown.
+    /// Makes every state durable that a read could have returned: after it, no power cut undoes a state that this or another process has read.
     /// - Returns: How long that state is now certain to last.
     /// - Throws: ``BackendError`` when it could not be made durable.
     func synchronize() async throws(BackendError) -> StorageDurability
@@ -63,7 +63,7 @@ public protocol StorageBackend: Sendable {
     /// Whether the store can be used. Never opens a prompt.
     func status() async -> BackendStatus
 
-    /// Finishes what was acknowledged and lets go of the store. Calls after it may open it again.
+    /// Finishes acknowledged changes and closes the store. A later call may open it again.
     func close() async
 }
 
@@ -89,10 +89,10 @@ extension StorageBackend {
     /// The slot of this store that an address names.
     public func slot(_ address: StorageAddress) -> PhysicalSlot { PhysicalSlot(store: identity, address: address) }
 
-    /// A store that is always there and never locked.
+    /// Always ready: the default for a store that cannot be locked.
     public func status() async -> BackendStatus { .ready }
 
-    /// Nothing to let go of.
+    /// Does nothing: there is nothing to close.
     public func close() async {}
 }
 
@@ -105,11 +105,11 @@ public protocol LockableBackend: StorageBackend {
 
 /// A store that notices changes made by other programs.
 public protocol ObservableBackend: StorageBackend {
-    /// The slots that somebody else may have changed, as they are noticed; nil stands for "any slot". Several changes may become one.
+    /// The slots that another process may have changed, as changes are noticed; nil means "any slot". Several changes may be reported as one.
     func foreignChanges() -> AsyncStream<Set<StorageAddress>?>
 }
 
-/// A store that can be damaged as a whole, and that a person may decide to begin anew.
+/// A store that can be damaged as a whole, and that a person can replace with an empty one.
 public protocol RecoverableBackend: StorageBackend {
     /// Moves a damaged store out of the way, where it is kept, so that an empty one can take its place.
     /// - Returns: Where the damaged store is kept now.

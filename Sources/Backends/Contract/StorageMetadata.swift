@@ -1,4 +1,4 @@
-/// What is known about a value beside its payload. Every field is optional; a backend keeps them all, in its own idiom.
+/// The facts that are stored with a value. Every field is optional; a backend stores all of them, in its own format.
 public struct StorageMetadata: Hashable, Sendable {
     /// The name of the serializer that produced the payload.
     public var serializer: String?

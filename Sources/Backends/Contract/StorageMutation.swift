@@ -1,18 +1,18 @@
 /// One change of one slot.
 public struct StorageMutation: Hashable, Sendable {
-    /// What is to become of the slot.
+    /// What to do with the slot.
     public enum Operation: Hashable, Sendable {
-        /// Hold this payload and metadata.
+        /// Store this payload and metadata.
         case put(StoragePayload, StorageMetadata)
-        /// Be empty. Deleting an empty slot changes nothing and succeeds.
+        /// Delete the slot. Deleting an empty slot changes nothing and succeeds.
         case delete
-        /// Hold the mark of a removal.
+        /// Store a tombstone: the mark that the value was removed.
         case tombstone(StorageMetadata)
     }
 
     /// What must be true of the slot, at the moment of the change, for the change to happen.
     public enum Precondition: Hashable, Sendable {
-        /// Nothing, except that bytes which are not a record are never overwritten unseen: those need their revision.
+        /// No precondition, except that bytes which are not a record are overwritten only with their revision.
         case none
         /// The slot is empty: no value, no tombstone, no damaged bytes.
         case absent
@@ -45,7 +45,7 @@ public struct StorageMutation: Hashable, Sendable {
         StorageMutation(address, .put(payload, metadata), if: precondition)
     }
 
-    /// A mutation that empties a slot.
+    /// A mutation that deletes a slot.
     public static func delete(_ address: StorageAddress, if precondition: Precondition = .none) -> StorageMutation {
         StorageMutation(address, .delete, if: precondition)
     }
@@ -71,11 +71,11 @@ public enum StorageDurability: Int, Hashable, Sendable, Comparable {
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What became of one mutation.
+/// The result of one mutation.
 public enum MutationResult: Hashable, Sendable {
     /// It took effect. The revision is that of the slot's new state, nil when the slot is now empty.
     case applied(StorageRevision?, StorageDurability)
-    /// Its precondition did not hold; nothing changed. The probe is what stood there instead.
+    /// Its precondition did not hold; nothing changed. The probe is the actual state of the slot.
     case conflict(StorageProbe)
     /// Another mutation of the same atomic batch failed, so this one was not made.
     case notAttempted

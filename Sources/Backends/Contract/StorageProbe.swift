@@ -1,4 +1,4 @@
-/// What a look at one slot found: exactly one of six things.
+/// The result of reading one slot: exactly one of six cases.
 ///
 /// *Absent* is proven. A lock, an error, a time-out or a store that is not there is never reported as absent.
 public enum StorageProbe: Hashable, Sendable {
@@ -6,16 +6,16 @@ public enum StorageProbe: Hashable, Sendable {
     case value(StorageRecord)
     /// The value of the slot was removed.
     case tombstone(StorageTombstone)
-    /// The slot is empty, and the store was seen to be there, open and whole.
+    /// The slot is empty, and the store was verified to exist, to be open and undamaged.
     case absent
-    /// The store is locked; whether the slot holds anything is unknown, or known and unreadable.
+    /// The store is locked. Whether the slot holds a value may be unknown.
     case locked
-    /// The slot could not be looked at; the error says why.
+    /// The slot could not be read; the error says why.
     case unavailable(BackendError)
     /// The slot holds bytes that are not a record.
     case corrupt(StorageCorruption)
 
-    /// The revision of the state that was seen; nil where there is none to name.
+    /// The revision of the state that was read; nil if it has none.
     public var revision: StorageRevision? {
         switch self {
         case .value(let record): record.revision

@@ -1,6 +1,6 @@
-/// A question about the values of one namespace: which of them are there, and fulfil every condition.
+/// A query for the values of one namespace that fulfil every condition.
 public struct StorageQuery: Hashable, Sendable {
-    /// Something that is true of a value's metadata, or not. Texts are compared by their bytes in UTF-8.
+    /// A condition on a value's metadata. Texts are compared by their bytes in UTF-8.
     public enum Condition: Hashable, Sendable {
         /// ``StorageMetadata/typeTag`` is this text.
         case typeTag(String)
@@ -12,10 +12,10 @@ public struct StorageQuery: Hashable, Sendable {
 
     /// The namespace.
     public var namespace: StorageNamespace
-    /// What has to be true of a value, all of it; nothing for every value.
+    /// The conditions, all of which a value must fulfil; empty for every value.
     public var conditions: [Condition]
 
-    /// Creates a question.
+    /// Creates a query.
     public init(_ namespace: StorageNamespace, _ conditions: [Condition] = []) {
         self.namespace = namespace
         self.conditions = conditions
@@ -62,9 +62,9 @@ extension StorageQuery.Condition {
     private static func areSame(_ left: String, _ right: String) -> Bool { left.utf8.elementsEqual(right.utf8) }
 }
 
-/// Where an enumeration stands: what a page hands out for the next one. It belongs to one store and one query, and may be kept as its bytes.
+/// The position of an enumeration: returned with a page and passed in to get the next one. It belongs to one store and one query. Its bytes can be stored.
 public struct StorageCursor: Hashable, Sendable {
-    /// The cursor's bytes; only the backend that made them knows what they mean. They may hold names.
+    /// The cursor's bytes. Only the backend that made them can interpret them. They may contain names of slots.
     public let bytes: [UInt8]
 
     /// Creates a cursor from the bytes a backend chose.
@@ -75,17 +75,17 @@ public struct StorageCursor: Hashable, Sendable {
 public struct StoragePage: Hashable, Sendable {
     /// A slot that answers the query.
     public struct Entry: Hashable, Sendable {
-        /// What stands in the slot.
+        /// The content of the slot.
         public enum Content: Hashable, Sendable {
             /// A value that fulfils the query's conditions.
             case record(StorageRecord)
-            /// Bytes that are not a record: whether it would fulfil the conditions cannot be told.
+            /// Bytes that are not a record, so that the conditions cannot be checked.
             case corrupt(StorageCorruption)
         }
 
         /// The slot.
         public let address: StorageAddress
-        /// What stands in it.
+        /// The content of the slot.
         public let content: Content
 
         /// Creates an entry.
@@ -97,11 +97,11 @@ public struct StoragePage: Hashable, Sendable {
         /// The value; nil where the bytes are not a record.
         public var record: StorageRecord? { if case .record(let record) = content { record } else { nil } }
 
-        /// What is wrong with the bytes; nil where they are a record.
+        /// The damage; nil if the bytes are a record.
         public var corruption: StorageCorruption? { if case .corrupt(let corruption) = content { corruption } else { nil } }
     }
 
-    /// The slots, in an order of the store's own.
+    /// The slots, in the order of the store.
     public let entries: [Entry]
     /// Where the next page begins; nil at the end, and only there: a page may be shorter than its limit, or empty, and not be the last.
     public let next: StorageCursor?

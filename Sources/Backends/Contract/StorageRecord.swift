@@ -2,11 +2,11 @@
 public struct StorageRecord: Hashable, Sendable {
     /// The content.
     public var payload: StoragePayload
-    /// What is known about the content; empty for a foreign record.
+    /// The metadata; empty for a foreign record.
     public var metadata: StorageMetadata
     /// The identity of this state of the slot.
     public var revision: StorageRevision
-    /// Whether somebody else wrote the value: it has no metadata of ours, or metadata that does not match it.
+    /// Whether another program wrote the value: it has no metadata, or metadata that does not match it.
     public var isForeign: Bool
 
     /// Creates a record.
@@ -21,7 +21,7 @@ public struct StorageRecord: Hashable, Sendable {
 
 /// The mark that a value was removed, so that no older copy of it comes back.
 public struct StorageTombstone: Hashable, Sendable {
-    /// What the removal knew; ``StorageMetadata/origin`` names the copies that it covers.
+    /// The metadata of the removal; ``StorageMetadata/origin`` names the copies that it covers.
     public var metadata: StorageMetadata
     /// The identity of this state of the slot.
     public var revision: StorageRevision
@@ -33,13 +33,13 @@ public struct StorageTombstone: Hashable, Sendable {
     }
 }
 
-/// Bytes in a slot that are not a record: damaged, torn, or written in a format that nobody here knows.
+/// Bytes in a slot that are not a record: damaged, torn, or written in an unknown format.
 public struct StorageCorruption: Hashable, Sendable {
-    /// The bytes as they stand in the store.
+    /// The bytes in the store.
     public var bytes: [UInt8]
-    /// The identity of this state of the slot; nil where the slot cannot be replaced by itself (the whole store is damaged).
+    /// The identity of this state of the slot; nil if the slot cannot be replaced alone because the whole store is damaged.
     public var revision: StorageRevision?
-    /// What is wrong, without any of the content.
+    /// What is damaged, without any of the content.
     public var reason: String
 
     /// Creates a description of damaged bytes.

@@ -1,7 +1,7 @@
 import BackendContract
 
-/// Reads a binary property list, trusting nothing: every offset and every length is checked before it is used, and a list that stands for far more than it
-/// holds is given up in time.
+/// Reads a binary property list, trusting nothing: every offset and every length is checked before it is used, and a list that
+/// expands to far more values than it contains is refused in time.
 ///
 /// Not through Foundation: swift-corelibs-foundation ends the process over a list that holds a set, takes for ever over a few lists that refer to each other
 /// twice, and keeps one of several entries of one name.
@@ -17,7 +17,7 @@ struct BinaryPropertyListReader {
     private let referenceWidth: Int
     private let objectCount: Int
     private let table: Int
-    /// What may still be read. Objects may be referred to often, so that a few bytes can stand for any number of values.
+    /// The number of values that may still be read. Objects can be referred to many times, so a few bytes can expand to any number of values.
     private var allowance: Int
 
     /// Whether bytes are a binary property list, whole or not.
@@ -35,7 +35,7 @@ struct BinaryPropertyListReader {
     private init(_ bytes: [UInt8], trailer: Int) throws(PropertyListFault) {
         self.bytes = bytes
         (offsetWidth, referenceWidth) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
-        // A value takes about 64 bytes in memory and a byte in the list: what is referred to once is always within the bounds.
+        // A value takes about 64 bytes in memory and at least one byte in the list: a list without repeated references is always within the limit.
         allowance = 128 * bytes.count + 16 << 20
         objectCount = try Self.number(bytes, at: trailer + 8, width: 8)
         table = try Self.number(bytes, at: trailer + 24, width: 8)
@@ -89,7 +89,7 @@ struct BinaryPropertyListReader {
                 throw .unsupported("it has an entry whose name is not a text")
             }
             let value = try object(try number(at: start + half, width: referenceWidth), depth: depth)
-            // A rewrite would lose the other one; so it would for two spellings of one name, which a dictionary takes for the same.
+            // A rewrite would lose the other one; the same holds for canonically equivalent names, which a dictionary treats as one.
             guard entries.updateValue(value, forKey: name) == nil else { throw .damaged("the property list names an entry twice") }
         }
         return entries
@@ -108,7 +108,7 @@ struct BinaryPropertyListReader {
         return .unsigned(low)
     }
 
-    /// What is no number is always the same: Foundation, which writes these lists, knows only one.
+    /// Every NaN becomes the same NaN: Foundation, which writes these lists, knows only one.
     private func real(_ number: Double) -> NativeValue { .real(number.isNaN ? .nan : number) }
 
     private func ascii(_ content: ArraySlice<UInt8>) throws(PropertyListFault) -> String {
@@ -156,6 +156,6 @@ struct BinaryPropertyListReader {
 
     private mutating func spend(_ count: Int) throws(PropertyListFault) {
         allowance -= 64 + count
-        guard allowance >= 0 else { throw .unsupported("it stands for far more values than it holds") }
+        guard allowance >= 0 else { throw .unsupported("it expands to far more values than it contains") }
     }
 }

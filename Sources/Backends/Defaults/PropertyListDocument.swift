@@ -3,23 +3,23 @@ import BackendContract
 /// The slots of one property list, and how they are laid out in it.
 ///
 /// ```
-/// name             a value, native, for everyone to read
+/// name             a native value, which every program can read
 /// …
 /// LocalData.metadata
 ///   format         1
-///   entries        name → what is known about the value of that name, or its tombstone (``SlotMetadata``)
+///   entries        name → the metadata of the value of that name, or its tombstone (``SlotMetadata``)
 ///   namespaces     namespace → name → value, metadata
 /// ```
 ///
-/// Entries stand in the order of their names' bytes, the reserved dictionary last. It is left out while it would hold nothing.
+/// Entries are sorted by their names' bytes, with the reserved dictionary last. It is left out while it would be empty.
 struct PropertyListDocument: Sendable {
-    /// The name of the top-level entry that holds what is ours; no value can have it.
+    /// The name of the top-level entry for the data of LocalData; no value can have it.
     static let reservedName = "LocalData.metadata"
     static let format: Int64 = 1
 
     /// In the order of the namespaces' and names' bytes: the values come first.
     private(set) var slots: [PropertyListSlot] = []
-    /// What else stands in the reserved dictionary, kept as it is.
+    /// Other entries of the reserved dictionary, kept unchanged.
     private var extras: [String: NativeValue] = [:]
 
     /// An empty document.
@@ -58,7 +58,7 @@ struct PropertyListDocument: Sendable {
                 slots.append(PropertyListSlot(address: address, value: fields["value"], metadata: fields["metadata"]))
             }
         }
-        // Metadata whose value somebody else removed says nothing any more; it is not written again.
+        // Drop the metadata of a value that another program removed.
         self.slots = slots.filter { $0.value != nil || $0.probe != .absent }.sorted { Self.compare($0.address, $1.address) < 0 }
     }
 
@@ -70,7 +70,7 @@ struct PropertyListDocument: Sendable {
 
     // MARK: Slots
 
-    /// What a look at a slot finds.
+    /// The result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe { slot(address)?.probe ?? .absent }
 
     /// The slot of an address, if there is anything in it.
@@ -79,7 +79,7 @@ struct PropertyListDocument: Sendable {
         return index < slots.count && slots[index].address == address ? slots[index] : nil
     }
 
-    /// Puts a slot in the place of its address.
+    /// Stores a slot at its address.
     mutating func replace(_ slot: PropertyListSlot) {
         let index = index(of: slot.address)
         if index < slots.count, slots[index].address == slot.address {
@@ -89,7 +89,7 @@ struct PropertyListDocument: Sendable {
         }
     }
 
-    /// Empties a slot. False when it was empty.
+    /// Deletes a slot. Returns false if it was empty.
     mutating func remove(_ address: StorageAddress) -> Bool {
         let index = index(of: address)
         guard index < slots.count, slots[index].address == address else { return false }

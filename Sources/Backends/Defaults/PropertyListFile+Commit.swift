@@ -10,18 +10,18 @@ extension PropertyListFile {
             defer { lock.release() }
             return try commitLocked(calls, deadline: deadline).map { .success($0) }
         } catch {
-            // A deadline ends the call; anything else is what became of each mutation.
+            // A deadline ends the call; any other error is the result of each mutation.
             if error.code == .timedOut { return calls.map { _ in .failure(error) } }
             return calls.map { .success($0.map { _ in .failed(error) }) }
         }
     }
 
-    /// A program that does not take the lock may write between re-reading and replacing: so often is the work begun anew before giving up.
+    /// How often to start again if a program that ignores the lock writes between re-reading and replacing.
     private static let attempts = 5
 
     private func commitLocked(_ calls: [[StorageMutation]], deadline: MonotonicInstant) throws(BackendError) -> [[MutationResult]] {
         for _ in 0..<Self.attempts {
-            // What looks unchanged but has not settled is read again: a rewrite must never undo a change that it did not see.
+            // Read a file again that looks unchanged but has not settled: a rewrite must never undo a change that it did not see.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
             var document = try writableDocument(snapshot)
             let (results, isChanged) = evaluate(calls, on: &document)
@@ -39,8 +39,8 @@ extension PropertyListFile {
         throw BackendError(.unavailable, reason)
     }
 
-    /// What becomes of a call whose group could not be written. One that was refused changed nothing for certain; yet what refused it may be
-    /// another call of the group, which failed too.
+    /// The result of a call whose group could not be written. A refused call certainly changed nothing, but the reason may be another
+    /// call of the group, which failed too.
     private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
         var error = error
         if !results.contains(where: \.isApplied) { error.outcome = .notApplied }
@@ -114,7 +114,7 @@ extension PropertyListFile {
 
     // MARK: Replacing
 
-    /// Puts a document in the place of the one that was read. False when the file was changed in between: then nothing was written.
+    /// Replaces the document that was read. Returns false if the file was changed in between: then nothing was written.
     private func replace(_ snapshot: PropertyListSnapshot, with document: PropertyListDocument) throws(BackendError) -> Bool {
         let bytes = try document.encoded(capacity: snapshot.bytes.count + 4_096)
         // A symbolic link stays one: its target is replaced.
@@ -125,7 +125,7 @@ extension PropertyListFile {
             try removeLeftovers(of: name, in: parentDirectory(of: target))
         }
         do throws(DurableReplaceError) {
-            // Writers that take no lock are only noticed: what they did before this moment is read and kept, what they do after it is lost with the old file.
+            // Writers that ignore the lock cannot be excluded: their changes before this moment are read and kept, later ones are lost with the old file.
             let isReplaced = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
                 () throws(FileError) in
                 snapshot.isSameFile(try files.status(path))
@@ -139,7 +139,7 @@ extension PropertyListFile {
         return true
     }
 
-    /// Looks at what was written, for the new file's number and times. Whatever else is found is left for the next look.
+    /// Reads the status of the written file, for its number and times. If it shows another file, the next read handles that.
     private func adoptReplaced(_ bytes: [UInt8], _ document: PropertyListDocument) {
         do throws(FileError) {
             guard let contents = try files.read(path), ByteOrder.areEqual(contents.bytes, bytes) else { return drop() }
@@ -149,14 +149,14 @@ extension PropertyListFile {
                     isSettled: false, isDurable: true),
                 isOurs: true)
         } catch {
-            // It is written and durable; only the copy in memory is lost.
+            // The file is written and durable; only the snapshot is lost.
             drop()
         }
     }
 
-    /// The name of a file that will take another's place: recognisable, so that the next writer removes what a killed one left.
+    /// The name of a temporary file: recognisable, so that the next writer removes the file of a killed process.
     static func temporaryName(of name: String, _ runtime: Runtime) -> String {
-        "\(temporaryPrefix(of: name))\(Hexadecimal.text(runtime.randomBytes(8)))\(temporarySuffix)"
+        "\(temporaryPrefix(of: name))\(hexadecimalText(of: runtime.randomBytes(8)))\(temporarySuffix)"
     }
 
     private static func temporaryPrefix(of name: String) -> String { ".\(name).localdata-" }
@@ -178,7 +178,7 @@ extension PropertyListFile {
         try flush()
     }
 
-    /// Makes a state durable that is about to be acknowledged although nothing had to be written for it.
+    /// Makes a state durable before it is acknowledged without a write.
     private func makeDurable(_ snapshot: PropertyListSnapshot) throws(BackendError) {
         guard !snapshot.isDurable else { return }
         try flush()

@@ -2,15 +2,15 @@ import BackendContract
 import BackendRuntime
 import Crypto
 
-/// Damaged files: kept, reported, and only moved away when a person says so.
+/// Damaged files are copied and reported, and only moved when a person asks for it.
 extension PropertyListFile {
     /// Where the copy of damaged bytes is kept: named by the file and by its content, so that it is made once.
     func quarantinePath(of bytes: [UInt8]) -> String {
         let name = PropertyListStore.suiteName(ofPath: path)
-        return "\(quarantineDirectory)/\(name)-\(Hexadecimal.text(SHA256.hash(data: bytes).prefix(16))).plist"
+        return "\(quarantineDirectory)/\(name)-\(hexadecimalText(of: SHA256.hash(data: bytes).prefix(16))).plist"
     }
 
-    /// Keeps a copy if that can be done. Where it cannot, the damage is reported all the same, and the file is not touched anyway.
+    /// Makes a copy if possible. If not, the damage is still reported, and the file is not changed in either case.
     func keepCopy(of bytes: [UInt8]) {
         do throws(BackendError) {
             _ = try keepDurableCopy(of: bytes)

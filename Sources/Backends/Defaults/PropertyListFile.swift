@@ -2,12 +2,12 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// The property list on the disk, the last snapshot of it, and those who want to hear of changes. Everything that may wait is called on the
-/// store's lane only.
+/// The property list on the disk, its last snapshot, and the observers of changes. Everything that may wait is called only on the
+/// store's lane.
 final class PropertyListFile: Sendable {
     private struct State {
         var snapshot: PropertyListSnapshot?
-        /// The last state that was seen or made, to tell what somebody else changed; outlives a dropped snapshot.
+        /// The last state that was read or written, to find the changes of other programs; outlives a dropped snapshot.
         var baseline: PropertyListSnapshot?
         var listeners: [UInt64: AsyncStream<Set<StorageAddress>?>.Continuation] = [:]
         var nextListener: UInt64 = 0
@@ -44,7 +44,7 @@ final class PropertyListFile: Sendable {
     /// The snapshot in memory, however old.
     var lastSnapshot: PropertyListSnapshot? { state.withLock { $0.snapshot } }
 
-    /// Takes a snapshot as the state of the file. What differs from the last one is reported as somebody else's change, unless it is ours.
+    /// Sets the snapshot. Differences from the last one are reported as changes by another program, unless this store made them.
     func adopt(_ snapshot: PropertyListSnapshot, isOurs: Bool) {
         let (older, listeners) = state.withLock { state in
             defer { (state.snapshot, state.baseline) = (snapshot, snapshot) }
@@ -56,12 +56,12 @@ final class PropertyListFile: Sendable {
         for listener in listeners { listener.yield(changed) }
     }
 
-    /// Forgets the snapshot: the next look reads the file.
+    /// Drops the snapshot: the next read reads the file.
     func drop() { state.withLock { $0.snapshot = nil } }
 
     // MARK: Loading, on the lane
 
-    /// How long another program's rewriting in place is waited for, between one look and the next: 195 ms in all.
+    /// How long to wait between reads while another program rewrites the file in place: 195 ms in all.
     private static let pauses: [Duration] = [1, 2, 4, 8, 15, 25, 40, 50, 50].map(Duration.milliseconds)
 
     /// The state of the file, read again if need be.
@@ -78,13 +78,13 @@ final class PropertyListFile: Sendable {
         while true {
             let before = try onFiles { (files) throws(FileError) in try files.status(path) }
             guard let contents = try onFiles({ (files) throws(FileError) in try files.read(path) }) else {
-                // Written in the meantime: look again.
+                // Written in the meantime: read it again.
                 guard try isProvenMissing() else { continue }
                 let missing = PropertyListSnapshot.missing(at: clock.now)
                 adopt(missing, isOurs: false)
                 return missing
             }
-            // The same state before and after: nobody wrote while it was read.
+            // The same status before and after: no process wrote while it was read.
             let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
             if isStable, let known, known.status != nil, ByteOrder.areEqual(known.bytes, contents.bytes) {
                 let confirmed = known.confirmed(contents, at: clock.now)
@@ -109,7 +109,7 @@ final class PropertyListFile: Sendable {
         }
     }
 
-    /// Whether there is no file of this name. False when one has just been made.
+    /// Whether there is no file of this name. False if one was created meanwhile.
     /// - Throws: ``BackendError`` when there is a symbolic link to a file that is not there, as on a disk that is not mounted: what it would hold
     ///   is unknown, and the link must not be replaced.
     private func isProvenMissing() throws(BackendError) -> Bool {
@@ -139,7 +139,7 @@ final class PropertyListFile: Sendable {
 
     // MARK: The lock
 
-    /// Takes the lock between processes, a little before the deadline at the latest, so that its callers learn for certain that nothing was done.
+    /// Takes the lock between processes, a little before the deadline at the latest, so that its callers know for certain that nothing was done.
     func takeLock(deadline: MonotonicInstant) throws(BackendError) -> any FileLock {
         let clock = clock
         let latest = deadline.advanced(by: .milliseconds(-20))
@@ -154,9 +154,9 @@ final class PropertyListFile: Sendable {
         do throws(FileError) { return try work(runtime.files) } catch { throw error.backendError() }
     }
 
-    // MARK: Listeners
+    // MARK: Observers
 
-    /// Sees to it that there is a directory to watch.
+    /// Creates the directory to watch if necessary.
     /// - Returns: The property list in it, without symbolic links.
     func prepareDirectory() throws(BackendError) -> String {
         let target = files.resolve(path)

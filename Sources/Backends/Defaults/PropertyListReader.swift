@@ -1,15 +1,15 @@
 import BackendContract
 import Foundation
 
-/// Why bytes are not a property list that can be worked with.
+/// The reason why bytes cannot be used as a property list.
 enum PropertyListFault: Error {
-    /// The bytes are damaged, or not a property list at all; the text says what is wrong, without any content.
+    /// The bytes are damaged, or not a property list at all; the text describes the damage, without any content.
     case damaged(String)
-    /// They are whole, and hold something that this version must not touch.
+    /// The bytes are intact, but contain something that this version must not change.
     case unsupported(String)
 }
 
-/// Reads the bytes of a property list, XML or binary, and tells every kind of value from every other.
+/// Reads the bytes of a property list, XML or binary, and distinguishes every kind of value.
 ///
 /// XML goes through Foundation; binary lists do not (``BinaryPropertyListReader`` says why).
 enum PropertyListReader {

@@ -2,10 +2,9 @@ import BackendContract
 import Crypto
 import Synchronization
 
-/// One slot as it stands in the file: its value, what the reserved dictionary says about it, and what follows from both.
+/// One slot of the file: its value, its entry in the reserved dictionary, and what is derived from both.
 ///
-/// Immutable but for what is derived on demand and kept: the probe, and the pieces of XML. A slot that no change touched passes from one
-/// document to the next as it is.
+/// Immutable except for two caches: the probe and the pieces of XML. An unchanged slot is passed on from one document to the next.
 final class PropertyListSlot: Sendable {
     private struct Derived {
         var probe: StorageProbe?
@@ -25,7 +24,7 @@ final class PropertyListSlot: Sendable {
     let address: StorageAddress
     /// The value in the file; nil where there is only an entry of the reserved dictionary.
     let value: NativeValue?
-    /// The entry of the reserved dictionary, as it stands.
+    /// The entry of the reserved dictionary, unchanged.
     let metadata: NativeValue?
     private let derived = Mutex(Derived())
 
@@ -35,7 +34,7 @@ final class PropertyListSlot: Sendable {
         self.metadata = metadata
     }
 
-    /// A slot that holds a payload of ours.
+    /// Creates a slot for a payload.
     convenience init(_ address: StorageAddress, _ payload: StoragePayload, _ metadata: StorageMetadata, _ revision: StorageRevision) {
         let value: NativeValue
         let form: SlotMetadata.Form
@@ -56,7 +55,7 @@ final class PropertyListSlot: Sendable {
             address: address, value: value, metadata: SlotMetadata(subject: subject, revision: revision, metadata: metadata).encoded)
     }
 
-    /// A slot whose value was removed by us.
+    /// Creates a slot for a tombstone.
     convenience init(tombstoneAt address: StorageAddress, _ metadata: StorageMetadata, _ revision: StorageRevision) {
         self.init(
             address: address, value: nil, metadata: SlotMetadata(subject: .tombstone, revision: revision, metadata: metadata).encoded)
@@ -64,7 +63,7 @@ final class PropertyListSlot: Sendable {
 
     // MARK: What it means
 
-    /// What a look at the slot finds.
+    /// The result of reading the slot.
     var probe: StorageProbe {
         if let known = derived.withLock({ $0.probe }) { return known }
         // Outside the lock: a digest over a large value takes a while, and deriving it twice gives the same.
@@ -79,7 +78,7 @@ final class PropertyListSlot: Sendable {
             guard let metadata else { return .absent }
             switch known?.subject {
             case .tombstone?: return known.map { .tombstone(StorageTombstone(metadata: $0.metadata, revision: $0.revision)) } ?? .absent
-            // Somebody else removed the value that the metadata belonged to.
+            // Another program removed the value of this metadata.
             case .value?: return .absent
             case nil:
                 var piece: [UInt8] = []
@@ -94,7 +93,7 @@ final class PropertyListSlot: Sendable {
         return .value(StorageRecord(payload: .native(value), revision: derivedRevision(UInt8(ascii: "f")), isForeign: true))
     }
 
-    /// The payload that a value stands for, or nil when the metadata does not belong to this value.
+    /// The payload of a value, or nil if the metadata does not belong to this value.
     private func payload(of value: NativeValue, _ subject: SlotMetadata.Subject) -> StoragePayload? {
         guard case .value(let digest, let form, let exact) = subject, digest == SlotMetadata.digest(value) else { return nil }
         switch (form, value) {
@@ -110,8 +109,8 @@ final class PropertyListSlot: Sendable {
         if case .record(let record) = RecordCodec.decode(bytes) { record.payload } else { nil }
     }
 
-    /// The revision of a state that nobody gave one: its content, stale metadata included, so that a value which another program writes
-    /// again after our removal is told from the one that stood there before it.
+    /// The revision of a state that was stored without one: a digest of its content and of stale metadata, so that a value which another program
+    /// writes again after a removal has another revision than the value before the removal.
     private func derivedRevision(_ kind: UInt8) -> StorageRevision {
         var hash = SHA256()
         if let value { hash.update(data: value.canonicalBytes) }
@@ -140,7 +139,7 @@ final class PropertyListSlot: Sendable {
         return pieces
     }
 
-    /// Value and metadata as they stand in a namespace of the reserved dictionary.
+    /// The value and metadata as an entry of a namespace in the reserved dictionary.
     var namespaceEntry: NativeValue {
         var entry: [String: NativeValue] = [:]
         entry["value"] = value

@@ -1,15 +1,15 @@
 import BackendContract
 import BackendRuntime
 
-/// The file as it was read at one moment, and what was found in it.
+/// The content of the file at one moment.
 final class PropertyListSnapshot: Sendable {
-    /// What was found.
+    /// The kind of content.
     enum Content: Sendable {
         /// A property list, or no file at all.
         case document(PropertyListDocument)
-        /// Bytes that are no property list; the text says what is wrong.
+        /// Bytes that are not a property list; the text describes the damage.
         case damaged(String)
-        /// A property list that this version must not touch.
+        /// A property list that this version must not change.
         case unsupported(BackendError)
     }
 
@@ -23,11 +23,11 @@ final class PropertyListSnapshot: Sendable {
     let readAt: MonotonicInstant
     /// Whether the file was read again late enough for any later change to show in its times.
     let isSettled: Bool
-    /// Whether the state is known to survive a power cut.
+    /// Whether the state certainly survives a power cut.
     let isDurable: Bool
 
     /// File times move in ticks of up to 10 ms: a file that is rewritten in place within the tick of its last change, with as many bytes,
-    /// looks unchanged. A second look after this long finds that out.
+    /// looks unchanged. A second read after this time finds the change.
     static let settlingTime = Duration.milliseconds(50)
 
     init(
@@ -59,13 +59,13 @@ final class PropertyListSnapshot: Sendable {
             isSettled: isSettled, isDurable: isSame && isDurable)
     }
 
-    /// The same state, known to survive a power cut.
+    /// The same state, certain to survive a power cut.
     func durable() -> PropertyListSnapshot {
         PropertyListSnapshot(
             status: status, bytes: bytes, content: content, hold: hold, readAt: readAt, isSettled: isSettled, isDurable: true)
     }
 
-    /// Whether the file at the path is, as far as its state tells, the one that was read.
+    /// Whether the file at the path is the one that was read, judging by its status.
     func isSameFile(_ current: FileStatus?) -> Bool {
         guard let status, let current else { return status == nil && current == nil }
         return status.inode == current.inode && status.device == current.device && status.size == current.size
@@ -77,9 +77,9 @@ final class PropertyListSnapshot: Sendable {
         isSameFile(current) && (isSettled || instant < readAt.advanced(by: Self.settlingTime))
     }
 
-    // MARK: Looking
+    // MARK: Reading
 
-    /// What a look at a slot finds.
+    /// The result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe {
         switch content {
         case .document(let document): document.probe(address)
@@ -88,7 +88,7 @@ final class PropertyListSnapshot: Sendable {
         }
     }
 
-    /// The slots that differ from an older snapshot; nil where that cannot be said.
+    /// The slots that differ from an older snapshot; nil if they are unknown.
     func differences(from older: PropertyListSnapshot) -> Set<StorageAddress>? {
         guard case .document(let new) = content, case .document(let old) = older.content else { return nil }
         return new.differences(from: old)

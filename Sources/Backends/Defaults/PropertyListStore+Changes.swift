@@ -1,12 +1,12 @@
-public import BackendContract
+package import BackendContract
 import BackendRuntime
 
-/// Noticing what other programs change, while somebody listens.
+/// Reports the changes of other programs while a stream is observed.
 extension PropertyListStore {
-    /// The slots that somebody else changed; nil stands for any slot, as after damage. What this store wrote itself is not reported, what another
-    /// store of this process wrote is. The directory is created if need be, and watched until the stream is let go; where directories cannot be
+    /// The slots that another program changed; nil means any slot, as after damage. Changes by this store are not reported, changes by another
+    /// store of this process are. The directory is created if necessary, and watched until the stream is released. If directories cannot be
     /// watched, the stream ends.
-    public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+    package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
         let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
         let number = file.addListener(continuation)
@@ -19,7 +19,7 @@ extension PropertyListStore {
             await withTaskGroup { group in
                 group.addTask {
                     await self.watch()
-                    // The directory cannot be watched, or nobody listens any more.
+                    // The directory cannot be watched, or no observer is left.
                     continuation.finish()
                 }
                 group.addTask { for await _ in stop {} }
@@ -30,7 +30,7 @@ extension PropertyListStore {
         return stream
     }
 
-    /// Looks at the file whenever its name is touched in its directory. The look itself finds out what changed, and who has to hear of it.
+    /// Reads the file whenever its name is changed in its directory. Reading finds the changes and notifies the observers.
     private func watch() async {
         let file = file
         let target: String
@@ -41,13 +41,13 @@ extension PropertyListStore {
         }
         let changes = file.files.changes(in: parentDirectory(of: target))
         let names: Set<String> = [lastComponent(of: target)]
-        // What changed before the watch was there is found by this look, what changes after it is announced.
+        // This read finds changes from before the watch began; later ones are reported by the watch.
         await look()
         for await name in changes where names.contains(name) { await look() }
     }
 
     private func look() async {
-        // A file that cannot be read now is looked at again with the next change, or the next read.
+        // A file that cannot be read now is read again at the next change or the next call.
         do throws(BackendError) { _ = try await load(rereading: true) } catch {}
     }
 }

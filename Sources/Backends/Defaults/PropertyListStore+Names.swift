@@ -1,16 +1,16 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 import Crypto
 import Foundation
 
 /// Which names can be used, for suites and for slots, and where a suite's files are.
 extension PropertyListStore {
     /// The longest name of a suite, in bytes of UTF-8: with it, the names of temporary files still fit a directory entry of 255 bytes.
-    public static let maximumSuiteNameLength = 200
+    package static let maximumSuiteNameLength = 200
 
     /// Refuses the names of suites that could lead out of the directory, or that no file can have.
     /// - Throws: ``BackendError`` with the code `invalidName`.
-    public static func validateSuiteName(_ name: String) throws(BackendError) {
+    package static func validateSuiteName(_ name: String) throws(BackendError) {
         let advice = "Use a name such as \"com.example.app\"."
         if name.isEmpty { throw BackendError(.invalidName, "A suite's name must not be empty. \(advice)") }
         if name == "." || name == ".." { throw BackendError(.invalidName, "A suite cannot be called \"\(name)\". \(advice)") }
@@ -33,7 +33,7 @@ extension PropertyListStore {
     ///   - suite: The name of the suite.
     ///   - directory: The configuration directory, `$XDG_CONFIG_HOME`.
     /// - Throws: ``BackendError`` with the code `invalidName`.
-    public static func path(ofSuite suite: String, in directory: String) throws(BackendError) -> String {
+    package static func path(ofSuite suite: String, in directory: String) throws(BackendError) -> String {
         try validateSuiteName(suite)
         return "\(directory)/\(suite).plist"
     }
@@ -43,9 +43,9 @@ extension PropertyListStore {
     ///   - path: The property list.
     ///   - directory: A directory of state that all writers of the property list share.
     ///   - files: The file system, asked for symbolic links only.
-    public static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
+    package static func lockPath(forPropertyListAt path: String, in directory: String, files: any FileSystem) -> String {
         let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-        return "\(directory)/defaults-\(Hexadecimal.text(digest.prefix(16))).lock"
+        return "\(directory)/defaults-\(hexadecimalText(of: digest.prefix(16))).lock"
     }
 
     static func suiteName(ofPath path: String) -> String {
@@ -65,20 +65,20 @@ extension PropertyListStore {
         }
     }
 
-    /// Refuses names that are not in Unicode's normal form C: Foundation would take them for the same as their composed spelling.
+    /// Refuses names that are not in Unicode normal form C: Foundation would treat them as equal to their composed spelling.
     static func validateNormalization(of address: StorageAddress) throws(BackendError) {
         for text in [address.namespace.name, address.name] {
             if text.utf8.allSatisfy({ $0 < 0x80 }) { continue }
             guard text.precomposedStringWithCanonicalMapping.utf8.elementsEqual(text.utf8) else {
                 throw BackendError(
                     .invalidName,
-                    "Property lists cannot tell canonically equivalent names apart: a name must be in Unicode's normal form C; this one is not."
+                    "Property lists cannot distinguish canonically equivalent names: a name must be in Unicode normal form C, and this one is not."
                 )
             }
         }
     }
 
-    /// Refuses what cannot be carried out whatever the store holds.
+    /// Refuses mutations that are invalid whatever the store contains.
     static func validate(_ mutation: StorageMutation) throws(BackendError) {
         try mutation.address.validate()
         if mutation.address.namespace == .values, mutation.address.name == PropertyListDocument.reservedName {

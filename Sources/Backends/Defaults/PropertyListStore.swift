@@ -1,22 +1,22 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 
 /// The values of one suite, in one property list, at the path and in the format that Foundation's `UserDefaults` uses on Linux.
 ///
-/// Other programs read what is stored here, and what they wrote is read as it stands: what is known about a value is kept in a reserved
-/// dictionary, and counts only while it matches the value. Every change is one durable replacement of the file under an advisory lock; changes
+/// Other programs can read the values, and values that they wrote are read unchanged. The metadata of a value is kept in a reserved
+/// dictionary, and is used only while it matches the value. Every change is one durable replacement of the file under an advisory lock; changes
 /// that wait together share one. A read is served from memory after one `stat`, and goes to the store's lane only when the file has changed.
 ///
 /// A damaged file is copied to the quarantine directory, reported, and never overwritten.
-public final class PropertyListStore: ObservableBackend, RecoverableBackend {
+package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// The file, with every symbolic link resolved when the store was created.
-    public let identity: BackendIdentity
+    package let identity: BackendIdentity
 
     /// What the store promises: durable atomic batches, preconditions between processes, native values, and that others write too.
-    public let capabilities: BackendCapabilities
+    package let capabilities: BackendCapabilities
 
     /// The largest payload, in bytes.
-    public static let maximumValueSize = 16 << 20
+    package static let maximumValueSize = 16 << 20
 
     let file: PropertyListFile
     let lane: any Lane
@@ -28,13 +28,13 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
     /// - Parameters:
     ///   - path: The property list.
-    ///   - lockPath: The file whose lock excludes other processes: the same for everybody who writes this property list, in a directory of state
+    ///   - lockPath: The file whose lock excludes other processes: the same for every process that writes this property list, in a directory of state
     ///     (see ``lockPath(forPropertyListAt:in:files:)``). It is created when first needed, and never removed.
-    ///   - quarantineDirectory: Where copies of damaged files are kept.
+    ///   - quarantineDirectory: The directory for copies of damaged files.
     ///   - deadline: How long a call may take, waiting included.
     ///   - runtime: The machine.
     ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
-    public init(
+    package init(
         path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
         protection: ProtectionLevel = .plain
     ) {
@@ -49,7 +49,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
         self.deadline = deadline
         self.runtime = runtime
         loads = GroupCommit(lane: lane, clock: runtime.clock) { requests, deadline in
-            // One look at the file answers everybody who asked before it began.
+            // One read of the file answers all requests that came before it.
             let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }
             return requests.map { _ in result }
         }
@@ -59,8 +59,8 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     // MARK: Reading
 
     /// Looks at slots. A validated look is served from memory after one `stat` while the file is unchanged; a fresh one reads the file again.
-    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong with the file is told by the probes.
-    public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+    /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; other problems of the file are reported in the probes.
+    package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         do throws(BackendError) {
             let snapshot = try await snapshot(freshness)
             return addresses.map { Self.probe($0, in: snapshot) }
@@ -78,9 +78,9 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
         return .absent
     }
 
-    /// The slots that hold something, those of other programs included.
+    /// The slots that are not empty, including those of other programs.
     /// - Throws: ``BackendError`` when the file is damaged or cannot be read.
-    public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+    package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
         let snapshot = try await snapshot(.validated)
         switch snapshot.content {
         case .document(let document): return document.slots.map(\.address).filter { $0.namespace == namespace }
@@ -90,7 +90,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
     }
 
     /// Whether the file can be read, or does not exist yet: then the first change creates it.
-    public func status() async -> BackendStatus {
+    package func status() async -> BackendStatus {
         do throws(BackendError) {
             switch try await snapshot(.validated).content {
             case .document: return .ready
@@ -121,11 +121,11 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     // MARK: Writing
 
-    /// Changes slots, all together or not at all. What is applied has replaced the file and survives a power cut when this returns.
+    /// Changes slots, all together or not at all. When this returns, applied changes are in the file and survive a power cut.
     ///
     /// Calls that wait at the same time share one lock, one rewrite and one flush; each stays a batch of its own.
     /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
-    public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+    package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         guard !mutations.isEmpty else { return [] }
         guard Set(mutations.map(\.address)).count == mutations.count else {
             throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
@@ -134,7 +134,7 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
         return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
     }
 
-    /// What is wrong with a call whatever the store holds; found before anything is locked.
+    /// The errors of a call that do not depend on the content of the store; checked before the lock is taken.
     private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
         for (index, mutation) in mutations.enumerated() {
             do throws(BackendError) {
@@ -150,22 +150,22 @@ public final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     /// Flushes the file and its directory to the disk, under the lock.
     /// - Throws: ``BackendError``.
-    public func synchronize() async throws(BackendError) -> StorageDurability {
+    package func synchronize() async throws(BackendError) -> StorageDurability {
         let file = file
         try await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.synchronize(deadline: deadline) }
         return .durable
     }
 
-    /// Removes a damaged file, durably, after making sure that a durable copy of it stands in the quarantine directory.
+    /// Removes a damaged file, durably, after making a durable copy of it in the quarantine directory.
     /// - Returns: The path of the copy.
     /// - Throws: ``BackendError`` when the file is not damaged, or could not be copied or removed.
-    public func setAsideDamagedStore() async throws(BackendError) -> String {
+    package func setAsideDamagedStore() async throws(BackendError) -> String {
         let file = file
         return try await onLane(isMutation: true) { (deadline) throws(BackendError) in try file.setAside(deadline: deadline) }
     }
 
-    /// Lets go of the file; the next call reads it again.
-    public func close() async { file.drop() }
+    /// Drops the snapshot of the file; the next call reads it again.
+    package func close() async { file.drop() }
 
     // MARK: The lane
 

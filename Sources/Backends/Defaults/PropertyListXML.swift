@@ -14,9 +14,9 @@ enum PropertyListXML {
         """.utf8)
     static let trailer = Array("</plist>\n".utf8)
 
-    /// Who has to be able to read the XML.
+    /// The parser that must be able to read the XML.
     enum Reader {
-        /// Foundation, which takes control characters and years before 1 as they are.
+        /// Foundation, which accepts control characters and years before 1.
         case foundation
         /// Every XML 1.0 parser.
         case anyone

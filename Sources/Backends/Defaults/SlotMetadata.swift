@@ -1,20 +1,20 @@
 import BackendContract
 import Crypto
 
-/// What the reserved dictionary says about one slot, in terms that a person can read.
+/// The entry of the reserved dictionary for one slot, in a form that a person can read.
 ///
 /// ```
 /// revision    text     32 hexadecimal digits
 /// tombstone   true     only for a removal; then there is no digest and no form
-/// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value as it stands in the file, in hexadecimal
-/// form        text     what the value stands for: see ``Form``; left out where it is "native"
+/// digest      text     the first 16 bytes of SHA-256 over the canonical bytes of the value in the file, in hexadecimal
+/// form        text     the meaning of the value: see ``Form``; left out for "native"
 /// exact       data     only for the form "exact": the payload as record format 1
 /// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
 /// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
-/// record      data     in place of the last three lines where XML cannot hold them exactly: they as record format 1
+/// record      data     the fields of the last three lines as record format 1, if XML cannot hold them exactly
 /// ```
 struct SlotMetadata {
-    /// What the value in the file stands for.
+    /// The meaning of the value in the file.
     enum Form: String {
         /// The value itself.
         case native
@@ -37,12 +37,12 @@ struct SlotMetadata {
     var metadata: StorageMetadata
 
     /// The digest that ties metadata to the value it was written with.
-    static func digest(_ value: NativeValue) -> String { Hexadecimal.text(SHA256.hash(data: value.canonicalBytes).prefix(16)) }
+    static func digest(_ value: NativeValue) -> String { hexadecimalText(of: SHA256.hash(data: value.canonicalBytes).prefix(16)) }
 
     // MARK: Writing
 
     var encoded: NativeValue {
-        var entries: [String: NativeValue] = ["revision": .string(Hexadecimal.text(revision.bytes))]
+        var entries: [String: NativeValue] = ["revision": .string(hexadecimalText(of: revision.bytes))]
         switch subject {
         case .tombstone: entries["tombstone"] = .boolean(true)
         case .value(let digest, let form, let exact):
@@ -78,7 +78,7 @@ struct SlotMetadata {
     /// Reads an entry of the reserved dictionary; nil when it is not one.
     init?(_ encoded: NativeValue) {
         guard case .dictionary(let entries) = encoded, case .string(let digits)? = entries["revision"],
-            let revision = Hexadecimal.bytes(digits), !revision.isEmpty
+            let revision = bytes(ofHexadecimal: digits), !revision.isEmpty
         else { return nil }
         if entries["tombstone"] == .boolean(true) {
             subject = .tombstone
@@ -130,20 +130,5 @@ struct SlotMetadata {
 
     private static func seconds(_ value: NativeValue?) -> Double? {
         if case .real(let seconds)? = value { seconds } else { nil }
-    }
-}
-
-/// Bytes as lower-case hexadecimal digits.
-enum Hexadecimal {
-    private static let digits = Array("0123456789abcdef".utf8)
-
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
-
-    static func bytes(_ text: String) -> [UInt8]? {
-        let nibbles = text.compactMap(\.hexDigitValue)
-        guard nibbles.count == text.utf8.count, nibbles.count.isMultiple(of: 2) else { return nil }
-        return stride(from: 0, to: nibbles.count, by: 2).map { UInt8(nibbles[$0] << 4 | nibbles[$0 + 1]) }
     }
 }

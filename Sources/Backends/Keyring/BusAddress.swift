@@ -1,4 +1,5 @@
 #if Keyring && os(Linux)
+    import BackendContract
     import BackendRuntime
     import Glibc
 
@@ -40,14 +41,13 @@
 
         /// D-Bus specification, "Server Addresses": every byte but these is written as % and two hexadecimal digits.
         private static func escape(_ path: String) -> String {
-            let digits = Array("0123456789abcdef".utf8)
             var text: [UInt8] = []
             for byte in path.utf8 {
                 switch UInt8(byte) {
                 case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
                     UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "/"), UInt8(ascii: "."), UInt8(ascii: "*"):
                     text.append(byte)
-                default: text += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+                default: text += Array("%\(hexadecimalText(of: [byte]))".utf8)
                 }
             }
             return String(decoding: text, as: UTF8.self)

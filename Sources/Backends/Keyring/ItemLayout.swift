@@ -1,9 +1,9 @@
 import BackendContract
 
-/// Which attributes the items of one service have in one style: what is written, what is searched for, and which items are the slot's own.
+/// The attributes of the items of one service in one style: which are written, which are searched for, and which items belong to a slot.
 ///
 /// An item belongs to a slot only if it has the slot's attributes *and no others* but those that the style ignores: gnome-keyring finds
-/// every item that has at least the attributes searched for, and one that has more is somebody else's.
+/// every item that has at least the attributes searched for, and an item with more attributes belongs to another program.
 struct ItemLayout: Sendable {
     let service: String
     let style: KeyringStyle
@@ -12,7 +12,7 @@ struct ItemLayout: Sendable {
     let nameAttribute: String
     /// The attributes that all items of the store share and are found by; the namespace comes on top.
     private let shared: [String: String]
-    /// Attributes that are written too, and that decide nothing when an item is looked for.
+    /// Attributes that are written too, but not used to find an item.
     private let extra: [String: String]
     /// Attributes that an item of the slot may have besides.
     private let ignored: Set<String>
@@ -56,7 +56,7 @@ struct ItemLayout: Sendable {
     /// The name of the schema that house items carry.
     static let schema = "org.localdata.Record"
 
-    /// A text that is the same for two layouts exactly when they lead to the same items.
+    /// A text that is equal for two layouts exactly if they find the same items.
     var identity: String {
         let parts = shared.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map {
             "\(Self.escape($0.key))=\(Self.escape($0.value))"

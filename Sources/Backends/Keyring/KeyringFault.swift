@@ -1,16 +1,16 @@
 #if Keyring && os(Linux)
     import BackendContract
 
-    /// A conversation with the keyring that failed: by what, and what that says about the link.
+    /// A failed request to the keyring: its cause, and whether the link can still be used.
     struct KeyringFault: Error {
         enum Kind {
             /// The item, its collection or the whole store is locked.
             case locked
-            /// The object is not there (any more).
+            /// The object does not exist (any more).
             case vanished
             /// There is no bus to talk to.
             case noBus
-            /// Nobody on the bus offers the Secret Service.
+            /// No program on the bus offers the Secret Service.
             case noService
             /// The daemon does not know our session: it is another one than before.
             case noSession
@@ -24,7 +24,7 @@
             case cancelled
             /// The person closed the prompt.
             case dismissed
-            /// There is nobody to show a prompt.
+            /// No program can show a prompt.
             case noPrompter
             /// The bus or the daemon refused access.
             case denied
@@ -43,7 +43,7 @@
             self.detail = detail
         }
 
-        /// Whether the link is of no use any more, so that a read may be tried once more over a new one.
+        /// Whether the link is unusable, so that a read may be retried once over a new one.
         var isStale: Bool {
             switch kind {
             case .noService, .noSession, .disconnected, .noReply: true
@@ -60,7 +60,7 @@
             }
         }
 
-        /// The error of a backend that this amounts to.
+        /// The corresponding backend error.
         func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
             switch kind {
             case .locked:
@@ -73,9 +73,9 @@
                     "No program on the session bus keeps secrets (\(detail)). Install and start gnome-keyring, KWallet or KeePassXC, then try again.",
                     outcome: outcome)
             case .vanished:
-                BackendError(.unavailable, "The keyring changed while it was looked at (\(detail)). Try again.", outcome: outcome)
+                BackendError(.unavailable, "The keyring changed while it was read (\(detail)). Try again.", outcome: outcome)
             case .noSession, .disconnected, .noReply:
-                BackendError(.unavailable, "The keyring's program went away (\(detail)). \(advice(outcome))", outcome: outcome)
+                BackendError(.unavailable, "The keyring's program ended (\(detail)). \(advice(outcome))", outcome: outcome)
             case .timedOut:
                 BackendError(.timedOut, "The keyring did not answer before the deadline. \(advice(outcome))", outcome: outcome)
             case .cancelled:

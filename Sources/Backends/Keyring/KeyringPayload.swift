@@ -1,16 +1,16 @@
 import BackendContract
 
-/// What stands in an item's secret: `LD1:` and record format 1 in base64, on one line; or the bare text of another program.
+/// The content of an item's secret: `LD1:` and record format 1 in base64, on one line; or the bare text of another program.
 ///
 /// One line, because gnome-keyring's password-less format makes a whole collection unreadable over one newline; text, because KWallet keeps
 /// nothing else.
 enum KeyringPayload {
     private static let prefix = Array("LD1:".utf8)
 
-    /// The line that stands for a record.
+    /// The line of a record.
     static func line(_ record: StorageRecord) -> [UInt8] { prefix + Base64.encode(RecordCodec.encode(record)) }
 
-    /// The line that stands for a tombstone.
+    /// The line of a tombstone.
     static func line(_ tombstone: StorageTombstone) -> [UInt8] { prefix + Base64.encode(RecordCodec.encode(tombstone)) }
 
     /// What a secret holds.
@@ -63,7 +63,7 @@ enum KeyringPayload {
 
     /// A revision for a state that carries none: derived in memory, different in every process, and never stored.
     ///
-    /// Two keyed hashes of the path, the time of the last change and the content: neither tells anything about the content.
+    /// Two keyed hashes of the path, the time of the last change and the content: neither reveals anything about the content.
     static func revision(path: String, modified: UInt64, secret: [UInt8]) -> StorageRevision {
         var bytes: [UInt8] = []
         for round in 0..<2 as Range<UInt8> {

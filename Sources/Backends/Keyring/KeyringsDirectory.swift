@@ -2,7 +2,7 @@
     import BackendContract
     import BackendRuntime
 
-    /// The folder that gnome-keyring keeps its collections in, as far as it is known, and the last step to durability.
+    /// The folder of gnome-keyring's collections, if its path is known. Flushing it is the last step to durability.
     ///
     /// The daemon flushes a collection's file and renames it before it replies, but does not flush the folder. Whether the folder that was
     /// named is really the daemon's own is judged from the collection's file: it must be there, and a change must have replaced it.
@@ -42,7 +42,7 @@
             var rest = parts[folder + 1].utf8[...]
             while let byte = rest.popFirst() {
                 // libsecret's and gnome-keyring's escaping of object paths: _ and two hexadecimal digits.
-                if byte == UInt8(ascii: "_"), let escaped = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) {
+                if byte == UInt8(ascii: "_"), let escaped = bytes(ofHexadecimal: String(decoding: rest.prefix(2), as: UTF8.self))?.first {
                     name.append(escaped)
                     rest = rest.dropFirst(2)
                 } else {

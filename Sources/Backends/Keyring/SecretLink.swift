@@ -161,7 +161,7 @@
 
         // MARK: Faults
 
-        /// What an error of GLib amounts to; the error is freed. No error at all is a fault too: it is how libsecret reports bad arguments.
+        /// The fault of a GLib error; the error is freed. No error at all is a fault too: it is how libsecret reports bad arguments.
         static func fault(_ error: UnsafeMutablePointer<GError>?) -> KeyringFault {
             guard let error else { return KeyringFault(.refused, "no reason was given") }
             defer { g_error_free(error) }

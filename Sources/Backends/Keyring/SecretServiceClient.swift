@@ -11,13 +11,13 @@
         let link: SecretLink
         let call: BusCall
 
-        /// What a search found.
+        /// The result of a search.
         struct Found {
             var unlocked: [String]
             var locked: [String]
         }
 
-        /// What is known of an item without its secret.
+        /// The properties of an item other than its secret.
         struct Item {
             var path: String
             var attributes: [String: String]
@@ -39,10 +39,10 @@
         private static let prompt = "org.freedesktop.Secret.Prompt"
         private static let properties = "org.freedesktop.DBus.Properties"
         private static let nothing = "/"
-        /// How long a change that was sent is waited for beyond its caller's deadline, in seconds.
+        /// How long to wait for a change that was sent beyond its caller's deadline, in seconds.
         private static let finishing: Int64 = 25
 
-        // MARK: Looking
+        // MARK: Reading
 
         /// The items that have at least these attributes, in every collection, whatever their schema.
         func search(_ attributes: [String: String]) throws(KeyringFault) -> Found {
@@ -91,7 +91,7 @@
 
         // MARK: Changing
 
-        /// Makes a new item, never replacing one.
+        /// Creates a new item, never replacing one.
         func create(_ secret: [UInt8], attributes: [String: String], label: String, in collection: String) throws(KeyringFault) -> String {
             let properties = Outgoing.properties([
                 ("\(Self.item).Label", Outgoing.text(label)), ("\(Self.item).Attributes", Outgoing.dictionary(attributes)),
@@ -110,7 +110,7 @@
             _ = try link.request(path, Self.item, "SetSecret", arguments, reply: "()", finishingWithin: Self.finishing, call)
         }
 
-        /// Removes exactly this item.
+        /// Deletes exactly this item.
         func delete(_ path: String) throws(KeyringFault) {
             let reply = try link.request(path, Self.item, "Delete", nil, reply: "(o)", finishingWithin: Self.finishing, call)
             try refusePrompt(reply[0]?.text)
@@ -129,7 +129,7 @@
             try link.unlock(collection, call)
         }
 
-        /// Whether gnome-keyring keeps the secrets and nobody can show its prompts.
+        /// Whether the daemon is gnome-keyring and no program can show its prompts.
         func lacksPrompter() throws(KeyringFault) -> Bool {
             guard try hasOwner("org.gnome.keyring"), try !hasOwner(Self.prompter) else { return false }
             let reply = try link.request(

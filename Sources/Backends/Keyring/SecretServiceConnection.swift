@@ -1,14 +1,14 @@
 #if Keyring && os(Linux)
     import BackendContract
-    public import BackendRuntime
+    package import BackendRuntime
     import Synchronization
 
     /// The connection to the keyring that all stores of a process share: one link, opened when it is first needed and anew after the daemon or
-    /// the bus died, and the lane that looks run on. Each store changes slots on a lane of its own, where waiting for another process's lock
-    /// delays nobody's looks.
-    public final class SecretServiceConnection: Sendable {
+    /// the bus died, and the lane that reads run on. Each store changes slots on a lane of its own, where waiting for another process's lock
+    /// delays no reads.
+    package final class SecretServiceConnection: Sendable {
         /// The connection of the whole process.
-        public static let shared = SecretServiceConnection(runtime: .live)
+        package static let shared = SecretServiceConnection(runtime: .live)
 
         let lane: any Lane
         /// Prompts wait for people: they have a lane of their own, so that reading goes on meanwhile.
@@ -17,7 +17,7 @@
 
         /// Creates a connection; nothing is opened.
         /// - Parameter runtime: Makes the lanes.
-        public init(runtime: Runtime) {
+        package init(runtime: Runtime) {
             lane = runtime.makeLane("keyring")
             promptLane = runtime.makeLane("keyring-prompt")
         }

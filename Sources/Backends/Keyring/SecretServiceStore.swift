@@ -1,18 +1,18 @@
 #if Keyring && os(Linux)
-    public import BackendContract
-    public import BackendRuntime
+    package import BackendContract
+    package import BackendRuntime
 
     /// The keyring: items of the Secret Service (gnome-keyring, KWallet, KeePassXC) in the session's default collection.
     ///
-    /// Reading and writing never open a prompt; only ``unlock()`` may. Every call counts queueing and execution against its deadline and the
-    /// caller leaves on time, whatever the daemon or the bus do. A slot that several items answer to is neither read nor written (`ambiguous`).
+    /// Reading and writing never open a prompt; only ``unlock()`` may. Queueing and execution both count against the deadline of a call, and the
+    /// caller returns on time, whatever the daemon or the bus do. A slot with several matching items is neither read nor written (`ambiguous`).
     ///
     /// Preconditions hold between all processes that use the same lock file. Writers outside LocalData are detected, not excluded.
-    public final class SecretServiceStore: LockableBackend {
+    package final class SecretServiceStore: LockableBackend {
         /// The service and the attributes that lead to its items: two stores over the same items have the same identity.
-        public let identity: BackendIdentity
+        package let identity: BackendIdentity
         /// What the store promises in its style; durable only where the daemon's folder was named.
-        public let capabilities: BackendCapabilities
+        package let capabilities: BackendCapabilities
 
         let layout: ItemLayout
         let connection: SecretServiceConnection
@@ -24,7 +24,7 @@
         private let promptDeadline: Duration
 
         /// The largest payload, in bytes: what fits into the daemon's messages and memory many times over.
-        public static let maximumValueSize = 1 << 20
+        package static let maximumValueSize = 1 << 20
 
         /// Creates a store; nothing is opened, and nothing can fail.
         /// - Parameters:
@@ -34,11 +34,11 @@
         ///     processes that share the service.
         ///   - deadline: How long a call may take, waiting in line included.
         ///   - promptDeadline: How long ``unlock()`` may wait for a person.
-        ///   - keyringsDirectory: The folder in which the daemon keeps its files (`$XDG_DATA_HOME/keyrings`), flushed after a change; nil or
-        ///     not the daemon's: changes last until a power cut only, and say so.
+        ///   - keyringsDirectory: The folder in which the daemon keeps its files (`$XDG_DATA_HOME/keyrings`), flushed after a change. If it is nil
+        ///     or not the daemon's, changes last only until a power cut, and their results say so.
         ///   - runtime: Time, randomness, files, and the lane for changes.
-        ///   - connection: What the process's stores share.
-        public init(
+        ///   - connection: The connection that the stores of the process share.
+        package init(
             service: String, style: KeyringStyle = .localData, lockFile: String, deadline: Duration = .seconds(10),
             promptDeadline: Duration = .seconds(120), keyringsDirectory: String? = nil, runtime: Runtime = .live,
             connection: SecretServiceConnection = .shared
@@ -61,9 +61,9 @@
 
         // MARK: Reading
 
-        /// Looks at slots: one search for each, or one for all of them where that is cheaper.
+        /// Reads slots: one search for each, or one for all of them if that is cheaper.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled` when the caller left first.
-        public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             try await onLane { [self] call throws(BackendError) in
                 var probes: [StorageProbe?] = addresses.map { address in
                     do throws(BackendError) {
@@ -81,7 +81,7 @@
 
         /// The slots of a namespace that hold anything, other programs' items included.
         /// - Throws: ``BackendError`` with `locked`, `unavailable`, `timedOut` or `cancelled`.
-        public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             try await onLane { [self] call throws(BackendError) in
                 try layout.validate(StorageAddress("any", in: namespace))
                 return try conversing(call) { client throws(KeyringFault) in
@@ -91,7 +91,7 @@
         }
 
         /// Whether the default collection is there and unlocked.
-        public func status() async -> BackendStatus {
+        package func status() async -> BackendStatus {
             do throws(BackendError) {
                 return try await onLane { [self] call throws(BackendError) in
                     try layout.validateStore()
@@ -106,9 +106,9 @@
             }
         }
 
-        /// Flushes the daemon's folder, if it is known.
+        /// Flushes the daemon's folder, if its path was given.
         /// - Throws: ``BackendError`` when the daemon could not be asked where it keeps the collection.
-        public func synchronize() async throws(BackendError) -> StorageDurability {
+        package func synchronize() async throws(BackendError) -> StorageDurability {
             try await onLane { [self] call throws(BackendError) in
                 switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
                 case .locked(let path), .unlocked(let path): directory.flush(path)
@@ -117,7 +117,7 @@
             }
         }
 
-        /// Looks at slots with valid addresses; what is wrong with the store as a whole becomes every slot's probe.
+        /// Reads slots with valid addresses. An error of the whole store becomes the probe of every slot.
         func look(at addresses: [StorageAddress], _ call: BusCall) throws(BackendError) -> [SlotView] {
             do throws(KeyringFault) {
                 return try connection.reading(call) { client throws(KeyringFault) in
@@ -134,10 +134,10 @@
 
         // MARK: Writing
 
-        /// Changes slots one after the other, under the lock file. Applied means that the daemon has written and flushed its file; durable, that the
+        /// Changes slots one after the other, under the lock file. *Applied* means that the daemon has written and flushed its file; *durable* means that the
         /// folder was flushed too.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled` when the caller left first, or when the lock could not be taken.
-        public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             try await onLane(writeLane, isMutation: true) { [self] call throws(BackendError) in
                 try SlotWriter(store: self, call: call).apply(mutations)
             }
@@ -147,8 +147,8 @@
 
         /// Unlocks the default collection, opening the daemon's prompt if it is locked. A prompt whose caller has left stays open: answering it
         /// still unlocks the collection, and later calls wait for it instead of opening another.
-        /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (nobody can show a prompt), `timedOut` or `unavailable`.
-        public func unlock() async throws(BackendError) {
+        /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (no program can show a prompt), `timedOut` or `unavailable`.
+        package func unlock() async throws(BackendError) {
             try await onLane(connection.promptLane, within: promptDeadline, isMutation: true) { call throws(BackendError) in
                 do throws(KeyringFault) {
                     // A link of its own: the prompt may stay open for minutes.

@@ -1,7 +1,7 @@
 #if Keyring && os(Linux)
     import BackendContract
 
-    /// What stands in a slot, and where.
+    /// The content of a slot and the item that holds it.
     struct SlotView {
         var probe: StorageProbe
         /// The one item of the slot.
@@ -10,7 +10,7 @@
         var collection: String?
     }
 
-    /// Looks at slots without a prompt, and claims *absent* only when that is proven.
+    /// Reads slots without a prompt, and reports *absent* only if that is proven.
     ///
     /// Proof of absence: a search found nothing, then the default collection was seen to be there and unlocked, then a second search found
     /// nothing. A keyring that is locked, missing or out of reach gives another answer.
@@ -18,21 +18,21 @@
         let client: SecretServiceClient
         let layout: ItemLayout
 
-        /// How often a look is begun anew because the keyring changed meanwhile.
+        /// How often to start again because the keyring changed meanwhile.
         private static let attempts = 4
 
-        /// Looks at slots whose addresses are valid; one view each, in order.
+        /// Reads slots whose addresses are valid; one view each, in order.
         func look(at addresses: [StorageAddress]) throws(KeyringFault) -> [SlotView] {
             var views: [StorageAddress: SlotView] = [:]
             for (namespace, group) in Dictionary(grouping: Set(addresses), by: \.namespace) {
                 for (address, view) in try look(at: group, in: namespace) { views[address] = view }
             }
             return addresses.map { address in
-                views[address] ?? SlotView(probe: .unavailable(BackendError(.failed, "The slot was not looked at. Report this fault.")))
+                views[address] ?? SlotView(probe: .unavailable(BackendError(.failed, "The slot was not read. Report this fault.")))
             }
         }
 
-        /// The slots of a namespace that hold anything.
+        /// The slots of a namespace that are not empty.
         func addresses(in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress] {
             try untilUnchanged { () throws(KeyringFault) in
                 let found = try client.search(layout.search(namespace))
@@ -78,7 +78,7 @@
             return views
         }
 
-        /// One look at the slots that one search covers.
+        /// One reading of the slots that one search covers.
         private func views(
             of wanted: Set<StorageAddress>, searching attributes: [String: String], in namespace: StorageNamespace
         ) throws(KeyringFault) -> [StorageAddress: SlotView] {
@@ -116,7 +116,7 @@
                 }
                 guard let secret = secrets[item.path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
                 let revision = KeyringPayload.revision(path: item.path, modified: item.modified, secret: secret)
-                // gnome-keyring saves a new item twice, first without its secret: what a crash in between leaves is no value of anybody's.
+                // gnome-keyring saves a new item twice, first without its secret: an item without a secret, left by a crash in between, is not a value.
                 let isTorn = secret.isEmpty && !layout.style.isInterop && item.attributes["xdg:schema"] == ItemLayout.schema
                 let probe: StorageProbe =
                     isTorn
@@ -127,7 +127,7 @@
             return views
         }
 
-        /// What a slot is for which a search found no item: absent only with proof.
+        /// The view of a slot for which a search found no item: absent only with proof.
         private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
         {
             switch try client.defaultCollection() {
@@ -150,7 +150,7 @@
             )
         }
 
-        /// Begins anew while the keyring changes under the look.
+        /// Starts again while the keyring changes during the search.
         private func untilUnchanged<Answer>(_ look: () throws(KeyringFault) -> Answer) throws(KeyringFault) -> Answer {
             var attempt = 1
             while true {

@@ -5,7 +5,7 @@
     /// Changes slots one after the other under the store's lock, which is held from the look at a slot to the daemon's reply.
     ///
     /// An item that exists is changed by its own path, and a new one is made without replacing: the daemon's matching of attributes, which
-    /// takes an item with more attributes for the same, never decides what is overwritten.
+    /// also finds items with more attributes, never decides which item is overwritten.
     struct SlotWriter {
         let store: SecretServiceStore
         let call: BusCall
@@ -32,7 +32,7 @@
             }
         }
 
-        /// What can be refused without the keyring.
+        /// The errors that can be found without asking the keyring.
         private func refusalBeforeLooking(_ mutation: StorageMutation) -> BackendError? {
             do throws(BackendError) {
                 try layout.validate(mutation.address)
@@ -125,7 +125,7 @@
             return try client.create(secret, attributes: layout.written(address), label: layout.label(address), in: collection)
         }
 
-        /// The new revision of a slot that carries none itself: it depends on the time that the daemon wrote down.
+        /// The new revision of an item that stores none: it depends on the modification time that the daemon recorded.
         private func stateAfterPut(
             _ item: String, _ secret: [UInt8], _ durability: StorageDurability, _ client: SecretServiceClient
         ) -> MutationResult {
@@ -142,7 +142,7 @@
                 let found = try client.search(layout.search(address))
                 guard found.unlocked.contains(item) || found.locked.contains(item) else { return nil }
                 return BackendError(
-                    .failed, "The keyring said that an item was deleted, and still shows it. Look at it again.", outcome: .unknown)
+                    .failed, "The keyring reported that an item was deleted, but still shows it. Read it again.", outcome: .unknown)
             } catch {
                 return error.backendError(outcome: .applied)
             }

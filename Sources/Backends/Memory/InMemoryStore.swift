@@ -1,14 +1,14 @@
 public import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 import Synchronization
 
 /// A store that keeps everything in memory: the reference implementation of the contract, and the domain for transient values.
 ///
-/// Nothing it holds ever reaches a disk. It never waits: a call is one look or one change under a lock. It may claim other capabilities than
-/// its own, to stand in for another kind of store in a test.
+/// Nothing it holds ever reaches a disk. It never waits: a call is one read or one change under a lock. A test may give it other
+/// capabilities, so that it replaces another kind of store.
 public final class InMemoryStore: StorageBackend, ObservableBackend {
-    /// What the store keeps its slots in.
-    public let medium: MemoryMedium
+    /// The memory that holds the slots.
+    package let medium: MemoryMedium
 
     /// The physical store: by default the medium.
     public let identity: BackendIdentity
@@ -18,19 +18,22 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
     private let identifier: (UInt64, UInt64)
     private let number: UInt64
 
-    /// What a store in memory promises by itself: it lasts as long as the process, changes batches in one step and takes native values;
-    /// since nothing reaches a disk, it protects as well as a keyring.
-    public static let ownCapabilities = BackendCapabilities(
+    /// The capabilities of a store in memory: values last as long as the process, batches are atomic, and native values are accepted.
+    /// Since nothing reaches a disk, it protects as well as a keyring.
+    package static let ownCapabilities = BackendCapabilities(
         durability: .process, atomicBatch: true, crossProcess: false, protection: .keyring, storesNativeValues: true,
         usefulConcurrency: 64)
+
+    /// Creates an empty store, which shares nothing with any other.
+    public convenience init() { self.init(medium: MemoryMedium()) }
 
     /// Creates a store over a medium.
     /// - Parameters:
     ///   - medium: Where the slots are; a new, empty medium by default.
-    ///   - identity: The physical store it stands for; by default the medium, so that two stores on one medium are two views of it.
+    ///   - identity: The physical store; by default the medium, so that two stores on one medium are two views of it.
     ///   - capabilities: What it claims; by default ``ownCapabilities``.
-    ///   - runtime: Where the medium's random identifier comes from.
-    public init(
+    ///   - runtime: The source of the medium's random identifier.
+    package init(
         medium: MemoryMedium = MemoryMedium(), identity: BackendIdentity? = nil,
         capabilities: BackendCapabilities = InMemoryStore.ownCapabilities, runtime: Runtime = .live
     ) {
@@ -49,7 +52,7 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
             identity ?? BackendIdentity(kind: "memory", store: String(identifier.0, radix: 16) + "-" + String(identifier.1, radix: 16))
     }
 
-    /// Looks at slots, all at one moment.
+    /// Reads slots, all at one moment.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         try refuseIfCancelled()
         return medium.state.withLock { state in
@@ -57,11 +60,11 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
         }
     }
 
-    /// Changes slots at one moment; nobody sees a part of it.
+    /// Changes slots in one step: no reader sees a part of it.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try refuseIfCancelled()
         guard Set(mutations.map(\.address)).count == mutations.count else {
-            throw BackendError(.unsupported, "An address occurs twice among the mutations of one call. Make two calls of it.")
+            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
         }
         return medium.state.withLock { state in
             if capabilities.atomicBatch {
@@ -85,7 +88,7 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
         return medium.state.withLock { $0.addresses(in: namespace) }
     }
 
-    /// The values that fulfil the conditions, in the order of their names, all of one moment. The names are sorted again only after one was added or went.
+    /// The values that fulfil the conditions, in the order of their names, all of one moment. The names are sorted again only after a slot was added or deleted.
     public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
         try refuseIfCancelled()
         let last: StorageAddress?
@@ -114,7 +117,7 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
         return StorageAddress(name, in: query.namespace)
     }
 
-    /// Nothing to do: the store is as durable as it claims at any time.
+    /// Does nothing: the store is always as durable as it claims.
     public func synchronize() async throws(BackendError) -> StorageDurability { capabilities.durability }
 
     /// The slots that other stores on the medium, or other programs, change from now on.

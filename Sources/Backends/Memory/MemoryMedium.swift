@@ -1,11 +1,11 @@
-public import BackendContract
+package import BackendContract
 import Synchronization
 
-/// What an ``InMemoryStore`` keeps its slots in: it outlives the store, so that a test can launch a program again over the same bytes.
+/// The memory of an ``InMemoryStore``. It outlives the store, so that a test can launch a program again over the same bytes.
 ///
-/// Several stores may stand on one medium and see each other's changes. The medium also plays the other program that writes to a shared
-/// store (``writeForeign(_:at:)``) and the disk that goes bad (``corrupt(_:bytes:)``).
-public final class MemoryMedium: Sendable {
+/// Several stores can share one medium and see each other's changes. A test can also write to it as another program
+/// (``writeForeign(_:at:)``) and damage it (``corrupt(_:bytes:)``).
+package final class MemoryMedium: Sendable {
     enum Content {
         case value(StoragePayload, StorageMetadata, isForeign: Bool)
         case tombstone(StorageMetadata)
@@ -14,7 +14,7 @@ public final class MemoryMedium: Sendable {
 
     struct Slot {
         var content: Content
-        /// Which change of the medium put the content here: never given out twice.
+        /// The number of the change that wrote the content: unique in the medium.
         var change: UInt64
     }
 
@@ -25,9 +25,9 @@ public final class MemoryMedium: Sendable {
 
     struct State {
         private(set) var slots: [StorageAddress: Slot] = [:]
-        /// The slots of a namespace in the order of their names, since they were last asked for; forgotten when one is added or goes.
+        /// The slots of a namespace in the order of their names, kept from the last request until a slot is added or deleted.
         private var sorted: [StorageNamespace: [StorageAddress]] = [:]
-        /// Drawn by the first store that stands on the medium: revisions of two media are never equal.
+        /// Drawn by the first store on the medium, so that revisions of two media are never equal.
         var identifier: (UInt64, UInt64)?
         var changes: UInt64 = 0
         var stores: UInt64 = 0
@@ -40,7 +40,7 @@ public final class MemoryMedium: Sendable {
             return changes
         }
 
-        /// Empties a slot. Returns whether anything was there.
+        /// Deletes a slot. Returns whether it existed.
         mutating func empty(_ address: StorageAddress) -> Bool {
             guard slots.removeValue(forKey: address) != nil else { return false }
             sorted[address.namespace] = nil
@@ -55,7 +55,7 @@ public final class MemoryMedium: Sendable {
             return made
         }
 
-        /// Tells every watcher but the changing store's own.
+        /// Notifies every watcher except those of the changing store.
         func announce(_ changed: Set<StorageAddress>, by store: UInt64?) {
             guard !changed.isEmpty else { return }
             for watcher in watchers.values where watcher.store != store { watcher.continuation.yield(changed) }
@@ -65,29 +65,29 @@ public final class MemoryMedium: Sendable {
     let state = Mutex(State())
 
     /// Creates an empty medium.
-    public init() {}
+    package init() {}
 
-    /// Writes a value as another program would, which knows nothing of metadata: what stood in the slot, and what was known about it, is gone.
+    /// Writes a value as another program would that knows nothing of metadata: it replaces the old value and its metadata.
     /// - Parameters:
     ///   - payload: The value.
     ///   - address: The slot.
-    public func writeForeign(_ payload: StoragePayload, at address: StorageAddress) {
+    package func writeForeign(_ payload: StoragePayload, at address: StorageAddress) {
         change(address, to: .value(payload, StorageMetadata(), isForeign: true))
     }
 
-    /// Empties a slot as another program would, leaving no tombstone.
-    public func removeForeign(_ address: StorageAddress) {
+    /// Deletes a slot as another program would, leaving no tombstone.
+    package func removeForeign(_ address: StorageAddress) {
         state.withLock { state in
             guard state.empty(address) else { return }
             state.announce([address], by: nil)
         }
     }
 
-    /// Plants bytes in a slot that are not a record.
+    /// Writes bytes into a slot that are not a record.
     /// - Parameters:
     ///   - address: The slot.
-    ///   - bytes: The bytes that a reader is to find there.
-    public func corrupt(_ address: StorageAddress, bytes: [UInt8]) { change(address, to: .damaged(bytes)) }
+    ///   - bytes: The bytes.
+    package func corrupt(_ address: StorageAddress, bytes: [UInt8]) { change(address, to: .damaged(bytes)) }
 
     private func change(_ address: StorageAddress, to content: Content) {
         state.withLock { state in

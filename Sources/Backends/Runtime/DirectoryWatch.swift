@@ -6,7 +6,7 @@
     import Musl
 #endif
 
-/// Notices changes of the names in a directory (inotify; on other systems nothing is noticed, and the next read finds out).
+/// Reports changes of the names in a directory (inotify). On other systems it reports nothing, and the next read finds the change.
 enum DirectoryWatch {
     static func changes(in directory: String) -> AsyncStream<String> {
         #if os(Linux)

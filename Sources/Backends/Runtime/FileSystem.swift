@@ -1,32 +1,32 @@
-public import BackendContract
+package import BackendContract
 
 /// A failed operation on a file.
-public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The system's error number.
-    public let number: Int32
+    package let number: Int32
     /// What was attempted: "open", "write", "fsync".
-    public let operation: String
+    package let operation: String
     /// The path.
-    public let path: String
+    package let path: String
 
     /// Creates an error.
-    public init(number: Int32, operation: String, path: String) {
+    package init(number: Int32, operation: String, path: String) {
         self.number = number
         self.operation = operation
         self.path = path
     }
 
     /// The operation, the path and the system's name for the error.
-    public var description: String { "\(operation) \(path): \(systemErrorText(number))" }
+    package var description: String { "\(operation) \(path): \(systemErrorText(number))" }
 
-    /// Whether the operation failed because there is nothing of that name, or a folder on the way to it is not there.
-    public var isNotFound: Bool { isNumberOfMissingName(number) }
+    /// Whether the operation failed because the file or a folder of its path does not exist.
+    package var isNotFound: Bool { isNumberOfMissingName(number) }
 
     /// Whether the operation failed because the name is in use.
-    public var isNameTaken: Bool { isNumberOfTakenName(number) }
+    package var isNameTaken: Bool { isNumberOfTakenName(number) }
 
-    /// The error of a backend that this one amounts to.
-    public func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
+    /// The corresponding backend error.
+    package func backendError(outcome: MutationOutcome = .notApplied) -> BackendError {
         switch FileErrorKind(number) {
         case .accessDenied:
             BackendError(.accessDenied, "Access was refused (\(self)). Check the owner and the permissions of the path.", outcome: outcome)
@@ -38,29 +38,29 @@ public struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The state of a file, enough to notice that it is another one or was changed.
-public struct FileStatus: Hashable, Sendable {
+/// The status of a file: enough to notice that it was replaced or changed.
+package struct FileStatus: Hashable, Sendable {
     /// The device and number of the file.
-    public var device: UInt64
+    package var device: UInt64
     /// The file's number on its device.
-    public var inode: UInt64
+    package var inode: UInt64
     /// The size in bytes.
-    public var size: Int64
+    package var size: Int64
     /// The last change of the content, in nanoseconds since 1970.
-    public var modified: Int64
+    package var modified: Int64
     /// The last change of the content or the attributes, in nanoseconds since 1970.
-    public var changed: Int64
+    package var changed: Int64
     /// The permission bits.
-    public var permissions: UInt32
+    package var permissions: UInt32
     /// The owner's number.
-    public var owner: UInt32
+    package var owner: UInt32
     /// Whether it is a regular file.
-    public var isRegular: Bool
+    package var isRegular: Bool
     /// Whether it is a directory.
-    public var isDirectory: Bool
+    package var isDirectory: Bool
 
     /// Creates a status.
-    public init(
+    package init(
         device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64, permissions: UInt32, owner: UInt32, isRegular: Bool,
         isDirectory: Bool
     ) {
@@ -77,16 +77,16 @@ public struct FileStatus: Hashable, Sendable {
 }
 
 /// A file's content, its state when it was read, and a hold on it: while the hold lives, no other file gets the same number.
-public struct FileContents: Sendable {
+package struct FileContents: Sendable {
     /// The bytes.
-    public var bytes: [UInt8]
+    package var bytes: [UInt8]
     /// The state at the end of reading.
-    public var status: FileStatus
+    package var status: FileStatus
     /// Keeps the file's number in use.
-    public var hold: any FileHold
+    package var hold: any FileHold
 
     /// Creates contents.
-    public init(bytes: [UInt8], status: FileStatus, hold: any FileHold) {
+    package init(bytes: [UInt8], status: FileStatus, hold: any FileHold) {
         self.bytes = bytes
         self.status = status
         self.hold = hold
@@ -94,19 +94,19 @@ public struct FileContents: Sendable {
 }
 
 /// Keeps a file open, so that its number is not given to another file.
-public protocol FileHold: AnyObject, Sendable {}
+package protocol FileHold: AnyObject, Sendable {}
 
 /// A lock between processes, held until it is released or its process ends.
-public protocol FileLock: Sendable {
+package protocol FileLock: Sendable {
     /// Releases the lock; a second call does nothing.
     func release()
 }
 
-/// The part of a file system that stores stand on. Every operation may block: it is called on a lane.
+/// The file system operations that stores need. Every operation may block: call it on a lane.
 ///
 /// An operation is durable only where it says so. The real one is ``PosixFileSystem``; a simulation implements the same operations over
 /// a volatile and a durable view.
-public protocol FileSystem: Sendable {
+package protocol FileSystem: Sendable {
     /// The state of the file at a path, following links, or nil when there is none. Short enough to be called off a lane.
     func status(_ path: String) throws(FileError) -> FileStatus?
 
@@ -125,7 +125,7 @@ public protocol FileSystem: Sendable {
     /// Gives a file a second name that must be free: fails with EEXIST otherwise. Atomic; durable once the directory is synchronized.
     func link(_ path: String, to newPath: String) throws(FileError)
 
-    /// Removes a name; nothing there is not an error. Durable once the directory is synchronized.
+    /// Removes a file; a missing one is not an error. Durable once the directory is synchronized.
     func remove(_ path: String) throws(FileError)
 
     /// Makes the names in a directory durable (fsync of the directory).
@@ -140,7 +140,7 @@ public protocol FileSystem: Sendable {
     /// The path with every symbolic link resolved, also where its last parts do not exist yet.
     func resolve(_ path: String) -> String
 
-    /// Takes the exclusive lock that a file stands for, creating the file (0600) if need be; the file is never removed.
+    /// Takes the exclusive lock of a lock file, creating the file (0600) if necessary. The file is never removed.
     /// - Parameters:
     ///   - path: The file.
     ///   - giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
@@ -154,15 +154,15 @@ extension FileSystem {
     /// Replaces a file's content, durably and in one step: a new file beside it (0600), flushed, renamed over it, and the directory flushed.
     ///
     /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
-    /// the new content already (then it may or may not survive a power cut); otherwise the old content stands untouched.
+    /// the new content already (then it may or may not survive a power cut); otherwise the old content is unchanged.
     /// - Parameters:
     ///   - path: The file.
     ///   - bytes: Its new content.
     ///   - temporaryName: The name of the file beside it; it must not be in use.
     ///   - stillWanted: Asked when the new content is on the disk, right before it takes the old one's place.
-    /// - Returns: Whether the content was replaced: false when it was not wanted any more, and nothing changed.
+    /// - Returns: Whether the content was replaced: false if it was no longer wanted, and nothing changed.
     @discardableResult
-    public func replaceDurably(
+    package func replaceDurably(
         _ path: String, with bytes: [UInt8], temporaryName: String,
         if stillWanted: () throws(FileError) -> Bool = { () throws(FileError) in true }
     ) throws(DurableReplaceError) -> Bool {
@@ -171,10 +171,10 @@ extension FileSystem {
         do throws(FileError) {
             try create(temporary, bytes)
         } catch {
-            // A file of that name that is somebody else's stays.
+            // Keep an existing file of that name: it belongs to another program.
             if !error.isNameTaken {
                 do throws(FileError) { try remove(temporary) } catch {
-                    // Swept by the next writer.
+                    // The next writer removes the temporary file.
                 }
             }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
@@ -188,7 +188,7 @@ extension FileSystem {
             try rename(temporary, to: path)
         } catch {
             do throws(FileError) { try remove(temporary) } catch {
-                // What is left is swept by the next writer.
+                // The next writer removes the temporary file.
             }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
@@ -202,20 +202,20 @@ extension FileSystem {
 }
 
 /// A durable replacement that failed.
-public struct DurableReplaceError: Error, Sendable {
+package struct DurableReplaceError: Error, Sendable {
     /// What failed.
-    public let error: FileError
-    /// Whether the new content may stand in the old one's place.
-    public let mayBeReplaced: Bool
+    package let error: FileError
+    /// Whether the new content may have replaced the old.
+    package let mayBeReplaced: Bool
 }
 
 /// The folder of a path.
-public func parentDirectory(of path: String) -> String {
+package func parentDirectory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return slash == path.startIndex ? "/" : String(path[..<slash])
 }
 
 /// The part of a path after its last slash.
-public func lastComponent(of path: String) -> String {
+package func lastComponent(of path: String) -> String {
     path.lastIndex(of: "/").map { String(path[path.index(after: $0)...]) } ?? path
 }

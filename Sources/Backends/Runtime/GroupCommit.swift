@@ -1,10 +1,10 @@
-public import BackendContract
+package import BackendContract
 import Synchronization
 
-/// Requests that wait for a lane together are carried out together: one lock, one write, one flush for all of them.
+/// Carries out requests together that wait for a lane at the same time: one lock, one write and one flush for all of them.
 ///
-/// A lone request never waits for company: it starts as soon as the lane is free, and whatever arrives in the meantime forms the next group.
-public final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
+/// A request never waits for others: it starts as soon as the lane is free. Requests that arrive meanwhile form the next group.
+package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
     private struct Waiting {
         let request: Request
         let call: LaneCall<Response>
@@ -27,7 +27,7 @@ public final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable 
     ///   - clock: The clock of the deadlines.
     ///   - maximumGroup: The most requests carried out together.
     ///   - perform: Carries out a group on the lane, before the earliest deadline of the group if that can be done; one result a request, in order.
-    public init(
+    package init(
         lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096,
         perform: @escaping @Sendable ([Request], MonotonicInstant) -> [Result<Response, BackendError>]
     ) {
@@ -37,9 +37,9 @@ public final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable 
         self.perform = perform
     }
 
-    /// Hands in a request and waits until its group was carried out.
+    /// Submits a request and waits until its group was carried out.
     /// - Throws: What `perform` answered for this request; `timedOut` or `cancelled` when the caller left first.
-    public func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
+    package func submit(_ request: Request, deadline: MonotonicInstant, isMutation: Bool) async throws(BackendError) -> Response {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: isMutation)
         let mustSchedule = state.withLock { state in
             state.waiting.append(Waiting(request: request, call: call))

@@ -1,18 +1,18 @@
-/// What is known about this process and this start of the machine.
-public struct HostFacts: Sendable {
-    /// A text that is the same until the machine is started again; nil where the machine does not tell.
-    public var bootID: String?
+/// Facts about this process and this boot of the machine.
+package struct HostFacts: Sendable {
+    /// The boot ID, which changes with every start of the machine; nil if the system has none.
+    package var bootID: String?
     /// The process's number.
-    public var processID: Int32
+    package var processID: Int32
     /// The environment variables.
-    public var environment: [String: String]
+    package var environment: [String: String]
     /// The name of the program's file, without its folder.
-    public var executableName: String
-    /// The home directory; nil where none is known.
-    public var homeDirectory: String?
+    package var executableName: String
+    /// The home directory; nil if it is unknown.
+    package var homeDirectory: String?
 
     /// Creates a description.
-    public init(bootID: String?, processID: Int32, environment: [String: String], executableName: String, homeDirectory: String?) {
+    package init(bootID: String?, processID: Int32, environment: [String: String], executableName: String, homeDirectory: String?) {
         self.bootID = bootID
         self.processID = processID
         self.environment = environment

@@ -1,19 +1,19 @@
 internal import Dispatch
 
-/// A line that blocking work waits in, one piece after the other, off the cooperative pool.
-public protocol Lane: Sendable {
-    /// Appends work to the line and returns at once. Work is run in the order of arrival, one piece at a time.
+/// A queue for blocking work, which runs one piece after the other, off the cooperative pool.
+package protocol Lane: Sendable {
+    /// Appends work to the queue and returns at once. Work is run in the order of arrival, one piece at a time.
     func enqueue(_ work: @escaping @Sendable () -> Void)
 }
 
-/// A lane on a serial dispatch queue: blocking it blocks nobody else.
-public struct DispatchLane: Lane {
+/// A lane on a serial dispatch queue: blocking it blocks no other lane.
+package struct DispatchLane: Lane {
     private let queue: DispatchQueue
 
     /// Creates a lane.
     /// - Parameter label: The queue's name, for debuggers.
-    public init(label: String) { queue = DispatchQueue(label: "LocalData.\(label)") }
+    package init(label: String) { queue = DispatchQueue(label: "LocalData.\(label)") }
 
     /// Appends work to the queue.
-    public func enqueue(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
+    package func enqueue(_ work: @escaping @Sendable () -> Void) { queue.async(execute: work) }
 }

@@ -1,8 +1,8 @@
-public import BackendContract
+package import BackendContract
 import Synchronization
 
 /// Why a caller stopped waiting for its call.
-public enum AbandonReason: Hashable, Sendable {
+package enum AbandonReason: Hashable, Sendable {
     /// Its deadline passed.
     case deadline
     /// Its task was cancelled.
@@ -13,7 +13,7 @@ public enum AbandonReason: Hashable, Sendable {
 ///
 /// The caller leaves on time even if the lane is stuck. A call that was abandoned before it began is never begun; one that was abandoned
 /// afterwards goes on, and its caller is told that the outcome is unknown.
-public final class LaneCall<Response: Sendable>: Sendable {
+package final class LaneCall<Response: Sendable>: Sendable {
     private enum Phase {
         case waiting
         case begun
@@ -22,7 +22,7 @@ public final class LaneCall<Response: Sendable>: Sendable {
 
     private struct State {
         var phase = Phase.waiting
-        /// Kept only until the caller takes it: a timer refers to the call until its time, and a result may be a secret.
+        /// Set to nil once the caller takes it: a timer keeps a reference to the call until it fires, and a result may be a secret.
         var result: Result<Response, BackendError>?
         var continuation: CheckedContinuation<Result<Response, BackendError>, Never>?
         var timer: ScheduledAction?
@@ -30,7 +30,7 @@ public final class LaneCall<Response: Sendable>: Sendable {
         /// Why the caller left before the end.
         var abandoned: AbandonReason?
 
-        /// Settles the call, once; returns what is to be resumed and stopped outside the lock.
+        /// Ends the call, once. Returns what the caller of this method must resume and cancel outside the lock.
         mutating func end(_ result: Result<Response, BackendError>) -> Ending {
             defer { (continuation, timer, whenAbandoned) = (nil, nil, nil) }
             phase = .over
@@ -54,7 +54,7 @@ public final class LaneCall<Response: Sendable>: Sendable {
     private let clock: any RuntimeClock
 
     /// When the caller leaves.
-    public let deadline: MonotonicInstant
+    package let deadline: MonotonicInstant
     private let isMutation: Bool
 
     init(clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool) {
@@ -63,11 +63,11 @@ public final class LaneCall<Response: Sendable>: Sendable {
         self.isMutation = isMutation
     }
 
-    /// Whether nobody waits for the call any more.
-    public var isOver: Bool { state.withLock { $0.phase == .over } }
+    /// Whether no caller waits for the call any more.
+    package var isOver: Bool { state.withLock { $0.phase == .over } }
 
-    /// Marks the call as begun. False when its caller has left: then the work must not be done.
-    public func begin() -> Bool {
+    /// Marks the call as begun. Returns false if its caller has left: then the work must not be done.
+    package func begin() -> Bool {
         state.withLock { state in
             guard state.phase == .waiting else { return false }
             state.phase = .begun
@@ -75,8 +75,8 @@ public final class LaneCall<Response: Sendable>: Sendable {
         }
     }
 
-    /// Names what is to be done when the caller leaves while the work is under way; done at once if it has already left.
-    public func whenAbandoned(_ action: @escaping @Sendable (AbandonReason) -> Void) {
+    /// Sets the action to run if the caller leaves while the work runs. Runs it at once if the caller has already left.
+    package func whenAbandoned(_ action: @escaping @Sendable (AbandonReason) -> Void) {
         let left = state.withLock { state in
             if state.phase != .over { state.whenAbandoned = action }
             return state.abandoned
@@ -85,7 +85,7 @@ public final class LaneCall<Response: Sendable>: Sendable {
     }
 
     /// Ends the call with its result, unless its caller has left.
-    public func finish(_ result: Result<Response, BackendError>) {
+    package func finish(_ result: Result<Response, BackendError>) {
         state.withLock { state in state.phase == .over ? nil : state.end(result) }?.tell()
     }
 
@@ -137,12 +137,12 @@ public final class LaneCall<Response: Sendable>: Sendable {
 }
 
 extension Runtime {
-    /// Runs work that is done elsewhere and may never answer, and waits for it until a deadline. It holds up no lane; when the caller leaves, it is cancelled.
+    /// Runs work in a task, which may never answer, and waits for it until a deadline. It blocks no lane. The task is cancelled when the caller leaves.
     /// - Parameters:
     ///   - deadline: When the caller leaves.
     ///   - work: The work, in a task of its own.
     /// - Throws: What the work threw; `timedOut` or `cancelled` when the caller left.
-    public func run<Response: Sendable>(
+    package func run<Response: Sendable>(
         until deadline: MonotonicInstant, _ work: @escaping @Sendable () async throws(BackendError) -> Response
     ) async throws(BackendError) -> Response {
         let call = LaneCall<Response>(clock: clock, deadline: deadline, isMutation: false)
@@ -166,7 +166,7 @@ extension Lane {
     ///   - isMutation: Whether the work changes anything, so that leaving while it runs makes the outcome unknown.
     ///   - work: The work. It is given its call, to learn the deadline and to hear of the caller's leaving.
     /// - Throws: What the work threw; `timedOut` or `cancelled` when the caller left.
-    public func run<Response: Sendable>(
+    package func run<Response: Sendable>(
         clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool,
         _ work: @escaping @Sendable (LaneCall<Response>) throws(BackendError) -> Response
     ) async throws(BackendError) -> Response {

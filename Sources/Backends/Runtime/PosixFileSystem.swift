@@ -9,12 +9,12 @@ import Synchronization
 #endif
 
 /// The machine's own files, through POSIX calls.
-public struct PosixFileSystem: FileSystem {
-    /// Creates it.
-    public init() {}
+package struct PosixFileSystem: FileSystem {
+    /// Creates the file system.
+    package init() {}
 
     /// `stat`: symbolic links are followed.
-    public func status(_ path: String) throws(FileError) -> FileStatus? {
+    package func status(_ path: String) throws(FileError) -> FileStatus? {
         var info = stat()
         guard stat(path, &info) == 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -23,9 +23,9 @@ public struct PosixFileSystem: FileSystem {
         return FileStatus(info)
     }
 
-    /// Reads a regular file whole, and tells the state of the very file that was read.
-    public func read(_ path: String) throws(FileError) -> FileContents? {
-        // O_NONBLOCK: a FIFO in the file's place must not hang the lane; it has no effect on regular files.
+    /// Reads a regular file whole, and returns the status of the same open file.
+    package func read(_ path: String) throws(FileError) -> FileContents? {
+        // O_NONBLOCK: opening a FIFO must not block the lane. The flag has no effect on regular files.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
@@ -35,7 +35,7 @@ public struct PosixFileSystem: FileSystem {
         var info = stat()
         guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
         guard FileStatus(info).isRegular else { throw FileError(number: EINVAL, operation: "read (not a regular file)", path: path) }
-        // Read into its place: another buffer would keep a copy of what may be a key.
+        // Read directly into the array: another buffer would keep a copy of bytes that may be a key.
         var bytes = [UInt8](repeating: 0, count: Int(info.st_size) + 1)
         var filled = 0
         while true {
@@ -54,7 +54,7 @@ public struct PosixFileSystem: FileSystem {
     }
 
     /// Creates a file with permissions 0600 (`O_EXCL`, `O_NOFOLLOW`) and writes it; nothing is durable yet.
-    public func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+    package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
         defer { close(descriptor) }
@@ -70,36 +70,36 @@ public struct PosixFileSystem: FileSystem {
     }
 
     /// `fsync` of the file.
-    public func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
+    package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
 
     /// `fsync` of the directory.
-    public func synchronizeDirectory(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    package func synchronizeDirectory(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
 
     private func synchronize(_ path: String, flags: Int32) throws(FileError) {
         let descriptor = open(path, flags)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
         defer { close(descriptor) }
-        // After a failed fsync the kernel may have dropped what it could not write: it is never repeated, always reported.
+        // After a failed fsync the kernel may have dropped the pages that it could not write: report the error, never repeat the call.
         guard fsync(descriptor) == 0 else { throw FileError(number: errno, operation: "fsync", path: path) }
     }
 
     /// `rename`: the new name is replaced in one step.
-    public func rename(_ path: String, to newPath: String) throws(FileError) {
+    package func rename(_ path: String, to newPath: String) throws(FileError) {
         guard posixRename(path, newPath) == 0 else { throw FileError(number: errno, operation: "rename", path: newPath) }
     }
 
     /// `link`: fails when the new name is taken.
-    public func link(_ path: String, to newPath: String) throws(FileError) {
+    package func link(_ path: String, to newPath: String) throws(FileError) {
         guard posixLink(path, newPath) == 0 else { throw FileError(number: errno, operation: "link", path: newPath) }
     }
 
     /// `unlink`; a name that is not there is no error.
-    public func remove(_ path: String) throws(FileError) {
+    package func remove(_ path: String) throws(FileError) {
         guard unlink(path) == 0 || errno == ENOENT else { throw FileError(number: errno, operation: "unlink", path: path) }
     }
 
     /// `mkdir` with permissions 0700 for each missing part, each followed by `fsync` of its parent.
-    public func createDirectory(_ path: String) throws(FileError) {
+    package func createDirectory(_ path: String) throws(FileError) {
         if let status = try status(path) {
             guard status.isDirectory else { throw FileError(number: ENOTDIR, operation: "mkdir", path: path) }
             return
@@ -111,7 +111,7 @@ public struct PosixFileSystem: FileSystem {
     }
 
     /// `readdir`, without `.` and `..`.
-    public func list(_ path: String) throws(FileError) -> [String]? {
+    package func list(_ path: String) throws(FileError) -> [String]? {
         guard let directory = opendir(path) else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
             throw FileError(number: errno, operation: "opendir", path: path)
@@ -131,8 +131,8 @@ public struct PosixFileSystem: FileSystem {
         }
     }
 
-    /// `realpath`; for a path that does not exist, that of its longest existing part and the rest as it stands.
-    public func resolve(_ path: String) -> String {
+    /// `realpath`; for a path that does not exist, the longest existing part is resolved and the rest is appended unchanged.
+    package func resolve(_ path: String) -> String {
         if let resolved = realpath(path, nil) {
             defer { free(resolved) }
             return String(cString: resolved)
@@ -144,7 +144,7 @@ public struct PosixFileSystem: FileSystem {
     }
 
     /// `flock`, exclusive, tried again and again with pauses of 0.1 ms to 5 ms.
-    public func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
+    package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
         var pause: useconds_t = 100
@@ -161,8 +161,8 @@ public struct PosixFileSystem: FileSystem {
         return DescriptorLock(descriptor)
     }
 
-    /// `inotify` on Linux; elsewhere nothing is noticed.
-    public func changes(in directory: String) -> AsyncStream<String> { DirectoryWatch.changes(in: directory) }
+    /// `inotify` on Linux; on other systems nothing is reported.
+    package func changes(in directory: String) -> AsyncStream<String> { DirectoryWatch.changes(in: directory) }
 }
 
 private final class DescriptorHold: FileHold {

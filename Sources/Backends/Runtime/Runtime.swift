@@ -1,21 +1,21 @@
 /// Everything that a backend or the router needs from the machine, so that a test or a simulation can put something else in its place:
-/// time, randomness, tasks, lanes, files and locks, and what is known about the host.
-public struct Runtime: Sendable {
+/// time, randomness, tasks, lanes, files and locks, and facts about the host.
+package struct Runtime: Sendable {
     /// Time.
-    public var clock: any RuntimeClock
+    package var clock: any RuntimeClock
     /// Randomness: 64 unpredictable bits a call.
-    public var randomBits: @Sendable () -> UInt64
-    /// Where work goes that must outlive its caller.
-    public var tasks: any TaskSpawner
+    package var randomBits: @Sendable () -> UInt64
+    /// Starts work that must outlive its caller.
+    package var tasks: any TaskSpawner
     /// Makes the lane that a store's blocking work runs on; the text names it for debuggers.
-    public var makeLane: @Sendable (String) -> any Lane
+    package var makeLane: @Sendable (String) -> any Lane
     /// Files and the locks between processes.
-    public var files: any FileSystem
-    /// What is known about this process and this start of the machine.
-    public var host: HostFacts
+    package var files: any FileSystem
+    /// Facts about this process and this boot of the machine.
+    package var host: HostFacts
 
     /// Creates a runtime from its parts.
-    public init(
+    package init(
         clock: any RuntimeClock, randomBits: @escaping @Sendable () -> UInt64, tasks: any TaskSpawner,
         makeLane: @escaping @Sendable (String) -> any Lane, files: any FileSystem, host: HostFacts
     ) {
@@ -28,17 +28,17 @@ public struct Runtime: Sendable {
     }
 
     /// The real machine.
-    public static var live: Runtime {
+    package static var live: Runtime {
         Runtime(
             clock: SystemClock(), randomBits: { UInt64.random(in: .min ... .max) }, tasks: PoolSpawner(),
             makeLane: { DispatchLane(label: $0) }, files: PosixFileSystem(), host: .current())
     }
 
     /// A generator that draws from ``randomBits``.
-    public var generator: RuntimeGenerator { RuntimeGenerator(bits: randomBits) }
+    package var generator: RuntimeGenerator { RuntimeGenerator(bits: randomBits) }
 
-    /// A number of random bytes: those of ``randomBits``, the lowest of each 64 bits first. What is left of the last 64 is thrown away.
-    public func randomBytes(_ count: Int) -> [UInt8] {
+    /// A number of random bytes: those of ``randomBits``, the lowest of each 64 bits first. Unused bits of the last 64 are discarded.
+    package func randomBytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
             while filled < count {
                 withUnsafeBytes(of: randomBits().littleEndian) { word in
@@ -53,9 +53,9 @@ public struct Runtime: Sendable {
 }
 
 /// A generator over a runtime's randomness.
-public struct RuntimeGenerator: RandomNumberGenerator, Sendable {
+package struct RuntimeGenerator: RandomNumberGenerator, Sendable {
     let bits: @Sendable () -> UInt64
 
     /// 64 random bits.
-    public mutating func next() -> UInt64 { bits() }
+    package mutating func next() -> UInt64 { bits() }
 }

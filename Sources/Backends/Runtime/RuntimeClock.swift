@@ -2,29 +2,29 @@ internal import Dispatch
 import Synchronization
 
 /// A point on a clock that never goes back, in nanoseconds since an arbitrary beginning.
-public struct MonotonicInstant: Hashable, Comparable, Sendable {
+package struct MonotonicInstant: Hashable, Comparable, Sendable {
     /// Nanoseconds since the clock's beginning.
-    public var nanoseconds: Int64
+    package var nanoseconds: Int64
 
     /// Creates an instant.
-    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
 
     /// Whether the first is earlier than the second.
-    public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
+    package static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
     /// The instant that lies a duration later; durations beyond 292 years are cut off.
-    public func advanced(by duration: Duration) -> MonotonicInstant {
+    package func advanced(by duration: Duration) -> MonotonicInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
         return MonotonicInstant(nanoseconds: overflow ? .max : sum)
     }
 
     /// The time from this instant to a later one.
-    public func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
+    package func duration(to later: MonotonicInstant) -> Duration { .nanoseconds(later.nanoseconds - nanoseconds) }
 }
 
 extension Duration {
     /// The duration in nanoseconds, cut off at the range of `Int64`.
-    public var wholeNanoseconds: Int64 {
+    package var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? (seconds < 0 ? .min : .max) : product &+ attoseconds / 1_000_000_000
@@ -32,11 +32,11 @@ extension Duration {
 }
 
 /// Time as a store or the router sees it.
-public protocol RuntimeClock: Sendable {
+package protocol RuntimeClock: Sendable {
     /// Now, on a clock that never goes back.
     var now: MonotonicInstant { get }
 
-    /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that people may set. Never used to order anything.
+    /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that can be set to any time. Never used to order events.
     var wallSeconds: Double { get }
 
     /// Runs an action once, at or after an instant, until it is cancelled. The action must not block.
@@ -47,47 +47,47 @@ public protocol RuntimeClock: Sendable {
 }
 
 /// An action that a clock will run, and the means to stop it.
-public struct ScheduledAction: Sendable {
+package struct ScheduledAction: Sendable {
     private let onCancel: @Sendable () -> Void
 
     /// Creates a handle; the closure stops the action if it has not run yet.
-    public init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
+    package init(onCancel: @escaping @Sendable () -> Void) { self.onCancel = onCancel }
 
     /// Stops the action if it has not run yet.
-    public func cancel() { onCancel() }
+    package func cancel() { onCancel() }
 }
 
 /// The machine's own clocks.
-public struct SystemClock: RuntimeClock {
+package struct SystemClock: RuntimeClock {
     /// Creates the clock.
-    public init() {}
+    package init() {}
 
     /// The machine's uptime, without the time it slept.
-    public var now: MonotonicInstant { MonotonicInstant(nanoseconds: Int64(bitPattern: DispatchTime.now().uptimeNanoseconds)) }
+    package var now: MonotonicInstant { MonotonicInstant(nanoseconds: Int64(bitPattern: DispatchTime.now().uptimeNanoseconds)) }
 
     /// The machine's wall clock.
-    public var wallSeconds: Double { systemWallSeconds() }
+    package var wallSeconds: Double { systemWallSeconds() }
 
     /// Runs an action on a dispatch queue.
-    public func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+    package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         Self.timer.schedule(at: instant, action)
     }
 
     /// Lets the calling thread sleep.
-    public func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
+    package func pause(_ duration: Duration) { systemPause(nanoseconds: duration.wholeNanoseconds) }
 
     private static let timer = SharedTimer()
 }
 
-/// One timer for all that waits for a time.
+/// One timer for all scheduled actions.
 ///
-/// Nearly everything that is scheduled is a deadline that is cancelled long before it comes. To set and clear a timer of the system for each costs more than a short read;
-/// here the system hears only of a time that is earlier than all others, and of that at most once.
+/// Nearly every scheduled action is a deadline that is cancelled long before its time. A system timer for each would cost more than a short read,
+/// so the system timer is set only for the earliest of all times, and at most once for each.
 private final class SharedTimer: Sendable {
     private struct State {
         var actions: [UInt64: (instant: MonotonicInstant, run: @Sendable () -> Void)] = [:]
         var last: UInt64 = 0
-        /// When the system will call; nil when it will not.
+        /// The time of the system timer; nil if none is set.
         var armed: MonotonicInstant?
     }
 
@@ -102,12 +102,12 @@ private final class SharedTimer: Sendable {
         }
         if mustArm { wake(at: instant) }
         return ScheduledAction { [self] in
-            // What the action held is let go of outside of the lock.
+            // Release what the action holds outside the lock.
             _ = state.withLock { $0.actions.removeValue(forKey: number) }
         }
     }
 
-    /// Whether the system has to be told of an instant.
+    /// Whether the system timer must be set to an instant.
     private static func arm(_ instant: MonotonicInstant, _ state: inout State) -> Bool {
         if let armed = state.armed, armed <= instant { return false }
         state.armed = instant
@@ -120,7 +120,7 @@ private final class SharedTimer: Sendable {
 
     private func fire(_ instant: MonotonicInstant) {
         let (due, next) = state.withLock { state -> ([@Sendable () -> Void], MonotonicInstant?) in
-            // An earlier time has taken this one's place; it asks for the next one itself.
+            // An earlier timer was set meanwhile; it sets the next one itself.
             guard state.armed == instant else { return ([], nil) }
             state.armed = nil
             let now = SystemClock().now

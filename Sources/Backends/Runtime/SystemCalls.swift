@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What a failed system call amounts to.
+/// The kind of a failed system call.
 enum FileErrorKind {
     case accessDenied, noSpace, timedOut, other
 
@@ -44,7 +44,7 @@ func systemPause(nanoseconds: Int64) {
 
 extension HostFacts {
     /// The facts about this process, read from the machine.
-    public static func current() -> HostFacts {
+    package static func current() -> HostFacts {
         var environment: [String: String] = [:]
         #if canImport(Darwin)
             var entry: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>? = _NSGetEnviron().pointee

@@ -1,19 +1,19 @@
-/// Where work goes that must not end with its caller: a shared migration, a forwarding of changes.
-public protocol TaskSpawner: Sendable {
-    /// Starts an operation that nobody waits for and that no caller's cancellation reaches. Task-local values are inherited.
-    /// - Returns: The means to cancel the operation.
+/// Starts work that must not end with its caller: a shared migration, the forwarding of changes.
+package protocol TaskSpawner: Sendable {
+    /// Starts an operation in a task of its own, which no caller's cancellation reaches. Task-local values are inherited.
+    /// - Returns: A handle that cancels the operation.
     @discardableResult
     func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction
 }
 
 /// Starts operations on Swift's cooperative pool.
-public struct PoolSpawner: TaskSpawner {
+package struct PoolSpawner: TaskSpawner {
     /// Creates the spawner.
-    public init() {}
+    package init() {}
 
     /// Starts a task on the pool.
     @discardableResult
-    public func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction {
+    package func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction {
         let task = Task { @concurrent in await operation() }
         return ScheduledAction { task.cancel() }
     }

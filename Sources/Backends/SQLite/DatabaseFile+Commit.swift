@@ -9,10 +9,10 @@
         let mutations: [StorageMutation]
     }
 
-    /// What became of a call.
+    /// The result of a call.
     enum CommitResponse: Sendable {
         case results([MutationResult])
-        /// The file or its keys are others than the call knows: it is made again with what is there now. Nothing was changed.
+        /// The file or its keys have changed since the call was made. Nothing was changed; the call is repeated with a new session.
         case outdated
     }
 
@@ -25,20 +25,21 @@
                     () throws(BackendError) -> ([CommitResponse], Bool) in
                     guard let writer = try writer(deadline: deadline) else { return (requests.map { _ in .outdated }, false) }
                     let responses = try commitLocked(requests, writer, deadline: deadline)
-                    // What was removed is gone from the log too when the caller hears of it, unless somebody reads an older state for longer than this.
-                    writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubPatience)))
+                    // Remove deleted bytes from the log too before the caller is answered, unless a reader keeps an older state for longer
+                    // than this.
+                    writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
                     return (responses, writer.isLogLong)
                 }
                 if mustCheckpoint { lane.enqueue { self.checkpoint() } }
                 return responses.map { .success($0) }
             } catch {
-                // A deadline ends the call; anything else is what became of each mutation.
+                // A deadline ends the whole call; any other error is the result of each mutation.
                 if error.code == .timedOut { return requests.map { _ in .failure(error) } }
                 return requests.map { .success(.results($0.mutations.map { _ in .failed(error) })) }
             }
         }
 
-        private static let scrubPatience = Duration.milliseconds(250)
+        private static let scrubLimit = Duration.milliseconds(250)
 
         private func commitLocked(
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant
@@ -62,18 +63,18 @@
                 return responses
             } catch {
                 if error.code == .timedOut { throw error }
-                // What refused a call may be another call of the group, which failed too; and what did not reach the commit changed nothing.
+                // All calls of the group failed with the transaction. If it did not come to the commit, nothing was changed.
                 return requests.map { .results($0.mutations.map { _ in .failed(error) }) }
             }
         }
 
-        /// Makes sure that what was committed went to the file that stands at the path.
+        /// Checks that the commit went to the file that is at the path.
         private func confirm(_ file: FileID) throws(BackendError) {
-            let standing: FileID?
-            do throws(BackendError) { standing = try self.standing() } catch {
+            let current: FileID?
+            do throws(BackendError) { current = try fileAtPath() } catch {
                 throw BackendError(error.code, error.reason, outcome: .unknown)
             }
-            guard standing == file else {
+            guard current == file else {
                 throw BackendError(
                     .unavailable,
                     "The database was replaced by another file while it was written. Read before repeating the change.", outcome: .unknown)
@@ -82,11 +83,11 @@
 
         // MARK: Deciding
 
-        /// What becomes of one call, inside the transaction.
+        /// Carries out one call inside the transaction.
         private func evaluate(
             _ request: CommitRequest, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) -> (results: [MutationResult], isChanged: Bool) {
-            // An address occurs once in a call, so that all conditions can be looked at before anything is changed.
+            // An address occurs only once in a call, so all conditions can be checked before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
             for (index, mutation) in request.mutations.enumerated() {
@@ -109,12 +110,12 @@
             return (results, isChanged)
         }
 
-        /// What stands in a slot. What SQLite cannot read there is an error of this slot alone.
+        /// The value in a slot. What SQLite cannot read there is an error of this slot alone.
         private func look(
             _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
             do throws(SQLiteFault) {
-                switch try rows.finder.find(address, keyset, isStill: true) {
+                switch try rows.finder.find(address, keyset, inTransaction: true) {
                 case .unknownKey(let id): return (.unavailable(DatabaseSession.missingKey(id)), nil)
                 case .absent, .needsTransaction: return (.absent, nil)
                 case .found(let row): return (row.probe, row)
@@ -141,7 +142,7 @@
             }
             try rows.relabel(mutation.address, row, content.kind == .value ? content.metadata : nil, keyset)
             let slot = keyset.active.slot(of: mutation.address, table: DatabaseFormat.table)
-            // Beginning anywhere, the number does not tell how often a row was changed.
+            // It starts at a random number, so that it does not tell how often the row was changed.
             let version: Int64
             if let known = row?.version, known > 0, known < .max {
                 version = known + 1
@@ -162,7 +163,7 @@
             return .applied(SealedRow.revision(of: sealed), .durable)
         }
 
-        /// Removes a row, and whatever else somebody may have put there under its name: it must not take the row's place.
+        /// Removes a row and every other row of its name, such as an older one that was copied there: none may take the row's place.
         private func clear(
             _ row: RowFinder.Found, _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) {
@@ -182,7 +183,8 @@
             }
         }
 
-        /// Makes durable what a look could have seen. LocalData's own commits are when they show; another program's need not be.
+        /// Makes durable what a read can have returned. LocalData's own commits are durable before they are visible; another program's need
+        /// not be.
         func synchronize(deadline: MonotonicInstant) throws(BackendError) {
             guard try fileID() != nil else { return }
             try locked(deadline: deadline) { () throws(BackendError) in

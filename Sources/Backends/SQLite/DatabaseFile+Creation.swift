@@ -1,16 +1,14 @@
 #if SQLite
     import BackendContract
     import BackendRuntime
-    import Foundation
-    import GRDB
     import Sealing
 
-    /// Making a database: whole and durable before it has its name, so that nobody ever sees half of one.
+    /// Creating a database: it is whole and durable before it gets its name, so no process ever sees half of one.
     extension DatabaseFile {
-        /// Makes the database, unless there is one by now.
+        /// Creates the database, unless there is one by now.
         /// - Parameters:
         ///   - kek: The key that wraps its data key.
-        ///   - source: What the key's source calls itself.
+        ///   - source: The short name of the key's source.
         ///   - deadline: Until when another process is waited for.
         func create(kek: SealingKey, source: String, deadline: MonotonicInstant) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in
@@ -39,41 +37,43 @@
             }
         }
 
-        /// Fills a draft, with SQLite's rollback journal: it is one file again when it is closed.
+        /// Fills a draft with a rollback journal. Once it is closed it is one file, and has a write-ahead log from then on.
         private func write(_ header: DatabaseHeader, to draft: String) throws(BackendError) {
-            try SQLiteFault.translating {
-                let queue = try DatabaseQueue(path: draft)
-                try queue.writeWithoutTransaction { database in
-                    for setting in [
-                        "page_size = 4096", "synchronous = FULL", "application_id = \(DatabaseFormat.applicationID)",
-                        "user_version = \(DatabaseFormat.number)",
-                    ] {
-                        try database.execute(sql: "PRAGMA \(setting)")
-                    }
-                    try database.inTransaction {
-                        for statement in DatabaseFormat.schema { try database.execute(sql: statement) }
-                        for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) + [("tag", header.tag)]
-                        {
-                            try database.execute(sql: "INSERT INTO header VALUES (?, ?)", arguments: [name, Data(value)])
-                        }
-                        for entry in header.keyset {
-                            try database.execute(
-                                sql: "INSERT INTO keyset VALUES (?, ?, ?, ?, ?)",
-                                arguments: [
-                                    Data(entry.key), Int(entry.state.rawValue), Data(entry.kek), Data(entry.verifier), Data(entry.wrapped),
-                                ])
-                        }
-                        return .commit
-                    }
-                    try database.execute(sql: "PRAGMA journal_mode = WAL")
+            do throws(SQLiteFault) {
+                let connection = try Connection(path: draft, leavesLog: false)
+                defer { connection.close() }
+                for setting in [
+                    "page_size = 4096", "application_id = \(DatabaseFormat.applicationID)", "user_version = \(DatabaseFormat.number)",
+                ] {
+                    try connection.execute("PRAGMA \(setting)")
                 }
-                try queue.close()
+                try connection.execute("BEGIN")
+                for statement in DatabaseFormat.schema { try connection.execute(statement) }
+                let entry = try connection.keptStatement("INSERT INTO header VALUES (CAST(?1 AS TEXT), ?2)")
+                for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) + [("tag", header.tag)] {
+                    entry.bind(Array(name.utf8), at: 1)
+                    entry.bind(value, at: 2)
+                    try entry.run()
+                }
+                let key = try connection.keptStatement("INSERT INTO keyset VALUES (?1, ?2, ?3, ?4, ?5)")
+                for entry in header.keyset {
+                    key.bind(entry.key, at: 1)
+                    key.bind(Int64(entry.state.rawValue), at: 2)
+                    key.bind(entry.kek, at: 3)
+                    key.bind(entry.verifier, at: 4)
+                    key.bind(entry.wrapped, at: 5)
+                    try key.run()
+                }
+                try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
+            } catch {
+                throw error.backendError()
             }
         }
 
         private var draftPrefix: String { ".\(lastComponent(of: path)).localdata-" }
 
-        /// Removes drafts, those of processes that were killed too: one of them may be a second name of the database. Called with the lock held, as they are made.
+        /// Removes drafts, those of processes that were killed too: one of them may be a second name of the database. Called with the lock
+        /// held, as they are made.
         func removeDrafts() throws(FileError) {
             let directory = parentDirectory(of: path)
             for name in try files.list(directory) ?? [] where name.hasPrefix(draftPrefix) { try files.remove("\(directory)/\(name)") }

@@ -4,25 +4,26 @@
     import Sealing
     import Synchronization
 
-    /// The database on the disk: found, opened, written and let go of. Everything here may wait and is called on the store's lane only, but for ``session``.
+    /// The database on the disk: found, opened, written and closed. Everything here may block and is called on the store's lane only,
+    /// except ``session`` and ``isCurrent(_:)``.
     ///
-    /// All connections belong to one file. Before another file of the same name is opened, every connection to the first is closed: two files would share one log, and SQLite's
-    /// locks with it.
+    /// All connections are to one file. Before another file of the same name is opened, every connection to the first is closed: two
+    /// files would share one log, and SQLite's locks with it.
     final class DatabaseFile: Sendable {
-        /// A file, as opposed to another that may come to have its name.
+        /// A file's identity: another file may get the same name.
         struct FileID: Hashable, Sendable {
             let device: UInt64
             let inode: UInt64
         }
 
-        /// A database that was found, read as far as that goes without a key.
+        /// A database that was found, with the part that can be read without a key.
         ///
         /// `@unchecked Sendable`: the connection is used on the lane only, by one piece of work at a time.
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
             /// A connection for reading, used on the lane until a session takes it.
-            fileprivate let connection: RawDatabase
+            fileprivate let connection: Connection
         }
 
         /// `@unchecked Sendable`: it is reached through the mutex, and what is in it is used on the lane only.
@@ -51,10 +52,10 @@
             scanner = DatabaseScanner(path: path)
         }
 
-        /// The open database, as far as is known; may be asked from anywhere.
+        /// The open database, if there is one; may be read on any thread.
         var session: DatabaseSession? { openSession.withLock(\.self) }
 
-        /// Whether the file that a session is for still stands at the path: one `stat`, which may be made anywhere.
+        /// Whether a session's file is still at the path: one `stat`, which any thread may make.
         func isCurrent(_ session: DatabaseSession) -> Bool {
             (try? files.status(path)).map { $0.map(FileID.init) == session.file } ?? false
         }
@@ -64,11 +65,11 @@
         /// The database, if there is one; nil when it is proven that there is none.
         /// - Parameter deadline: Until when another process is waited for that keeps SQLite from reading.
         func find(deadline: MonotonicInstant) throws(BackendError) -> Found? {
-            try patiently(deadline: deadline) { () throws(BackendError) in try look(deadline: deadline) }
+            try retryingWhileBusy(deadline: deadline) { () throws(BackendError) in try look() }
         }
 
-        /// Begins again, until the deadline, what SQLite could not do because somebody else is opening, closing or repairing the database just now.
-        func patiently<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
+        /// Repeats work, until the deadline, while another process that is opening, closing or repairing the database keeps SQLite busy.
+        func retryingWhileBusy<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
             while true {
                 do throws(BackendError) { return try work() } catch {
                     guard error.code == .timedOut, clock.now < deadline else { throw error }
@@ -77,31 +78,26 @@
             }
         }
 
-        private func look(deadline: MonotonicInstant) throws(BackendError) -> Found? {
+        private func look() throws(BackendError) -> Found? {
             let file = try fileID()
-            try keepOnly(file, deadline: deadline)
+            keepOnly(file)
             guard let file else { return nil }
             if let known = state.withLock(\.found) {
                 let again = try read(file, known.connection)
                 state.withLock { $0.found = again }
                 return again
             }
-            let connection: RawDatabase
-            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
-            do throws(BackendError) {
-                guard try fileID() == file else {
-                    throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
-                }
-                let found = try read(file, connection)
-                state.withLock { $0.found = found }
-                return found
-            } catch {
-                closeGuarded { connection.close() }
-                throw error
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
+            guard try fileID() == file else {
+                throw BackendError(.timedOut, "The database was replaced while it was opened. Nothing was changed; try again.")
             }
+            let found = try read(file, connection)
+            state.withLock { $0.found = found }
+            return found
         }
 
-        private func read(_ file: FileID, _ connection: RawDatabase) throws(BackendError) -> Found {
+        private func read(_ file: FileID, _ connection: Connection) throws(BackendError) -> Found {
             // One state of the file for all of it.
             let header = try connection.inReadTransaction { () throws(BackendError) in
                 try connection.checkFormat()
@@ -113,8 +109,9 @@
             return Found(file: file, header: header, connection: connection)
         }
 
-        /// Makes sure that the file is as long as it says, unless the rest may be in the log. SQLite takes a part of a page for a whole one.
-        private func checkLength(_ connection: RawDatabase) throws(BackendError) {
+        /// Checks that the file is as long as its header says, unless the rest may be in the log. SQLite reads a part of a page as if it
+        /// were whole.
+        private func checkLength(_ connection: Connection) throws(BackendError) {
             let length = try connection.number("PRAGMA page_count") * connection.number("PRAGMA page_size")
             let file: FileStatus?
             do throws(FileError) { file = try files.status(path) } catch { throw error.backendError() }
@@ -122,12 +119,12 @@
             throw BackendError(.corrupted, "The database \(path) was cut off. Restore it from a backup; nothing was changed.")
         }
 
-        /// Which file has the database's name, whatever else lies beside it: enough for somebody who has it open already.
-        func standing() throws(BackendError) -> FileID? {
+        /// The file at the path, without checking the files beside it: enough where it is open already.
+        func fileAtPath() throws(BackendError) -> FileID? {
             do throws(FileError) { return try files.status(path).map(FileID.init) } catch { throw error.backendError() }
         }
 
-        /// Which file stands at the path; nil when none does, and none has left its log behind.
+        /// The file at the path; nil when there is none, and none has left its log behind.
         func fileID() throws(BackendError) -> FileID? {
             let (file, log, journal): (FileStatus?, FileStatus?, FileStatus?)
             do throws(FileError) {
@@ -137,11 +134,11 @@
             } catch {
                 throw error.backendError()
             }
-            // SQLite would play back any such journal, and remove a file that it names, before it looks what the database is.
+            // SQLite would play back any such journal, and remove a file that it names, before it reads the database.
             if let journal, journal.size > 0 || !journal.isRegular {
                 throw BackendError(
                     .corrupted,
-                    "Beside the database \(path) lies a rollback journal, which this library never makes. Somebody else put it there: move it away, or restore the folder from a backup. Nothing was changed."
+                    "There is a rollback journal beside the database \(path). This library never leaves one, so another program put it there: move it away, or restore the folder from a backup. Nothing was changed."
                 )
             }
             if let log, !log.isRegular {
@@ -151,7 +148,7 @@
                 guard log?.size ?? 0 == 0 else {
                     throw BackendError(
                         .corrupted,
-                        "The database \(path) is gone, and its log \(lastComponent(of: path))-wal is there and holds data. Restore the database from a backup, or move the log away; nothing was changed."
+                        "The database \(path) is missing, but its log \(lastComponent(of: path))-wal is there and holds data. Restore the database from a backup, or move the log away; nothing was changed."
                     )
                 }
                 return nil
@@ -166,17 +163,19 @@
 
         // MARK: Opening
 
-        /// Makes a session of a database that was found, with its keys; nil when something else is there by now.
+        /// Opens a session of a database that was found, with its keys; nil when another database is there by now.
         func open(_ found: Found, _ keyset: Keyset, deadline: MonotonicInstant) throws(BackendError) -> DatabaseSession? {
-            try patiently(deadline: deadline) { () throws(BackendError) in try open(found, keyset) }
+            try retryingWhileBusy(deadline: deadline) { () throws(BackendError) in try open(found, keyset) }
         }
 
         private func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
             if let known = session, known.file == found.file, known.header == found.header { return known }
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
             // The connection that found the database becomes the first that reads it.
-            let reader = try SlotReader(there.connection, keyset: keyset, tag: there.header.tag) { [self] () throws(BackendError) in
-                try secondConnection(there.file)
+            let reader = try SlotReader(there.connection, keyset: keyset, tag: there.header.tag) { [weak self] () throws(BackendError) in
+                // The session is a part of this file: a strong reference would keep both, and the connections open.
+                guard let self else { throw BackendError(.unavailable, "The database was closed. Try again.") }
+                return try secondConnection(there.file)
             }
             state.withLock { $0.found = nil }
             let made = DatabaseSession(file: there.file, header: there.header, keyset: keyset, reader: reader)
@@ -184,31 +183,26 @@
                 defer { session = made }
                 return session
             }
-            // Its keys are out of date. It is of the same file, so its connections are not the last.
+            // Its keys are out of date.
             older?.reader.close()
             return made
         }
 
-        private func secondConnection(_ file: FileID) throws(BackendError) -> RawDatabase {
-            let connection: RawDatabase
-            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
-            do throws(BackendError) {
-                try connection.checkFormat()
-                guard try fileID() == file else {
-                    throw BackendError(.unavailable, "The database was replaced by another file. Try again.")
-                }
-                return connection
-            } catch {
-                connection.close()
-                throw error
+        private func secondConnection(_ file: FileID) throws(BackendError) -> Connection {
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
+            try connection.checkFormat()
+            guard try fileID() == file else {
+                throw BackendError(.unavailable, "The database was replaced by another file. Try again.")
             }
+            return connection
         }
 
-        /// The connection that writes to the file that stands at the path now; nil when none does.
+        /// The connection that writes to the file at the path; nil when there is none.
         func writer(deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter? {
-            if let known = state.withLock(\.writer), try standing() == known.file { return known }
+            if let known = state.withLock(\.writer), try fileAtPath() == known.file { return known }
             let file = try fileID()
-            try keepOnlyLocked(file)
+            keepOnly(file)
             guard let file else { return nil }
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
             let writer = try DatabaseWriter(path: path, file: file, clock: clock, deadline: deadline, hasLog: try hasLog())
@@ -227,8 +221,9 @@
 
         // MARK: The lock
 
-        /// Holds the lock between processes while something is written. SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when one connection
-        /// writes while another checkpoints (sqlite.org/wal.html, "the WAL-reset bug"); with the lock neither ever happens, whatever version another program has.
+        /// Holds the lock between processes while something is written. SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when
+        /// one connection writes while another checkpoints (sqlite.org/wal.html, "the WAL-reset bug"); with the lock this never happens,
+        /// whatever version of SQLite another program has.
         func locked<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
             let clock = clock
             let lock: any FileLock
@@ -249,17 +244,12 @@
             return try work()
         }
 
-        // MARK: Letting go
+        // MARK: Closing
 
-        /// Closes every connection, unless they are to this file.
-        private func keepOnly(_ file: FileID?, deadline: MonotonicInstant) throws(BackendError) {
+        /// Closes every connection that is to another file. Nothing is written, so no lock is needed.
+        private func keepOnly(_ file: FileID?) {
             guard isAnyOpen(otherThan: file) else { return }
-            try locked(deadline: deadline) { () throws(BackendError) in try keepOnlyLocked(file) }
-        }
-
-        private func keepOnlyLocked(_ file: FileID?) throws(BackendError) {
-            guard isAnyOpen(otherThan: file) else { return }
-            // The log may be the new file's by now: nothing is written back into the old one.
+            // The log may be the new file's by now, so nothing is written back into the old one.
             closeAll { $0.abandon() }
         }
 
@@ -283,23 +273,14 @@
             state.writer.map(finish)
         }
 
-        /// Closes a connection that may be the last one: SQLite then checkpoints, so the lock is held. If it cannot be had, the connection stays open until the process ends.
-        private func closeGuarded(_ close: () -> Void) {
-            do throws(BackendError) {
-                try locked(deadline: clock.now.advanced(by: .seconds(1))) { close() }
-            } catch {
-                // An open connection does no harm; an unguarded checkpoint could.
-            }
-        }
-
-        /// Closes every connection without writing anything that need not be written.
-        func letGo(deadline: MonotonicInstant) throws(BackendError) { try keepOnly(nil, deadline: deadline) }
+        /// Closes every connection and writes nothing.
+        func closeWithoutWriting() { keepOnly(nil) }
 
         /// Writes the log back into the database, empties it, and closes every connection.
         func close(deadline: MonotonicInstant) throws(BackendError) {
             guard session != nil || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
             try locked(deadline: deadline) { () throws(BackendError) in
-                // A database that was only read has a log too, which a killed process may have left.
+                // A database that was only read may have a log too, left by a process that was killed.
                 do throws(BackendError) { _ = try writer(deadline: deadline) } catch {
                     // A database that cannot be written is closed as it is.
                 }

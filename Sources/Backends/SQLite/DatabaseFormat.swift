@@ -1,9 +1,9 @@
 #if SQLite
     import BackendContract
 
-    /// What makes a file a database of format 1 (`Docs/Design.md` describes it byte for byte).
+    /// The format 1 of a database (`Docs/Design.md` describes it byte for byte).
     enum DatabaseFormat {
-        /// "LDB1" in the file's header: whose database it is.
+        /// "LDB1" in the file's header: the application that the database belongs to.
         static let applicationID = 0x4C44_4231
         /// The format's number, kept as SQLite's user version.
         static let number = 1
@@ -17,7 +17,7 @@
             "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
         ]
 
-        /// The feature of a database that has labels: values outside the namespace of values can be asked for by what they have in common.
+        /// The feature of a database that has labels: values outside the namespace of values can be found by what they have in common.
         static let index = "index"
 
         /// The table that the feature brings.
@@ -37,16 +37,17 @@
         /// The statement that reads the header's tag.
         static let tagQuery = "SELECT value FROM header WHERE name = 'tag'"
 
-        /// What every connection is told before its first statement.
+        /// The settings of every connection.
         static let pragmas = [
             // Nothing in the schema is trusted, nothing temporary reaches the disk, and what is deleted is overwritten.
             "PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON", "PRAGMA temp_store = MEMORY", "PRAGMA mmap_size = 0",
             "PRAGMA secure_delete = ON",
-            // A commit is on the disk when it returns; checkpoints are made by our own hand.
+            // A commit is on the disk when it returns; checkpoints are made only where this library asks for one.
             "PRAGMA synchronous = FULL", "PRAGMA wal_autocheckpoint = 0",
         ]
 
-        /// - Throws: ``BackendError``, naming what stands there.
+        /// Checks application id and format.
+        /// - Throws: ``BackendError``, naming what was found.
         static func check(applicationID: Int, number: Int) throws(BackendError) {
             guard applicationID == Self.applicationID else {
                 throw BackendError(
@@ -61,6 +62,7 @@
             }
         }
 
+        /// Checks the schema.
         /// - Parameter features: Those in the header; nil where it has no such entry, which is the header's own damage.
         /// - Throws: ``BackendError``: `incompatibleSchema`; `corrupted` where schema and features are not of one database.
         static func check(schema: [String], features: [String]?) throws(BackendError) {
@@ -70,19 +72,19 @@
                 guard features != nil else { return }
                 throw BackendError(
                     .corrupted,
-                    "The database's schema and the features in its header do not belong together: somebody else changed one of them. Restore the file from a backup; nothing was changed."
+                    "The database's schema and the features in its header do not belong together: another program changed one of them. Restore the file from a backup; nothing was changed."
                 )
             }
             let extra = schema.filter { !right.contains($0) }.map { $0.prefix(60) }.first
             throw BackendError(
                 .incompatibleSchema,
-                "The database's schema is not that of format \(number): \(extra.map { "it has \"\($0)…\"" } ?? "something is missing"). Somebody else changed it; restore the file from a backup. Nothing was changed."
+                "The database's schema is not that of format \(number): \(extra.map { "it has \"\($0)…\"" } ?? "something is missing"). Another program changed it; restore the file from a backup. Nothing was changed."
             )
         }
     }
 
     extension BackendError.Code {
-        /// The structure of what is stored is not what the reader was made for.
+        /// The schema is not that of this format.
         static let incompatibleSchema = BackendError.Code("incompatibleSchema")
     }
 #endif

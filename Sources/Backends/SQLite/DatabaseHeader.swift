@@ -1,22 +1,21 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
-    /// What stands in clear at a database's beginning: its id, the key source in use, what a reader must know, and the wrapped keys.
+    /// A database's header, which is not encrypted: its id, the key source in use, the features a reader must know, and the wrapped keys.
     struct DatabaseHeader: Hashable, Sendable {
         /// The database's id.
         let database: [UInt8]
-        /// The key source in use, as it calls itself.
+        /// The short name of the key source in use.
         let source: String
-        /// What a reader must know beyond format 1.
+        /// The features beyond format 1 that a reader must know.
         let features: [String]
         /// The wrapped data keys.
         let keyset: [KeysetEntry]
         /// The tag over all of it.
         let tag: [UInt8]
 
-        /// A database's header, sealed anew.
+        /// A header with a new tag.
         init(database: [UInt8], source: String, features: [String] = [], keyset: Keyset, entries: [KeysetEntry]) {
             self.database = database
             self.source = source
@@ -36,32 +35,29 @@
 
         /// Reads the header of a database whose format was checked.
         /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that is not known here, by its name.
-        init(reading connection: RawDatabase) throws(BackendError) {
+        init(reading connection: Connection) throws(BackendError) {
             var values: [String: [UInt8]] = [:]
             try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
-                guard sqlite3_column_type(row, 0) == SQLITE_TEXT, sqlite3_column_type(row, 1) == SQLITE_BLOB else { throw Keyset.damage }
-                values[RawDatabase.text(row, 0)] = RawDatabase.bytes(row, 1)
+                guard row.kind(0) == .text, row.kind(1) == .blob else { throw Keyset.damage }
+                values[row.text(0)] = row.bytes(1)
             }
             guard let features = values.removeValue(forKey: "features"), let database = values.removeValue(forKey: "database"),
                 database.count == Keyset.databaseLength, let tag = values.removeValue(forKey: "tag"),
                 let source = values.removeValue(forKey: "source").flatMap({ String(validating: $0, as: UTF8.self) })
             else { throw Keyset.damage }
             self.features = try Self.features(features)
-            if let stranger = values.keys.sorted().first {
+            if let unknown = values.keys.sorted().first {
                 throw BackendError(
                     .corrupted,
-                    "The database's header has an entry \"\(stranger.prefix(40))\" that does not belong there. Restore the file from a backup."
+                    "The database's header has an unknown entry \"\(unknown.prefix(40))\". Restore the file from a backup."
                 )
             }
             var entries: [KeysetEntry] = []
             try connection.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key") { (row) throws(BackendError) in
-                guard sqlite3_column_type(row, 1) == SQLITE_INTEGER,
-                    [0, 2, 3, 4].allSatisfy({ sqlite3_column_type(row, $0) == SQLITE_BLOB })
-                else { throw Keyset.damage }
+                guard row.kind(1) == .integer, [0, 2, 3, 4].allSatisfy({ row.kind($0) == .blob }) else { throw Keyset.damage }
                 entries.append(
                     try KeysetEntry(
-                        key: RawDatabase.bytes(row, 0), state: sqlite3_column_int64(row, 1), kek: RawDatabase.bytes(row, 2),
-                        verifier: RawDatabase.bytes(row, 3), wrapped: RawDatabase.bytes(row, 4)))
+                        key: row.bytes(0), state: row.integer(1), kek: row.bytes(2), verifier: row.bytes(3), wrapped: row.bytes(4)))
             }
             guard !entries.isEmpty else { throw Keyset.damage }
             self.database = database
@@ -90,7 +86,7 @@
             return features
         }
 
-        /// The list of features as it stands in the table.
+        /// The list of features as the table holds it.
         static func bytes(ofFeatures features: [String]) -> [UInt8] {
             var writer = ByteWriter()
             for feature in features { writer.counted(feature.utf8) }
@@ -102,7 +98,7 @@
             [("database", database), ("features", bytes(ofFeatures: features)), ("source", Array(source.utf8))]
         }
 
-        /// Unwraps the keys, and checks that header and keyset are as they were written.
+        /// Unwraps the keys, and checks that header and keyset are unchanged.
         /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`.
         func open(_ kek: SealingKey) throws(BackendError) -> Keyset {
             let keys = try Keyset.open(keyset, database: database, kek: kek)

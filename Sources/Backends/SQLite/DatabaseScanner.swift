@@ -1,6 +1,5 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
     import Synchronization
 
@@ -8,14 +7,9 @@
     final class DatabaseScanner: Sendable {
         /// `@unchecked Sendable`: the connection is used and closed only while the mutex that it is in is held.
         private struct Open: @unchecked Sendable {
-            let connection: RawDatabase
+            let connection: Connection
             let file: DatabaseFile.FileID
             let pages: PageReader
-
-            func close() {
-                pages.finish()
-                connection.close()
-            }
         }
 
         private typealias Interruption = PageReader.Interruption
@@ -27,13 +21,14 @@
 
         init(path: String) { self.path = path }
 
-        /// The names in a namespace, as of one moment; nil when the database was closed meanwhile, or its keys are others than the session's.
+        /// The names in a namespace, as of one moment; nil when the database was closed meanwhile, or its keys are others than the
+        /// session's.
         /// - Parameters:
         ///   - namespace: The namespace.
         ///   - session: The session.
-        ///   - isCurrent: Whether the session's file still stands at the path.
-        ///   - isWanted: Asked now and then; false ends the listing.
-        /// - Throws: ``BackendError`` with `corrupted` when a row does not open: which namespace it belongs to cannot be told.
+        ///   - isCurrent: Whether the session's file is still at the path.
+        ///   - isWanted: Called now and then; false ends the listing.
+        /// - Throws: ``BackendError`` with `corrupted` when a row does not open: which namespace it belongs to is not known.
         func addresses(
             in namespace: StorageNamespace, _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool
         ) throws(BackendError) -> [StorageAddress]? {
@@ -60,14 +55,14 @@
             }
         }
 
-        /// What a count came to.
+        /// The result of a count.
         enum Count {
             case counted(Int)
-            /// There is no label for it: the rows have to be looked at.
+            /// No single label answers it: the values have to be counted page by page.
             case needsPages
         }
 
-        /// How many values stand under the label that answers a query; nil as with ``addresses(in:_:isCurrent:isWanted:)``.
+        /// How many values the label has that answers a query; nil as with ``addresses(in:_:isCurrent:isWanted:)``.
         func count(_ query: StorageQuery, _ session: DatabaseSession, isCurrent: () -> Bool) throws(BackendError) -> Count? {
             try reading(session, isCurrent) { (pages) throws(Interruption) in
                 try pages.count(query, session).map(Count.counted) ?? .needsPages
@@ -88,7 +83,7 @@
 
         /// Reads in one transaction, in which the database is as the session knows it; nil where it is not, or where reading was ended.
         private func atOneMoment<R>(
-            _ session: DatabaseSession, _ connection: RawDatabase, _ body: () throws(PageReader.Interruption) -> R
+            _ session: DatabaseSession, _ connection: Connection, _ body: () throws(PageReader.Interruption) -> R
         ) throws(BackendError) -> R? {
             do throws(Interruption) {
                 return try connection.inReadTransaction { () throws(Interruption) in
@@ -111,7 +106,7 @@
         }
 
         private func list(
-            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: RawDatabase, _ isWanted: () -> Bool
+            _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: Connection, _ isWanted: () -> Bool
         ) throws(PageReader.Interruption) -> [StorageAddress] {
             var addresses: [StorageAddress] = []
             var count = 0
@@ -122,7 +117,7 @@
                 count += 1
                 if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
                 let row = RawRow(statement, firstColumn: 0)
-                guard places.isReachable(sqlite3_column_int64(statement, 3), row.slot) else { throw .failed(Self.stray) }
+                guard places.isReachable(statement.integer(3), row.slot) else { throw .failed(Self.misplaced) }
                 do throws(BackendError) {
                     guard let address = try Self.content(row.open(session.keyset))?.content.address else { return }
                     if address.namespace == namespace { addresses.append(address) }
@@ -133,13 +128,13 @@
             return addresses
         }
 
-        /// Which rows a look for their slot can come to: those at their home, or above it without a gap between, the first of each slot.
+        /// Tells which rows a read of their slot can find: the first row of each slot, at its home or above it without a gap.
         struct Places {
             private var runStart = Int64.min
             private var last: Int64?
             private var run: [[UInt8]] = []
 
-            /// Takes the next row, in the order of the places.
+            /// Takes the next row, in the order of the places; false where no read finds it.
             mutating func isReachable(_ id: Int64, _ slot: UnsafeRawBufferPointer?) -> Bool {
                 if last.map({ $0 < .max && $0 + 1 == id }) != true {
                     runStart = id
@@ -154,15 +149,15 @@
             }
         }
 
-        static var stray: BackendError {
+        static var misplaced: BackendError {
             BackendError(
                 .corrupted,
-                "A row of the database stands where nothing looks for it: it was copied or moved by somebody else, and the list would not be right. Values that are asked for by name can still be read."
+                "A row of the database is in a wrong place, where no read finds it: another program copied or moved it, and the list would not be right. Values that are asked for by name can still be read."
             )
         }
 
-        /// The content of a row; nil in one that nobody can read any more.
-        /// - Throws: ``BackendError`` for a row that does not open: neither its name nor its namespace can be told.
+        /// The content of a row; nil where its key was destroyed.
+        /// - Throws: ``BackendError`` for a row that does not open: neither its name nor its namespace is known.
         static func content(_ opened: RawRow.Opened) throws(BackendError) -> (content: RowContent, revision: StorageRevision)? {
             switch opened {
             case .content(let content, let revision): return (content, revision)
@@ -177,7 +172,7 @@
         static func unopened(_ corruption: StorageCorruption) -> BackendError {
             BackendError(
                 .corrupted,
-                "A row of the database is damaged (\(corruption.reason)); its name cannot be told, so the list would not be complete. Values that are asked for by name can still be read."
+                "A row of the database is damaged (\(corruption.reason)); its name is not known, so the list would not be complete. Values that are asked for by name can still be read."
             )
         }
 
@@ -185,27 +180,23 @@
             _ session: DatabaseSession, _ isCurrent: () -> Bool, _ open: inout Open?
         ) throws(BackendError) -> Open? {
             if let known = open { return known.file == session.file ? known : nil }
-            let connection: RawDatabase
-            do throws(SQLiteFault) { connection = try RawDatabase(reading: path) } catch { throw error.backendError() }
-            guard isCurrent() else {
-                connection.close()
-                return nil
-            }
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
+            guard isCurrent() else { return nil }
             do throws(SQLiteFault) {
                 let made = Open(connection: connection, file: session.file, pages: try PageReader(connection))
                 open = made
                 return made
             } catch {
-                connection.close()
                 throw error.backendError()
             }
         }
 
-        /// Ends a listing that is under way and closes the connection. Called with the store's lock held.
+        /// Ends a listing that is under way and closes the connection.
         func close() {
             isClosing.store(true, ordering: .relaxed)
             open.withLock { open in
-                open?.close()
+                open?.connection.close()
                 open = nil
             }
             isClosing.store(false, ordering: .relaxed)

@@ -10,7 +10,7 @@
         let header: DatabaseHeader
         let keyset: Keyset
         let reader: SlotReader
-        /// When the file was last seen to stand at its path, in nanoseconds.
+        /// When the file was last found at its path, in nanoseconds.
         private let seenAt = Atomic(Int64.min)
 
         init(file: DatabaseFile.FileID, header: DatabaseHeader, keyset: Keyset, reader: SlotReader) {
@@ -20,11 +20,12 @@
             self.reader = reader
         }
 
-        /// How long a file that stood at its path is taken to stand there still. Whoever replaces a database while it is in use is noticed after that, by looks too.
+        /// How long a file that was found at its path is assumed to be there still. After that, reads too notice that a database was
+        /// replaced.
         private static let trust = Duration.milliseconds(100)
 
-        /// Whether the file still stands at its path, as far as was seen lately.
-        /// - Parameter look: Looks.
+        /// Whether the file is still at its path, as far as is known.
+        /// - Parameter look: Checks the path; called if the last check is too old.
         func isCurrent(_ now: MonotonicInstant, _ look: (DatabaseSession) -> Bool) -> Bool {
             let seen = seenAt.load(ordering: .relaxed)
             if seen != .min, now < MonotonicInstant(nanoseconds: seen).advanced(by: Self.trust) { return true }
@@ -37,7 +38,7 @@
         static func missingKey(_ id: [UInt8]) -> BackendError {
             BackendError(
                 .encryptionKeyMissing,
-                "A row was sealed with the data key \(hexadecimalText(of: id)), which the database does not hold. It was brought here from another database, or the keys were restored from an older backup; its bytes are left as they are."
+                "A row was sealed with the data key \(hexadecimalText(of: id)), which the database does not hold. It was copied from another database, or the keys were restored from an older backup; its bytes are left as they are."
             )
         }
     }

@@ -1,48 +1,44 @@
 #if SQLite
     import BackendContract
     import BackendRuntime
-    import Foundation
-    import GRDB
-    import GRDBSQLite
+    import CSQLite
     import Synchronization
 
-    /// The one connection that writes: GRDB's, with its transactions and its statements. Used on the store's lane, with the store's lock held.
+    /// The one connection that writes. Called on the store's lane, with the store's lock held.
     final class DatabaseWriter: Sendable {
         /// The file that is written to.
         let file: DatabaseFile.FileID
-        private let queue: DatabaseQueue
-        private let memory: Mutex<Memory>
+        private let state: Mutex<State>
         private let patience: Patience
 
-        /// `@unchecked Sendable`: once it is made, it is used inside GRDB's queue only, which runs one piece of work at a time.
-        fileprivate struct Tools: @unchecked Sendable {
+        /// A connection with its statements.
+        fileprivate struct Tools {
+            let connection: Connection
             let finder: RowFinder
             let statements: WriterStatements
         }
 
-        /// `@unchecked Sendable`: it is reached through the mutex; for the tools see there.
-        private struct Memory: @unchecked Sendable {
+        /// `@unchecked Sendable`: connection and statements are used only while the mutex is held, and nothing else refers to them.
+        private struct State: @unchecked Sendable {
+            /// Nil once the connection is closed.
             var tools: Tools?
-            /// What `PRAGMA data_version` said when the database was last seen to be as it should, and its header then.
+            /// What `PRAGMA data_version` said when the database was last checked, and its header then.
             var checked: (version: Int, header: DatabaseHeader)?
-            /// Whether something was deleted that still stands in the log.
+            /// Whether something was deleted whose bytes are still in the log.
             var mustScrub = false
-            /// From when on it is worth waiting again for somebody who kept an older state.
+            /// Until then the log is emptied only if no reader has to be waited for.
             var waitNotBefore = MonotonicInstant(nanoseconds: .min)
         }
 
-        /// How many pages the log holds, as SQLite says after each commit.
-        private final class LogLength: Sendable {
-            let pages = Atomic<Int32>(0)
-        }
-
-        private let logLength = LogLength()
-
-        /// How long SQLite may wait for somebody who does not take the store's lock.
+        /// How long SQLite may wait for programs that do not take the store's lock.
         private final class Patience: Sendable {
             let clock: any RuntimeClock
-            let deadline = Mutex(MonotonicInstant(nanoseconds: .min))
-            init(_ clock: any RuntimeClock) { self.clock = clock }
+            let deadline: Mutex<MonotonicInstant>
+
+            init(_ clock: any RuntimeClock, _ deadline: MonotonicInstant) {
+                self.clock = clock
+                self.deadline = Mutex(deadline)
+            }
 
             func wait() -> Bool {
                 guard clock.now < deadline.withLock({ $0 }) else { return false }
@@ -52,107 +48,86 @@
         }
 
         /// Opens a database that exists.
-        /// - Parameter hasLog: Whether there is a log that a killed process may have left: what it removed may still stand in it.
+        /// - Parameter hasLog: Whether there is a log that a killed process may have left: what that removed may still be in it.
         init(
             path: String, file: DatabaseFile.FileID, clock: any RuntimeClock, deadline: MonotonicInstant, hasLog: Bool
         ) throws(BackendError) {
             self.file = file
-            let patience = Patience(clock)
-            patience.deadline.withLock { $0 = deadline }
+            let patience = Patience(clock, deadline)
             self.patience = patience
-            let queue = try SQLiteFault.translating { try DatabaseQueue(path: path, configuration: Self.configuration { patience.wait() }) }
-            self.queue = queue
-            let tools = try SQLiteFault.translating {
-                try queue.writeWithoutTransaction { database in
-                    guard let handle = database.sqliteConnection else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
-                    let raw = RawDatabase(handle)
-                    // Nothing is changed in a file that is not one of ours.
-                    try raw.checkFormat()
-                    raw.keepLog()
-                    raw.limit()
-                    // A copy made with SQLite's own tools may have lost the mode.
-                    let mode = try String.fetchOne(database, sql: "PRAGMA journal_mode")
-                    guard try mode == "wal" || String.fetchOne(database, sql: "PRAGMA journal_mode = WAL") == "wal" else {
-                        throw BackendError(
-                            .accessDenied, "The database cannot have a write-ahead log. Check the permissions of its folder.")
-                    }
-                    do throws(SQLiteFault) { return Tools(finder: try RowFinder(raw), statements: try WriterStatements(raw)) } catch {
-                        throw error.backendError()
-                    }
-                }
+            let connection: Connection
+            do throws(SQLiteFault) { connection = try Connection(path: path) { patience.wait() } } catch { throw error.backendError() }
+            // Nothing is changed in a file that is not one of ours.
+            try connection.checkFormat()
+            // A copy made with SQLite's own tools may have lost the mode.
+            if try connection.texts("PRAGMA journal_mode") != ["wal"], try connection.texts("PRAGMA journal_mode = WAL") != ["wal"] {
+                throw BackendError(.accessDenied, "The database cannot have a write-ahead log. Check the permissions of its folder.")
             }
-            memory = Mutex(Memory(tools: tools, mustScrub: hasLog))
-            let length = Unmanaged.passUnretained(logLength).toOpaque()
-            queue.writeWithoutTransaction { database in
-                _ = sqlite3_wal_hook(
-                    database.sqliteConnection,
-                    { length, _, _, pages in
-                        if let length {
-                            Unmanaged<LogLength>.fromOpaque(length).takeUnretainedValue().pages.store(pages, ordering: .relaxed)
-                        }
-                        return SQLITE_OK
-                    }, length)
+            connection.countLogPages()
+            do throws(SQLiteFault) {
+                let tools = Tools(
+                    connection: connection, finder: try RowFinder(connection), statements: try WriterStatements(connection))
+                state = Mutex(State(tools: tools, mustScrub: hasLog))
+            } catch {
+                throw error.backendError()
             }
         }
 
-        private static func configuration(_ wait: @escaping @Sendable () -> Bool) -> Configuration {
-            var configuration = Configuration()
-            configuration.foreignKeysEnabled = false
-            configuration.busyMode = .callback { _ in wait() }
-            configuration.prepareDatabase { database in
-                for pragma in DatabaseFormat.pragmas { try database.execute(sql: pragma) }
+        /// Works with the connection, one caller at a time.
+        private func use<R: Sendable>(_ body: (Tools, inout State) throws(BackendError) -> R) throws(BackendError) -> R {
+            let result = state.withLock { state -> Result<R, BackendError> in
+                Result { () throws(BackendError) in
+                    guard let tools = state.tools else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
+                    return try body(tools, &state)
+                }
             }
-            return configuration
+            return try result.get()
         }
 
         // MARK: Writing
 
-        /// One transaction: what `body` does stays if it says so, and is durable then.
+        /// Runs one transaction. It is committed, and durable, if `body` returns true.
         /// - Parameters:
-        ///   - deadline: Until when somebody is waited for who keeps the database busy.
-        ///   - body: Works in the transaction, and is given the header as it stands; false undoes what it did.
+        ///   - deadline: Until when other programs that keep the database busy are waited for.
+        ///   - body: Works in the transaction, and is given the current header; false undoes what it did.
         /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
         func transaction(
             deadline: MonotonicInstant, _ body: (Rows, DatabaseHeader) throws(BackendError) -> Bool
         ) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
-            try SQLiteFault.translating {
-                try queue.writeWithoutTransaction { _ in
-                    guard let tools = memory.withLock(\.tools) else { throw SQLiteFault(SQLITE_MISUSE).backendError() }
-                    let statements = tools.statements
-                    do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
-                    do {
-                        let header = try checkedHeader(tools)
-                        let rows = try Rows(tools, header)
-                        guard try body(rows, header) else { return statements.undoTransaction() }
-                        do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
-                        memory.withLock { $0.checked?.header = rows.header }
-                        if rows.hasRemoved { memory.withLock { $0.mustScrub = true } }
-                    } catch {
-                        statements.undoTransaction()
-                        tools.finder.database.forgetPages()
-                        throw error
-                    }
+            try use { (tools, state) throws(BackendError) in
+                let statements = tools.statements
+                do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
+                do throws(BackendError) {
+                    let header = try Self.checkedHeader(tools, &state)
+                    let rows = try Rows(tools, header)
+                    guard try body(rows, header) else { return statements.undoTransaction() }
+                    do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
+                    state.checked?.header = rows.header
+                    state.mustScrub = state.mustScrub || rows.hasRemoved
+                } catch {
+                    statements.undoTransaction()
+                    tools.connection.forgetPages()
+                    throw error
                 }
             }
         }
 
-        /// The header, after making sure that the database is still what it should be: looked at again only after somebody else has written to it.
-        private func checkedHeader(_ tools: Tools) throws(BackendError) -> DatabaseHeader {
+        /// The header, once the database was found to be what it should be. It is checked again only after another connection has written.
+        private static func checkedHeader(_ tools: Tools, _ state: inout State) throws(BackendError) -> DatabaseHeader {
             let version: Int
             do throws(SQLiteFault) { version = try tools.statements.dataVersion() } catch { throw error.backendError() }
-            if let (checked, header) = memory.withLock(\.checked), checked == version { return header }
-            let database = tools.finder.database
-            try database.checkFormat()
-            let header = try DatabaseHeader(reading: database)
-            memory.withLock { $0.checked = (version, header) }
+            if let (checked, header) = state.checked, checked == version { return header }
+            try tools.connection.checkFormat()
+            let header = try DatabaseHeader(reading: tools.connection)
+            state.checked = (version, header)
             return header
         }
 
-        /// What `PRAGMA data_version` says: another number after somebody else's commit.
+        /// What `PRAGMA data_version` says: another number after another connection's commit.
         func dataVersion() throws(BackendError) -> Int {
-            try SQLiteFault.translating {
-                try queue.writeWithoutTransaction { database in try Int.fetchOne(database, sql: "PRAGMA data_version") ?? 0 }
+            try use { (tools, _) throws(BackendError) in
+                do throws(SQLiteFault) { return try tools.statements.dataVersion() } catch { throw error.backendError() }
             }
         }
 
@@ -162,60 +137,48 @@
         static let logLimit: Int32 = 1_024
 
         /// Whether the log holds more than that.
-        var isLogLong: Bool { logLength.pages.load(ordering: .relaxed) > Self.logLimit }
+        var isLogLong: Bool { state.withLock { ($0.tools?.connection.logPages ?? 0) > Self.logLimit } }
 
-        /// Writes the log back into the database and cuts it to nothing if something that was removed stands in it, so that it stands nowhere any more.
+        /// Writes the log back into the database and empties it, if bytes of something that was removed are in it.
         ///
-        /// Somebody who is reading an older state is waited for until the deadline. If that does not help it is tried again with every commit, but not waited for for a
-        /// while: one reader elsewhere must not make every change slow.
+        /// Readers of an older state are waited for until the deadline. If that does not help, every commit tries again, but does not wait
+        /// for a while: one reader elsewhere must not make every change slow.
         func scrubIfNeeded(deadline: MonotonicInstant) {
-            guard let canWait = memory.withLock({ $0.mustScrub ? $0.waitNotBefore <= patience.clock.now : nil }) else { return }
+            let now = patience.clock.now
+            guard let canWait = state.withLock({ $0.mustScrub ? $0.waitNotBefore <= now : nil }) else { return }
             guard !scrub(deadline: canWait ? deadline : MonotonicInstant(nanoseconds: .min)), canWait else { return }
-            memory.withLock { $0.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) }
-        }
-
-        @discardableResult
-        private func scrub(deadline: MonotonicInstant) -> Bool {
-            let isDone = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, deadline: deadline)
-            if isDone { memory.withLock { $0.mustScrub = false } }
-            return isDone
+            state.withLock { $0.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) }
         }
 
         private static let waitPause = Duration.seconds(5)
 
-        /// Writes back what of the log nobody needs any more, without waiting for anybody.
-        func checkpoint() { _ = checkpoint(SQLITE_CHECKPOINT_PASSIVE, deadline: MonotonicInstant(nanoseconds: .min)) }
-
-        private func checkpoint(_ mode: Int32, deadline: MonotonicInstant) -> Bool {
+        private func scrub(deadline: MonotonicInstant) -> Bool {
             patience.deadline.withLock { $0 = deadline }
-            return queue.writeWithoutTransaction { database in
-                guard let handle = database.sqliteConnection else { return false }
-                // The log goes by the database's name: if another file has that by now, the log is the other one's.
-                var hasMoved: Int32 = 1
-                guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved) == SQLITE_OK, hasMoved == 0 else {
-                    return false
-                }
-                return sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil) == SQLITE_OK
+            return state.withLock { state in
+                guard state.tools?.connection.checkpoint(isEmptied: true) == true else { return false }
+                state.mustScrub = false
+                return true
             }
+        }
+
+        /// Writes back the part of the log that no reader needs. Waits for no reader.
+        func checkpoint() {
+            patience.deadline.withLock { $0 = MonotonicInstant(nanoseconds: .min) }
+            state.withLock { _ = $0.tools?.connection.checkpoint(isEmptied: false) }
         }
 
         /// Empties the log and closes the connection.
         func close(deadline: MonotonicInstant) {
-            scrub(deadline: deadline)
+            _ = scrub(deadline: deadline)
             abandon()
         }
 
-        /// Closes the connection and leaves the log alone.
+        /// Closes the connection and leaves the log as it is. What was acknowledged is in the database or in its log.
         func abandon() {
-            queue.writeWithoutTransaction { _ in
-                memory.withLock { memory in
-                    memory.tools?.finder.finish()
-                    memory.tools?.statements.finish()
-                    memory.tools = nil
-                }
+            state.withLock { state in
+                state.tools?.connection.close()
+                state.tools = nil
             }
-            // What is acknowledged is in the database or in its log; a connection that does not close leaves both as they are.
-            try? queue.close()
         }
     }
 
@@ -224,7 +187,7 @@
         final class Rows {
             let finder: RowFinder
             let statements: WriterStatements
-            /// The header as it stands in this transaction.
+            /// The header in this transaction.
             var header: DatabaseHeader
             /// The labels; nil where the database has none.
             var labels: LabelWriter?
@@ -240,35 +203,35 @@
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
-            /// Puts a row where its slot belongs: at its home, or the next free place above it.
+            /// Inserts a row at its slot's home, or at the next free place above it.
             func insert(_ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 var id = RowFinder.home(of: slot)
-                while try standing(at: id) != nil { id += 1 }
+                while try row(at: id) != nil { id += 1 }
                 do throws(SQLiteFault) { try statements.insertRow(id, slot, version, sealed) } catch { throw error.backendError() }
             }
 
-            /// Replaces what stands at a place.
+            /// Replaces the row at a place.
             func replace(_ id: Int64, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
                 do throws(SQLiteFault) { try statements.replaceRow(id, slot, version, sealed) } catch { throw error.backendError() }
             }
 
-            /// Removes every row of a slot. There is one, unless somebody else has put an older one beside it.
+            /// Removes every row of a slot. There is one, unless another program has copied an older one beside it.
             func deleteAll(_ slot: [UInt8]) throws(BackendError) { try deleteOthers(slot, above: RowFinder.home(of: slot) - 1) }
 
             /// Removes every row of a slot above a place.
             func deleteOthers(_ slot: [UInt8], above id: Int64) throws(BackendError) {
                 var next = id + 1
-                while let row = try standing(at: next) {
+                while let row = try row(at: next) {
                     if row.slot == slot { try delete(at: next) } else { next += 1 }
                 }
             }
 
-            /// Empties a place, and moves back what had been pushed up by it.
+            /// Deletes the row at a place, and moves rows down that were above it only because their home was taken.
             func delete(at id: Int64) throws(BackendError) {
                 do throws(SQLiteFault) { try statements.deleteRow(id) } catch { throw error.backendError() }
                 hasRemoved = true
                 var (gap, next) = (id, id + 1)
-                while let row = try standing(at: next) {
+                while let row = try row(at: next) {
                     if row.home <= gap {
                         do throws(SQLiteFault) { try statements.moveRow(next, to: gap) } catch { throw error.backendError() }
                         moves += 1
@@ -278,16 +241,16 @@
                 }
             }
 
-            private struct Standing {
+            private struct Place {
                 let slot: [UInt8]?
                 let home: Int64
             }
 
-            /// What stands at a place; a row without a slot is at home where it is, so that it stays. Nil where none is.
-            private func standing(at id: Int64) throws(BackendError) -> Standing? {
+            /// The row at a place; nil where there is none. A row without a slot counts as being at home, so that it stays.
+            private func row(at id: Int64) throws(BackendError) -> Place? {
                 do throws(SQLiteFault) {
                     return try finder.row(at: id) { row in
-                        Standing(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
+                        Place(slot: row.slot.map { Array($0) }, home: row.slot.map(RowFinder.home) ?? id)
                     }
                 } catch {
                     throw error.backendError()

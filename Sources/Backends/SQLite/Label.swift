@@ -2,9 +2,10 @@
     import BackendContract
     import Sealing
 
-    /// Something that values of a namespace have in common, and are found by. What stands for it in the table is a keyed hash, so that it tells nothing without the key.
+    /// Something that values of a namespace have in common, and are found by. The table holds a keyed hash of it, which means nothing
+    /// without the key.
     struct Label: Hashable, Sendable {
-        /// What is hashed.
+        /// The fields that are hashed.
         let fields: Fields
 
         private init(_ kind: String, _ namespace: StorageNamespace, _ parts: String...) {
@@ -30,10 +31,10 @@
         /// The values that were last changed on a day.
         static func day(_ day: Int64, _ namespace: StorageNamespace) -> Label { Label("day", namespace, String(day)) }
 
-        /// Not values, but the days that some value was last changed on.
+        /// The days on which values were last changed.
         static func days(_ namespace: StorageNamespace) -> Label { Label("days", namespace) }
 
-        /// What a value is found by.
+        /// The labels of a value.
         static func labels(of metadata: StorageMetadata, _ namespace: StorageNamespace) -> Set<Label> {
             var labels: Set<Label> = [all(namespace)]
             if let tag = metadata.typeTag { labels.insert(type(tag, namespace)) }
@@ -42,7 +43,8 @@
             return labels
         }
 
-        /// The day of a moment: how often 86,400 seconds went by since 1970. Moments that no clock shows count as the first or the last day; what is no number has none.
+        /// The day of a moment: the whole days of 86,400 seconds since 1970. Moments that no clock shows count as the first or the last
+        /// day; NaN has no day.
         static func day(of seconds: Double) -> Int64? {
             guard !seconds.isNaN else { return nil }
             return Int64(min(max((seconds / 86_400).rounded(.down), -farDay), farDay))

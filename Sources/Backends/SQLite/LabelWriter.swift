@@ -1,9 +1,8 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
-    /// Writes labels, inside one transaction. What is the same for many rows of a batch is hashed once.
+    /// Writes labels, inside one transaction. A label that many rows of a batch share is hashed once.
     final class LabelWriter {
         private struct Known: Hashable {
             let key: [UInt8]
@@ -18,20 +17,20 @@
             do throws(SQLiteFault) { self.statements = try statements.labels() } catch { throw error.backendError() }
         }
 
-        /// Puts a slot under labels.
+        /// Adds a slot to labels.
         func add(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
             for label in labels { try statements.insert(bytes(label, key), slot) }
         }
 
-        /// Takes a slot from under labels.
+        /// Removes a slot from labels.
         func remove(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
             for label in labels { try statements.delete(bytes(label, key), slot) }
         }
 
-        /// Takes a slot from under whatever label it stands under.
+        /// Removes a slot from every label.
         func purge(_ slot: [UInt8]) throws(BackendError) { try statements.purge(slot) }
 
-        /// Makes a day one of those that are in use. It stays one when its values are gone.
+        /// Records a day as one that is in use. It stays recorded when its values are gone.
         func use(_ day: Int64, _ namespace: StorageNamespace, _ key: DataKey) throws(BackendError) {
             let label = bytes(.days(namespace), key)
             let hidden = key.hiddenDay(day, under: label)
@@ -39,7 +38,7 @@
             try statements.insert(label, hidden)
         }
 
-        /// Writes what a header has become.
+        /// Writes a changed header.
         func write(_ header: DatabaseHeader) throws(BackendError) {
             try statements.setHeader("features", DatabaseHeader.bytes(ofFeatures: header.features))
             try statements.setHeader("tag", header.tag)
@@ -49,18 +48,18 @@
             let place = Known(key: key.id, label: label)
             if let bytes = known[place] { return bytes }
             let bytes = key.label(of: label.fields)
-            // Attributes may be different in every row.
+            // Attributes may differ in every row, so the cache is bounded.
             if known.count < 256 { known[place] = bytes }
             return bytes
         }
     }
 
     extension DatabaseWriter.Rows {
-        /// Brings the labels of a name up to date, before its row is. Only what differs is touched.
+        /// Updates the labels of a name, before its row is changed. Only labels that differ are written.
         /// - Parameters:
         ///   - address: The name.
-        ///   - row: Its row as it stands; nil where none is.
-        ///   - metadata: That of the value which takes the row's place; nil for none, or a tombstone.
+        ///   - row: Its current row; nil where there is none.
+        ///   - metadata: That of the new value; nil for a removal or a tombstone.
         ///   - keyset: The keys.
         func relabel(
             _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
@@ -73,7 +72,7 @@
             switch row?.probe {
             case .value(let record): old = Label.labels(of: record.metadata, namespace)
             case .corrupt:
-                // Nobody can say what it was found by.
+                // Its labels are not known.
                 for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key)) }
             default: break
             }
@@ -95,8 +94,8 @@
 
         private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
 
-        /// Makes the table of labels, with those of every row that needs some, and the feature in the header.
-        /// - Throws: ``BackendError``: a row that does not open may be one of those, so that what is asked for later would not be complete.
+        /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
+        /// - Throws: ``BackendError``: a row that does not open may be one of those, so later queries would not be complete.
         private func addLabels(_ keyset: Keyset) throws(BackendError) {
             do throws(SQLiteFault) { try finder.database.execute(DatabaseFormat.labels) } catch { throw error.backendError() }
             let made = try LabelWriter(statements)

@@ -2,16 +2,16 @@
     import BackendContract
     import Sealing
 
-    /// Where an enumeration stands. It names slots, which tell nothing without the keys.
+    /// The position of an enumeration. It names slots, which mean nothing without the keys.
     enum PageCursor {
         /// Among all rows, in the order of their slots: after this one.
         case scan(slot: [UInt8])
         /// Under a label.
         case label(Position)
 
-        /// A slot under a label of a key, with the day that the label stands for, and 0 where it stands for none.
+        /// A slot under a label of a key, with the day of the label, or 0 where the label is not of a day.
         struct Position {
-            /// The beginning of the header's tag: with other keys there are other labels.
+            /// The beginning of the header's tag: other keys make other labels.
             var tag: [UInt8]
             var key: [UInt8]
             var day: Int64
@@ -21,7 +21,7 @@
 
         private static let tagLength = 8
 
-        /// The part of a header's tag that tells one set of keys from another.
+        /// The part of a header's tag that distinguishes one set of keys from another.
         static func tag(_ header: DatabaseHeader) -> [UInt8] { Array(header.tag.prefix(tagLength)) }
 
         var cursor: StorageCursor {

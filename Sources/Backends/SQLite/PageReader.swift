@@ -1,9 +1,8 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
-    /// Reads pages on one connection, inside a transaction of the caller's. Used by one caller at a time.
+    /// Reads pages on one connection, inside the caller's transaction. Used by one caller at a time.
     final class PageReader {
         /// What a page is made from.
         struct Request {
@@ -14,36 +13,25 @@
 
         /// Why there is no page.
         enum Interruption: Error {
-            /// Nobody waits for it any more, or the database is being closed.
+            /// The caller has left, or the database is being closed.
             case ended
             case failed(BackendError)
         }
 
-        private let database: RawDatabase
+        private let database: Connection
         private let finder: RowFinder
-        private let rows: OpaquePointer
+        private let rows: Statement
         /// Made once there are labels.
-        private var slots: OpaquePointer?
-        private var counting: OpaquePointer?
+        private var slots: Statement?
+        private var counting: Statement?
 
-        init(_ database: RawDatabase) throws(SQLiteFault) {
+        init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
             finder = try RowFinder(database)
-            do throws(SQLiteFault) {
-                rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
-            } catch {
-                finder.finish()
-                throw error
-            }
+            rows = try database.keptStatement("SELECT slot, version, sealed, id FROM records WHERE id >= ?1 ORDER BY id")
         }
 
-        /// Lets go of the statements; the reader is not used after it.
-        func finish() {
-            finder.finish()
-            for statement in [rows, slots, counting] { sqlite3_finalize(statement) }
-        }
-
-        /// How much one page holds at most, so that it takes no more memory than that, and how many rows it looks at, so that it takes no more time.
+        /// The most bytes of one page, which bounds its memory, and the most rows that are read for it, which bounds its time.
         private static let (maximumBytes, maximumRows) = (4 << 20, 16_384)
 
         /// A page that is being filled.
@@ -89,13 +77,13 @@
 
         /// A page of all rows, in the order of their slots: without labels every row is opened.
         ///
-        /// Slots have the order of their homes, so only rows that stand together without a gap have to be put in order.
+        /// Slots are ordered as their homes are, so only rows next to each other, without a gap, have to be sorted.
         private func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
             var filling = Filling(request.limit)
             var together: [(slot: [UInt8], entry: StoragePage.Entry?)] = []
             var places = DatabaseScanner.Places()
             var last = slot
-            /// Takes what stood together, as far as there is room. Returns whether the page goes on.
+            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page goes on.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
                 for (slot, entry) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
@@ -106,11 +94,11 @@
                 }
                 return !filling.isFull
             }
-            sqlite3_bind_int64(rows, 1, try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) } ?? .min)
-            defer { sqlite3_reset(rows) }
+            rows.bind(try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) } ?? .min, at: 1)
+            defer { rows.reset() }
             var before: Int64?
             while try step(rows) {
-                let id = sqlite3_column_int64(rows, 3)
+                let id = rows.integer(3)
                 if let before, before + 1 != id, !take() {
                     return StoragePage(filling.entries, next: last.map { PageCursor.scan(slot: $0).cursor })
                 }
@@ -119,7 +107,7 @@
                 if filling.isTimeToAsk, !isWanted() { throw .ended }
                 let row = RawRow(rows, firstColumn: 0)
                 do throws(BackendError) {
-                    guard places.isReachable(id, row.slot) else { throw DatabaseScanner.stray }
+                    guard places.isReachable(id, row.slot) else { throw DatabaseScanner.misplaced }
                     let content = try DatabaseScanner.content(row.open(request.session.keyset))
                     guard let slot = row.slot else { continue }
                     together.append((Array(slot), content.flatMap { Self.entry($0, request.query) }))
@@ -138,7 +126,7 @@
             return StoragePage.Entry(found.content.address, .record(record))
         }
 
-        /// The first of the rows that stand together with a place, without a gap.
+        /// The first row of the run without a gap that ends before a place.
         private func beginning(of id: Int64) throws(Interruption) -> Int64 {
             var id = id
             do throws(SQLiteFault) {
@@ -151,7 +139,7 @@
 
         // MARK: Labels
 
-        /// A label whose slots are gone through, in the order of the slots.
+        /// A label whose slots are read, in the order of the slots.
         private struct Source {
             let key: DataKey
             let day: Int64
@@ -168,7 +156,7 @@
             var after: [UInt8] = []
             if let position {
                 guard position.tag == tag else { throw .failed(Self.otherKeys) }
-                // The days before are done; on the cursor's own, its slot is the last that was seen.
+                // Earlier days are done. On the cursor's own day, its slot is the last one that was read.
                 let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
                 let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
                 sources = sources[(next ?? sources.startIndex)...]
@@ -178,14 +166,14 @@
             }
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for source in sources {
-                bind(statement, 1, source.label)
-                bind(statement, 2, after)
+                statement.bind(source.label, at: 1)
+                statement.bind(after, at: 2)
                 after = []
-                defer { sqlite3_reset(statement) }
+                defer { statement.reset() }
                 while try step(statement) {
                     filling.look()
                     if filling.isTimeToAsk, !isWanted() { throw .ended }
-                    let slot = RawDatabase.bytes(statement, 0)
+                    let slot = statement.bytes(0)
                     if let entry = try entry(at: slot, source, query, session.keyset) { filling.add(entry) }
                     if filling.isFull {
                         let place = PageCursor.Position(tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot)
@@ -196,8 +184,8 @@
             return StoragePage(filling.entries, next: nil)
         }
 
-        /// What answers a query, and more: the values under the label that leaves the fewest of them, as far as that is known beforehand. Keys that only open come
-        /// first: a value that is sealed anew meanwhile goes to the active key, and is met there.
+        /// The labels to read for a query: those that leave the fewest values to check, as far as that is known beforehand. Keys that
+        /// only open come first: a value that is sealed again meanwhile moves to the active key, and is found there.
         private func sources(_ query: StorageQuery, _ keyset: Keyset) throws(Interruption) -> [Source] {
             var sources: [Source] = []
             for key in keyset.decryptOnly + [keyset.active] {
@@ -226,7 +214,7 @@
             return type ?? (isOfDays ? nil : .all(query.namespace))
         }
 
-        /// The days that can hold something, the earliest first.
+        /// The days on which values of the query may have been changed, the earliest first.
         private func days(_ query: StorageQuery, _ key: DataKey) throws(Interruption) -> [Int64] {
             var first = Int64.min
             for case .modified(let since) in query.conditions {
@@ -235,12 +223,12 @@
             }
             let label = key.label(of: Label.days(query.namespace).fields)
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
-            bind(statement, 1, label)
-            bind(statement, 2, [])
-            defer { sqlite3_reset(statement) }
+            statement.bind(label, at: 1)
+            statement.bind([], at: 2)
+            defer { statement.reset() }
             var days: [Int64] = []
             while try step(statement) {
-                guard let day = key.day(hiddenIn: RawDatabase.bytes(statement, 0), under: label) else {
+                guard let day = key.day(hiddenIn: statement.bytes(0), under: label) else {
                     throw .failed(Self.damage("one of its days is none"))
                 }
                 if day >= first { days.append(day) }
@@ -248,13 +236,13 @@
             return days.sorted()
         }
 
-        /// What stands in a slot that a label names; nil where it does not fulfil the other conditions.
+        /// The value in a slot that a label names; nil where it does not meet the other conditions.
         private func entry(
             at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset
         ) throws(Interruption) -> StoragePage.Entry? {
             guard slot.count == DataKey.slotLength else { throw .failed(Self.damage("one of its entries is no slot")) }
             let result: RowFinder.Result
-            do throws(SQLiteFault) { result = try finder.find(slot, source.key, keyset, isStill: true) } catch {
+            do throws(SQLiteFault) { result = try finder.find(slot, source.key, keyset, inTransaction: true) } catch {
                 throw .failed(error.readError())
             }
             switch result {
@@ -263,7 +251,7 @@
             case .found(let row):
                 switch row.probe {
                 case .value(let record):
-                    // Nobody takes the store's word for what a row is found by.
+                    // The table of labels is not authenticated: check the row itself.
                     guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query) else {
                         throw .failed(Self.damage("one of its entries names a row of another kind"))
                     }
@@ -284,25 +272,25 @@
             return true
         }
 
-        /// How many slots stand under the one label that answers a query; nil where no label does by itself.
+        /// How many slots the one label has that answers a query; nil where no single label does.
         func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
             guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1, let label = Self.label(query) else {
                 return nil
             }
             let statement = try kept(&counting, "SELECT count(*) FROM labels WHERE label = ?1")
-            defer { sqlite3_reset(statement) }
+            defer { statement.reset() }
             var count = 0
             for key in session.keyset.decryptOnly + [session.keyset.active] {
-                bind(statement, 1, key.label(of: label.fields))
-                if try step(statement) { count += Int(sqlite3_column_int64(statement, 0)) }
-                sqlite3_reset(statement)
+                statement.bind(key.label(of: label.fields), at: 1)
+                if try step(statement) { count += Int(statement.integer(0)) }
+                statement.reset()
             }
             return count
         }
 
         // MARK: Statements
 
-        private func kept(_ statement: inout OpaquePointer?, _ sql: String) throws(Interruption) -> OpaquePointer {
+        private func kept(_ statement: inout Statement?, _ sql: String) throws(Interruption) -> Statement {
             if let statement { return statement }
             do throws(SQLiteFault) {
                 let made = try database.keptStatement(sql)
@@ -313,26 +301,9 @@
             }
         }
 
-        private func bind(_ statement: OpaquePointer, _ place: Int32, _ bytes: [UInt8]) {
-            let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-            if bytes.isEmpty {
-                sqlite3_bind_zeroblob(statement, place, 0)
-            } else {
-                bytes.withUnsafeBytes { _ = sqlite3_bind_blob(statement, place, $0.baseAddress, Int32($0.count), transient) }
-            }
-        }
-
         /// Whether there is another row.
-        private func step(_ statement: OpaquePointer) throws(Interruption) -> Bool {
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: return true
-            case SQLITE_DONE: return false
-            default:
-                let fault = SQLiteFault(sqlite3_extended_errcode(database.handle))
-                sqlite3_reset(statement)
-                database.forgetPages()
-                throw .failed(fault.readError())
-            }
+        private func step(_ statement: Statement) throws(Interruption) -> Bool {
+            do throws(SQLiteFault) { return try statement.step() } catch { throw .failed(error.readError()) }
         }
 
         // MARK: Errors
@@ -340,11 +311,11 @@
         private static func damage(_ how: String) -> BackendError {
             BackendError(
                 .corrupted,
-                "The database's table of labels was damaged or changed by somebody else (\(how)), so that nobody can say what belongs on the page. Values that are asked for by name can still be read; restore the file from a backup."
+                "The database's table of labels was damaged or changed by another program (\(how)), so the page cannot be complete. Values that are asked for by name can still be read; restore the file from a backup."
             )
         }
 
         private static let otherKeys = BackendError(
-            .unsupported, "The database's keys are others than when the pages were begun. Begin with the first page.")
+            .unsupported, "The database's keys have changed since the first page. Begin again with the first page.")
     }
 #endif

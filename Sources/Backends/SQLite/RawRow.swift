@@ -2,42 +2,37 @@
     import BackendContract
     import BackendRuntime
     import Crypto
-    import GRDBSQLite
     import Sealing
 
-    /// A row as it stands in the database, not yet believed. Its bytes are SQLite's own, and there only until the statement moves on.
+    /// A row as it was read, not yet authenticated. Its bytes are SQLite's own, and valid only until the statement is stepped or reset.
     struct RawRow {
-        /// Nil where something else than bytes stands.
+        /// Nil where the column holds no bytes.
         let slot: UnsafeRawBufferPointer?
         let version: Int64?
         let sealed: UnsafeRawBufferPointer?
 
-        /// Takes the three columns that a statement stands on, beginning with a number.
-        init(_ statement: OpaquePointer, firstColumn: Int32) {
-            func bytes(_ column: Int32) -> UnsafeRawBufferPointer? {
-                guard sqlite3_column_type(statement, column) == SQLITE_BLOB else { return nil }
-                return RawDatabase.blob(statement, column)
-            }
+        /// Takes three columns of a statement's row, from a number on.
+        init(_ statement: Statement, firstColumn: Int32) {
+            func bytes(_ column: Int32) -> UnsafeRawBufferPointer? { statement.kind(column) == .blob ? statement.blob(column) : nil }
             slot = bytes(firstColumn)
-            version =
-                sqlite3_column_type(statement, firstColumn + 1) == SQLITE_INTEGER ? sqlite3_column_int64(statement, firstColumn + 1) : nil
+            version = statement.kind(firstColumn + 1) == .integer ? statement.integer(firstColumn + 1) : nil
             sealed = bytes(firstColumn + 2)
         }
 
-        /// What an attempt to open the row came to.
+        /// The result of an attempt to open the row.
         enum Opened {
             case content(RowContent, StorageRevision)
-            /// What stands there is not what was written.
+            /// The row is not what was written.
             case damaged(StorageCorruption)
-            /// Sealed by a key that has been destroyed: nobody can say what it was.
+            /// Sealed by a key that has been destroyed: its content is lost.
             case destroyed
-            /// Sealed by a key that the keyset at hand does not have: it may have been changed by another process.
+            /// Sealed by a key that this keyset does not have: another process may have changed the keyset.
             case unknownKey([UInt8])
-            /// Written by a later version, or out of reach for good: not to be touched.
+            /// Written by a later version: not to be touched.
             case refused(BackendError)
         }
 
-        /// Opens the row. Nothing that it claims is believed before the tag is checked.
+        /// Opens the row. Nothing in it is trusted before the tag is checked.
         func open(_ keyset: Keyset) -> Opened {
             guard let slot, slot.count == DataKey.slotLength, let version, version > 0, let sealed else {
                 return damaged("is not a row of this format")
@@ -70,13 +65,13 @@
             }
         }
 
-        /// The key that the row says it was sealed with, if it is at hand.
+        /// The key that the row names, if the keyset has it.
         func key(_ keyset: Keyset) -> DataKey? {
             guard let sealed, sealed.count >= SealedRow.headLength else { return nil }
             return keyset.key(UnsafeRawBufferPointer(rebasing: sealed[1..<SealedRow.headLength]))
         }
 
-        /// The bytes that identify the row as it stands, for somebody who wants to keep or replace them.
+        /// The row's bytes, and a revision of them: a caller may keep the bytes, or replace the row on the condition that it is unchanged.
         func corruption(_ how: String) -> StorageCorruption {
             let bytes = Array(sealed ?? UnsafeRawBufferPointer(start: nil, count: 0))
             var digest = SHA256()

@@ -1,65 +1,53 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
     import Sealing
 
     /// Finds rows by their slot on one connection, with a statement that is kept. Used by one caller at a time.
     final class RowFinder {
-        /// A row that answers to a slot.
+        /// A row of a slot.
         struct Found {
-            /// Where it stands.
+            /// Its place.
             let id: Int64
-            /// Nil in a row that is damaged beyond having one.
+            /// Nil in a row whose version is damaged.
             let version: Int64?
-            /// The key whose slot it answers to.
+            /// The key that made its slot.
             let key: DataKey
             /// The name in it; nil in a row that does not open.
             let address: StorageAddress?
             let probe: StorageProbe
         }
 
-        /// What a search came to.
+        /// The result of a search.
         enum Result {
             case found(Found)
             case absent
-            /// A row was met whose key the keyset does not have.
+            /// A row names a key that the keyset does not have.
             case unknownKey([UInt8])
-            /// One look does not do: the search has to be made again on one state of the database.
+            /// More than one row has to be read: repeat the search in a transaction.
             case needsTransaction
         }
 
         /// The connection.
-        let database: RawDatabase
-        private let statement: OpaquePointer
+        let database: Connection
+        private let statement: Statement
 
-        init(_ database: RawDatabase) throws(SQLiteFault) {
+        init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
             statement = try database.keptStatement("SELECT slot, version, sealed FROM records WHERE id = ?1")
         }
 
-        /// Lets go of the statement; the finder is not used after it.
-        func finish() { sqlite3_finalize(statement) }
+        /// How often SQLite has prepared the statement again because the schema had changed.
+        var schemaChanges: Int32 { statement.schemaChanges }
 
-        /// How often SQLite has prepared the statement anew because the schema had changed: one look at memory.
-        var schemaChanges: Int32 { sqlite3_stmt_status(statement, SQLITE_STMTSTATUS_REPREPARE, 0) }
-
-        /// The first place where a slot's row may stand: 62 bits of it, so that going up never runs out.
+        /// The first place where a slot's row may be: 62 bits of the slot, so that there is always a place above.
         static func home(of slot: some Sequence<UInt8>) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
 
-        /// Looks at one place.
-        /// - Returns: What `body` makes of the row there; nil where none is.
+        /// Reads one place.
+        /// - Returns: What `body` makes of the row there; nil where there is none.
         func row<R>(at id: Int64, _ body: (RawRow) -> R) throws(SQLiteFault) -> R? {
-            sqlite3_bind_int64(statement, 1, id)
-            defer { sqlite3_reset(statement) }
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: return body(RawRow(statement, firstColumn: 0))
-            case SQLITE_DONE: return nil
-            default:
-                let fault = SQLiteFault(sqlite3_extended_errcode(database.handle))
-                sqlite3_reset(statement)
-                database.forgetPages()
-                throw fault
-            }
+            statement.bind(id, at: 1)
+            defer { statement.reset() }
+            return try statement.step() ? body(RawRow(statement, firstColumn: 0)) : nil
         }
 
         private enum Step {
@@ -68,23 +56,25 @@
             case neighbour
         }
 
-        /// Looks for the row of a name: under the active key, then under those that only open.
-        /// - Parameter isStill: Whether the caller holds a transaction. Without one, a search that takes more than one look is not made.
-        func find(_ address: StorageAddress, _ keyset: Keyset, isStill: Bool) throws(SQLiteFault) -> Result {
-            guard isStill || keyset.decryptOnly.isEmpty else { return .needsTransaction }
-            var result = try find(keyset.active.slot(of: address, table: DatabaseFormat.table), keyset.active, keyset, isStill: isStill)
+        /// Finds the row of a name: under the active key, then under those that only open.
+        /// - Parameter inTransaction: Whether the caller holds a transaction. Without one, a search that needs more than one read is not
+        ///   made.
+        func find(_ address: StorageAddress, _ keyset: Keyset, inTransaction: Bool) throws(SQLiteFault) -> Result {
+            guard inTransaction || keyset.decryptOnly.isEmpty else { return .needsTransaction }
+            var result = try find(
+                keyset.active.slot(of: address, table: DatabaseFormat.table), keyset.active, keyset, inTransaction: inTransaction)
             for key in keyset.decryptOnly {
                 guard case .absent = result else { break }
-                result = try find(key.slot(of: address, table: DatabaseFormat.table), key, keyset, isStill: isStill)
+                result = try find(key.slot(of: address, table: DatabaseFormat.table), key, keyset, inTransaction: inTransaction)
             }
             return result
         }
 
-        /// Looks for a slot's row, going up from its home without a gap.
+        /// Finds a slot's row, going up from its home until there is a gap.
         ///
-        /// More than one look is needed only where two names share 62 bits of their slots. What stands in the way must be a whole row of its own: a row whose
-        /// slot was changed is reported as the damage it is, not passed over.
-        func find(_ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, isStill: Bool) throws(SQLiteFault) -> Result {
+        /// More than one read is needed only where two names share 62 bits of their slots. A row in between must open and belong to another
+        /// slot: a row whose slot was changed is reported as damage, not skipped.
+        func find(_ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, inTransaction: Bool) throws(SQLiteFault) -> Result {
             var id = Self.home(of: slot)
             while true {
                 let step = try row(at: id) { row -> Step in
@@ -100,7 +90,7 @@
                 }
                 switch step {
                 case nil: return .absent
-                case .neighbour where !isStill: return .needsTransaction
+                case .neighbour where !inTransaction: return .needsTransaction
                 case .neighbour: id += 1
                 case .unknownKey(let id): return .unknownKey(id)
                 case .mine(let version, let address, let probe):
@@ -111,7 +101,7 @@
     }
 
     extension RowContent {
-        /// What a look at the row finds.
+        /// What a read of the row returns.
         func probe(_ revision: StorageRevision) -> StorageProbe {
             switch kind {
             case .value: .value(StorageRecord(payload: .bytes(payload), metadata: metadata, revision: revision))

@@ -1,20 +1,19 @@
 #if SQLite
     import BackendContract
-    import GRDB
-    import GRDBSQLite
+    import CSQLite
 
-    /// What SQLite answered, and what it amounts to. Only the code is used: a message may quote a statement.
+    /// An error of SQLite's, by its code. Messages are not used: they may quote a statement.
     struct SQLiteFault: Error {
+        /// The extended result code; its lowest byte is the ordinary one.
         let code: Int32
 
+        /// Takes a result code.
         init(_ code: Int32) { self.code = code }
-
-        init(_ error: DatabaseError) { code = error.extendedResultCode.rawValue }
 
         private var text: String { String(cString: sqlite3_errstr(code)) }
 
         /// The error of a backend.
-        /// - Parameter isCommit: Whether it was the commit that failed: a failed write or flush may then show after a crash all the same.
+        /// - Parameter isCommit: Whether the commit failed: what was written may then be there after a crash all the same.
         func backendError(isCommit: Bool = false) -> BackendError {
             switch code & 0xFF {
             case SQLITE_FULL: BackendError(.noSpace, "There is no room left (\(text)). Free some space and try again.")
@@ -29,17 +28,20 @@
             case SQLITE_TOOBIG: BackendError(.tooLarge, "The value is larger than SQLite can hold. Nothing was changed.")
             case SQLITE_IOERR:
                 BackendError(
-                    .failed, "The database could not be \(isCommit ? "written" : "read or written") (\(text)). Look at the disk.",
+                    .failed, "The database could not be \(isCommit ? "written" : "read or written") (\(text)). Check the disk.",
                     outcome: isCommit ? .unknown : .notApplied)
             default: BackendError(.failed, "The database could not be used (\(text)).", outcome: isCommit ? .unknown : .notApplied)
             }
         }
 
-        /// Runs statements of GRDB's and turns what they throw into the error of a backend.
-        static func translating<R>(_ body: () throws -> R) throws(BackendError) -> R {
-            do { return try body() } catch let error as BackendError { throw error } catch let error as DatabaseError {
-                throw SQLiteFault(error).backendError()
-            } catch { throw BackendError(.failed, "The database answered something that cannot be read.") }
+        /// Whether another connection held a lock that was needed: the call can be repeated.
+        var isBusy: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
+
+        /// The error of a read: a row that is larger than any that this library writes is damage.
+        func readError() -> BackendError {
+            guard code & 0xFF == SQLITE_TOOBIG else { return backendError() }
+            return BackendError(
+                .corrupted, "A row is larger than any that this library writes. Restore the database from a backup; nothing was changed.")
         }
     }
 #endif

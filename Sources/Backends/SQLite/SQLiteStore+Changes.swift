@@ -1,14 +1,14 @@
 #if SQLite
-    public import BackendContract
+    package import BackendContract
     import BackendRuntime
     import Synchronization
 
-    /// Noticing what others commit, while somebody listens.
+    /// Noticing the commits of other processes.
     extension SQLiteStore {
-        /// Tells that somebody else may have committed something: which slots cannot be told, their names being hidden. It is said once when watching begins, and then
-        /// with each commit of others; what this store commits is not reported.
-        /// The database's directory is created if need be, and watched until the stream is let go.
-        public func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+        /// Reports that another process or store may have committed something; which slots is not known, since their names are hidden. It
+        /// reports once when watching begins, and then with each such commit; what this store commits is not reported.
+        /// The database's directory is created if need be, and watched until the stream is released.
+        package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
             let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
             continuation.onTermination = { _ in stopContinuation.finish() }
@@ -16,7 +16,7 @@
                 await withTaskGroup { group in
                     group.addTask {
                         await self.watch { continuation.yield(nil) }
-                        // The directory cannot be watched, or nobody listens any more.
+                        // The directory cannot be watched, or the stream was released.
                         continuation.finish()
                     }
                     group.addTask { for await _ in stop {} }
@@ -41,20 +41,20 @@
             let name = lastComponent(of: file.path)
             let names: Set<String> = [name, name + "-wal"]
             let seen = Mutex(await version(opening: true))
-            // What was committed between the listener's own look and the beginning of the watch is told by nothing else.
+            // Report once: a commit between the caller's own read and the beginning of the watch is not noticed otherwise.
             announce()
             for await changed in changes where names.contains(changed) {
                 let now = await version(opening: false)
                 let isNews = seen.withLock { seen in
                     defer { seen = now ?? seen }
-                    // A state that cannot be told may be anything.
+                    // An unknown version may be a new one.
                     return now?.isNews(after: seen) ?? true
                 }
                 if isNews { announce() }
             }
         }
 
-        /// Which state of which file others have made; nil when that cannot be told now.
+        /// The current version of the database; nil when it is not known.
         private func version(opening: Bool) async -> DatabaseFile.ForeignVersion? {
             let (file, deadline) = (file, nextDeadline)
             return try? await onLane(deadline) { () throws(BackendError) in try file.foreignVersion(opening: opening, deadline: deadline) }
@@ -62,7 +62,7 @@
     }
 
     extension DatabaseFile {
-        /// What tells one commit of somebody else's from the next.
+        /// A number that changes with each commit of another connection.
         struct ForeignVersion: Hashable, Sendable {
             let file: FileID?
             /// Nil while the database is closed.

@@ -1,13 +1,13 @@
 #if SQLite
-    public import BackendContract
-    public import BackendRuntime
-    public import Sealing
+    package import BackendContract
+    package import BackendRuntime
+    package import Sealing
 
     extension SQLiteStore {
-        /// The ids of the keys that wrap the data keys of a directory's databases, of those databases that name a source as theirs: a program that is about to make a
-        /// first key for that source learns here that there must be one already.
-        /// - Throws: ``BackendError`` when a database cannot be read: then nobody knows.
-        public static func sealingKeyIDs(
+        /// The ids of the keys that wrap the data keys of a directory's databases, as far as these name a source as theirs. If there is
+        /// one, the source had a key already, and no first key is made for it.
+        /// - Throws: ``BackendError`` when a database cannot be read: the answer would not be complete.
+        package static func sealingKeyIDs(
             inDatabasesIn directory: String, sealedFrom source: any KeySource, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> Set<[UInt8]> {
             let lane = runtime.makeLane("sqlite.keys")
@@ -23,7 +23,7 @@
                     let lock = lockPath(forDatabaseAt: path, in: locks, files: runtime.files)
                     let file = DatabaseFile(path: path, lockPath: lock, lane: lane, runtime: runtime)
                     let header = try file.find(deadline: deadline)?.header
-                    try file.letGo(deadline: deadline)
+                    file.closeWithoutWriting()
                     if let header, header.source == pin { ids.insert(header.kek) }
                 }
                 return ids

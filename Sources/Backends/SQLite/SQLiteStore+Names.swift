@@ -1,18 +1,18 @@
 #if SQLite
-    public import BackendContract
-    public import BackendRuntime
+    package import BackendContract
+    package import BackendRuntime
     import Crypto
 
     /// Which names a database can have, and where its files are.
     extension SQLiteStore {
         /// The longest name of a database, in bytes.
-        public static let maximumNameLength = 200
+        package static let maximumNameLength = 200
 
-        /// Refuses the names of databases that could lead out of the directory, or that SQLite could take for something else.
+        /// Refuses the names of databases that could lead out of the directory, or that SQLite could read as something else.
         ///
         /// A name has 1 to ``maximumNameLength`` bytes: letters, digits, `.`, `_` and `-` of ASCII, and does not begin with a `.` or a `-`.
         /// - Throws: ``BackendError`` with the code `invalidName`.
-        public static func validateName(_ name: String) throws(BackendError) {
+        package static func validateName(_ name: String) throws(BackendError) {
             let isPlain = name.utf8.allSatisfy { byte in
                 switch byte {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
@@ -31,19 +31,20 @@
 
         /// The file of a database: `<directory>/<name>.sqlite`.
         /// - Throws: ``BackendError`` with the code `invalidName`.
-        public static func path(ofDatabase name: String, in directory: String) throws(BackendError) -> String {
+        package static func path(ofDatabase name: String, in directory: String) throws(BackendError) -> String {
             try validateName(name)
             return "\(directory)/\(name).sqlite"
         }
 
-        /// The file whose lock is held around commits and checkpoints, named by the physical file: every path to a database leads to one lock.
+        /// The file whose lock is held around commits and checkpoints, named by the physical file: every path to a database leads to one
+        /// lock.
         /// - Parameters:
         ///   - path: The database.
-        ///   - directory: A directory of state that everybody shares who writes the database.
-        ///   - files: The file system, asked for symbolic links only.
-        public static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
+        ///   - directory: A directory of state that all programs share that write the database.
+        ///   - files: The file system, used to resolve symbolic links only.
+        package static func lockPath(forDatabaseAt path: String, in directory: String, files: any FileSystem) -> String {
             let digest = SHA256.hash(data: Array(files.resolve(path).utf8))
-            return "\(directory)/sqlite-\(digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()).lock"
+            return "\(directory)/sqlite-\(hexadecimalText(of: digest.prefix(16))).lock"
         }
     }
 #endif

@@ -3,13 +3,14 @@
     import BackendRuntime
     import Sealing
 
-    /// Opening: the file on the lane, the key off it, so that a keyring that hangs delays nobody else.
+    /// Opening: the file on the lane, the key off it, so that a keyring that hangs does not delay other calls.
     extension SQLiteStore {
-        /// The open database, of the file that stands at the path; nil when it is proven that there is none.
+        /// The open database, of the file at the path; nil when it is proven that there is none.
         /// - Parameters:
-        ///   - outdated: A session that somebody found to be out of date: it is compared with what is there now.
-        ///   - deadline: When the caller leaves.
-        /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`, `unsupported`, `incompatibleSchema`.
+        ///   - outdated: A session that was found to be out of date: it is compared with what is there now.
+        ///   - deadline: When the caller stops waiting.
+        /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`, `unsupported`,
+        ///   `incompatibleSchema`.
         func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let file = file
             while true {
@@ -22,11 +23,11 @@
                 if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset, deadline: deadline) }) {
                     return made
                 }
-                // While the key was fetched the store was closed, or another database took this one's place. That is no absence: look again.
+                // The store was closed, or the database replaced, while the key was fetched. That does not prove absence: begin again.
             }
         }
 
-        /// The open database, made if there is none.
+        /// The open database, created if there is none.
         func openedOrCreated(deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let kek = try await runtime.run(until: deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
                 try await keys.forSealing(from: source, sealedIDs: otherSealedIDs)
@@ -45,7 +46,7 @@
             }
             let kek = try await keys.existing(from: source)
             do throws(BackendError) { return try header.open(kek) } catch {
-                // Once the right key is put there it is looked at again.
+                // Fetch the key again with the next call: the right one may be there by then.
                 if error.code == .encryptionKeyMismatch { await keys.forget(source) }
                 throw error
             }

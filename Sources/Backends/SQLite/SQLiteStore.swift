@@ -1,35 +1,37 @@
 #if SQLite
-    public import BackendContract
-    public import BackendRuntime
-    public import Sealing
+    package import BackendContract
+    package import BackendRuntime
+    package import Sealing
 
-    /// Sealed rows in a plain SQLite database: names, values and metadata are hidden from whoever reads the file, and changes to a row are noticed.
+    /// Sealed rows in a plain SQLite database: names, values and metadata cannot be read from the file, and changes to a row are detected.
     ///
-    /// A name is found by a keyed hash of it; everything else of a row is sealed with XAES-256-GCM and bound to its place. The data key lies in the database,
-    /// wrapped with a key from a ``KeySource``. `Docs/Design.md` has the format, `Docs/ThreatModel.md` says what is hidden, what leaks and what is not noticed.
+    /// A name is found by a keyed hash of it; everything else of a row is sealed with XAES-256-GCM and bound to its place. The data key
+    /// lies in the database, wrapped with a key from a ``KeySource``. `Docs/Design.md` has the format, `Docs/ThreatModel.md` says what is
+    /// hidden, what leaks and what is not detected.
     ///
-    /// A look at one slot is one short read on the caller's thread and waits for no writer, of this process or another. Changes that wait together share one
-    /// transaction and one flush; a change is on the disk when it is acknowledged. The database is made with the first change, never by a look.
-    public final class SQLiteStore: LockableBackend, ObservableBackend {
+    /// A read of one slot is one short statement on the caller's thread and waits for no writer, of this process or another. Changes that
+    /// wait together share one transaction and one flush; a change is on the disk when it is acknowledged. The first change creates the
+    /// database; a read never does.
+    package final class SQLiteStore: LockableBackend, ObservableBackend {
         /// The file, with every symbolic link resolved when the store was created.
-        public let identity: BackendIdentity
+        package let identity: BackendIdentity
 
         /// What the store promises: durable atomic batches, preconditions between processes, and the protection of its key source.
-        public let capabilities: BackendCapabilities
+        package let capabilities: BackendCapabilities
 
         /// The largest payload, in bytes.
-        public static let maximumValueSize = 16 << 20
+        package static let maximumValueSize = 16 << 20
 
         let file: DatabaseFile
         let keys: SealingKeys
         let source: any KeySource
         let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
         let runtime: Runtime
-        /// Where writing, and everything that may wait for the disk, is done.
+        /// Writes, and does everything else that may wait for the disk.
         let lane: any Lane
-        /// Where many slots are looked at, so that no look waits for a flush.
+        /// Reads many slots, so that no read waits for a flush.
         private let readLane: any Lane
-        /// Where rows are listed, so that a long list delays nothing else.
+        /// Lists rows, so that a long list delays nothing else.
         private let scanLane: any Lane
         private let deadline: Duration
         private let commits: GroupCommit<CommitRequest, CommitResponse>
@@ -37,14 +39,14 @@
         /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
         /// - Parameters:
         ///   - path: The database, an absolute path.
-        ///   - lockPath: The file whose lock is held around commits and checkpoints: the same for everybody who writes this database (see
-        ///     ``lockPath(forDatabaseAt:in:files:)``). It is created when first needed, and never removed.
+        ///   - lockPath: The file whose lock is held around commits and checkpoints: the same for all programs that write this database
+        ///     (see ``lockPath(forDatabaseAt:in:files:)``). It is created when first needed, and never removed.
         ///   - keys: The keys of the program's sources, and the rule when a new one may be made.
         ///   - source: Where the key is kept that wraps the database's data key.
         ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
         ///   - deadline: How long a call may take, waiting included.
         ///   - runtime: The machine.
-        public init(
+        package init(
             path: String, lockPath: String, keys: SealingKeys, source: any KeySource,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
             deadline: Duration, runtime: Runtime
@@ -71,10 +73,10 @@
 
         // MARK: Reading
 
-        /// Looks at slots; every look goes to the database. Freshness makes one difference only: that the file is still the one that stands at the path is asked with every
-        /// fresh look, and for the others every tenth of a second.
-        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; whatever else is wrong is told by the probes.
-        public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        /// Reads slots from the database. Freshness makes one difference: a fresh read always checks that the file is still the one at the
+        /// path, other reads check it ten times a second.
+        /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; every other error is in the probes.
+        package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
                 if addresses.count <= Self.shortRead, let session = file.session,
@@ -93,27 +95,27 @@
             }
         }
 
-        /// How many slots are looked at on the caller's own thread.
+        /// How many slots are read on the caller's own thread.
         private static let shortRead = 16
 
         private func readThoroughly(
             _ addresses: [StorageAddress], deadline: MonotonicInstant
         ) async throws(BackendError) -> [StorageProbe] {
-            let insistence = SlotReader.Insistence.until(deadline, runtime.clock)
+            let retry = SlotReader.Retry.until(deadline, runtime.clock)
             var known = try await opened(deadline: deadline)
-            // Begun anew when the database was closed or replaced meanwhile, or its keys were: until the deadline.
+            // Repeated, until the deadline, while the database or its keys are closed or replaced.
             while true {
                 guard let session = known else { return addresses.map(Self.probeOfNothing) }
                 let probes = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (_) throws(BackendError) in
-                    try session.reader.probes(addresses, insistence)
+                    try session.reader.probes(addresses, retry)
                 }
                 if let probes { return probes }
-                // Header, keyset or file may be others by now; if they are not, a row's key is not known at all.
+                // Header, keyset or file may have changed. If they have not, the row's key is unknown for good.
                 known = try await opened(insteadOf: session, deadline: deadline)
                 guard known === session else { continue }
                 let last = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in
-                    try session.reader.probesAtLast(addresses, insistence)
+                    try session.reader.finalProbes(addresses, retry)
                 }
                 if let last { return last }
             }
@@ -125,19 +127,21 @@
             return .absent
         }
 
-        /// The slots that hold something. Each row has to be opened to learn its name, so that this takes as long as there are rows.
-        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name cannot be told; `locked` and others for the key.
-        public func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        /// The slots that hold something. Each row has to be opened to learn its name, so the time grows with the number of rows.
+        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name is not known; `locked` and others for the
+        ///   key.
+        package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
             let list = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.addresses(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
             }
             return list ?? []
         }
 
-        /// A part of the values that fulfil a query's conditions. Outside the namespace of values, labels lead to them, and it takes time by what they lead to; in it, every
-        /// row has to be opened.
-        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, or a label leads to a row that does not have it; `locked` and others for the key.
-        public func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        /// A page of the values that meet a query's conditions. Outside the namespace of values they are found by labels, so the time grows
+        /// with the number of values found; in it, every row has to be opened.
+        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, or a label leads to a row that does not have it; `locked`
+        ///   and others for the key.
+        package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
             let page = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.page(
                     query, after: cursor, limit: limit, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
@@ -145,9 +149,9 @@
             return page ?? StoragePage([], next: nil)
         }
 
-        /// How many values fulfil a query's conditions: without opening them where one label says it, else page by page.
+        /// How many values meet a query's conditions: without opening them where one label answers the query, else page by page.
         /// - Throws: As ``page(_:after:limit:)``.
-        public func count(_ query: StorageQuery) async throws(BackendError) -> Int {
+        package func count(_ query: StorageQuery) async throws(BackendError) -> Int {
             let count = try await scanning { (file, session, _) throws(BackendError) in
                 try file.scanner.count(query, session, isCurrent: { file.isCurrent(session) })
             }
@@ -168,7 +172,9 @@
             while let session = known {
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
-                    try file.patiently(deadline: call.deadline) { () throws(BackendError) in try work(file, session) { !call.isOver } }
+                    try file.retryingWhileBusy(deadline: call.deadline) { () throws(BackendError) in
+                        try work(file, session) { !call.isOver }
+                    }
                 }
                 if let result { return result }
                 known = try await opened(insteadOf: session, deadline: deadline)
@@ -177,7 +183,7 @@
         }
 
         /// Whether the database can be opened, or does not exist yet: then the first change creates it.
-        public func status() async -> BackendStatus {
+        package func status() async -> BackendStatus {
             do throws(BackendError) {
                 _ = try await opened(deadline: nextDeadline)
                 return .ready
@@ -188,12 +194,12 @@
 
         // MARK: Writing
 
-        /// Changes slots, all together or not at all. What is applied survives a power cut when this returns; what was removed stands neither in the database nor
-        /// in its log any more, unless somebody is reading an older state of it.
+        /// Changes slots, all together or not at all. What is applied survives a power cut when this returns; what was removed is neither
+        /// in the database nor in its log any more, unless another connection is reading an older state of it.
         ///
         /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
-        public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             guard Set(mutations.map(\.address)).count == mutations.count else {
@@ -225,7 +231,7 @@
             }
         }
 
-        /// What is wrong with a call whatever the store holds; found before anything is locked.
+        /// The errors of a call that do not depend on what the store holds; found before anything is locked.
         private static func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
             for (index, mutation) in mutations.enumerated() {
                 do throws(BackendError) {
@@ -247,7 +253,7 @@
             return nil
         }
 
-        /// What becomes of a call where there is no database; nil when it has to be made for it.
+        /// The results of a call where there is no database; nil when one has to be created for it.
         private static func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
             if let refused = mutations.firstIndex(where: { StorageProbe.absent.refusal(of: $0) != nil }),
                 let refusal = StorageProbe.absent.refusal(of: mutations[refused])
@@ -259,29 +265,30 @@
             return mutations.allSatisfy { $0.operation == .delete } ? mutations.map { _ in .applied(nil, .durable) } : nil
         }
 
-        /// Flushes the log to the disk, for the sake of what other programs may have written less carefully.
+        /// Flushes the log to the disk, for commits that other programs may have made with less care.
         /// - Throws: ``BackendError``.
-        public func synchronize() async throws(BackendError) -> StorageDurability {
+        package func synchronize() async throws(BackendError) -> StorageDurability {
             let (file, deadline) = (file, nextDeadline)
             try await onLane(deadline) { () throws(BackendError) in try file.synchronize(deadline: deadline) }
             return .durable
         }
 
-        /// Unlocks the place where the key is kept, which may open a prompt, and opens the database if there is one: a passphrase is asked for then.
+        /// Unlocks the place where the key is kept, which may open a prompt, and opens the database if there is one; then a passphrase may
+        /// be asked for.
         /// - Throws: ``BackendError``, as the key's source does, with what is missing.
-        public func unlock() async throws(BackendError) {
+        package func unlock() async throws(BackendError) {
             try await source.unlock()
             _ = try await opened(deadline: nextDeadline)
         }
 
-        /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are let go of; the key that wraps them is the program's, and
-        /// stays in its ``SealingKeys``.
-        public func close() async {
+        /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are released; the key that
+        /// wraps them is the program's, and stays in its ``SealingKeys``.
+        package func close() async {
             let (file, deadline) = (file, nextDeadline)
             do throws(BackendError) {
                 try await onLane(deadline) { () throws(BackendError) in try file.close(deadline: deadline) }
             } catch {
-                // What was acknowledged is on the disk, in the log; the next one to open the database finds it there.
+                // What was acknowledged is on the disk, in the log; the next connection finds it there.
             }
         }
 

@@ -2,7 +2,7 @@
     import BackendContract
     import Sealing
 
-    /// What a row holds in clear while it is in memory: a name, metadata, and a payload or the mark of a removal.
+    /// A row's content, decrypted: a name, metadata, and a payload or the mark of a removal.
     struct RowContent {
         enum Kind: UInt8 {
             case value = 1

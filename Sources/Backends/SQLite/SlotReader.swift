@@ -1,37 +1,37 @@
 #if SQLite
     import BackendContract
     import BackendRuntime
-    import GRDBSQLite
+    import CSQLite
     import Sealing
     import Synchronization
 
-    /// Connections that only read single slots: each look is one short statement of SQLite on the caller's own thread, which waits for no writer.
+    /// Connections that read single slots: each read is one short statement on the caller's own thread, and waits for no writer.
     final class SlotReader: Sendable {
-        /// What a look came to.
+        /// The result of a read.
         fileprivate enum Answer {
             case probe(StorageProbe)
-            /// SQLite asked for patience.
+            /// SQLite was busy: the read can be repeated.
             case busy
-            /// A row was met whose key is not known here: the keyset may be another by now.
+            /// A row names a key that is not in the keyset: the keyset may have changed.
             case unknownKey([UInt8])
-            /// Nothing was found, and header or keyset are others than the session's: the name may have another slot by now.
+            /// No row was found, and header or keyset have changed: the name may have another slot by now.
             case otherHeader
             /// The connection was closed: there is another session by now, or none.
             case closed
         }
 
-        /// When a look that came to nothing is made again.
-        enum Insistence {
-            /// Not here: the caller does it on a lane.
+        /// Whether a read that found SQLite busy is repeated.
+        enum Retry {
+            /// Not here: the caller repeats it on a lane.
             case none
-            /// As long as SQLite asks for patience, until the deadline.
+            /// While SQLite is busy, until the deadline.
             case until(MonotonicInstant, any RuntimeClock)
         }
 
         private let first: SlotConnection
         private let second = Mutex<Second>(.none)
         private let keyset: Keyset
-        private let openSecond: @Sendable () throws(BackendError) -> RawDatabase
+        private let openSecond: @Sendable () throws(BackendError) -> Connection
         private let tag: [UInt8]
 
         /// The connection that is opened when the first is in use for the first time.
@@ -45,12 +45,12 @@
         /// - Parameters:
         ///   - connection: The connection.
         ///   - keyset: The keys.
-        ///   - tag: The header's tag: while it stands there, header and keyset are the ones that the keys came from.
+        ///   - tag: The header's tag. While it is the same, header and keyset are unchanged, and so are the keys.
         ///   - openSecond: Opens another connection to the same file.
         /// - Throws: ``BackendError``; the connection is still the caller's then.
         init(
-            _ connection: RawDatabase, keyset: Keyset, tag: [UInt8],
-            openSecond: @escaping @Sendable () throws(BackendError) -> RawDatabase
+            _ connection: Connection, keyset: Keyset, tag: [UInt8],
+            openSecond: @escaping @Sendable () throws(BackendError) -> Connection
         ) throws(BackendError) {
             first = try SlotConnection(connection, tag: tag)
             self.keyset = keyset
@@ -58,8 +58,7 @@
             self.openSecond = openSecond
         }
 
-        /// Closes the connections, after the looks that are under way. Called with the store's lock held, unless another connection to the file stays open: the last
-        /// one to close may write.
+        /// Closes the connections, after the reads that are under way.
         func close() {
             first.close()
             second.withLock { second in
@@ -68,22 +67,22 @@
             }
         }
 
-        /// What stands in slots; nil when that cannot be told from here: what the session knows is out of date, or patience is needed.
-        func probes(_ addresses: [StorageAddress], _ insistence: Insistence = .none) throws(BackendError) -> [StorageProbe]? {
+        /// The values in slots; nil when the session is out of date, or SQLite was busy.
+        func probes(_ addresses: [StorageAddress], _ retry: Retry = .none) throws(BackendError) -> [StorageProbe]? {
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
             for address in addresses {
-                guard case .probe(let probe) = try answer(address, insistence) else { return nil }
+                guard case .probe(let probe) = try answer(address, retry) else { return nil }
                 probes.append(probe)
             }
             return probes
         }
 
-        /// What stands in slots, after header and keyset were found to be the session's: a row whose key is not in the keyset is an error of its own then.
-        func probesAtLast(_ addresses: [StorageAddress], _ insistence: Insistence) throws(BackendError) -> [StorageProbe]? {
+        /// The values in slots, once header and keyset were found to be unchanged: a row whose key is not in the keyset is an error then.
+        func finalProbes(_ addresses: [StorageAddress], _ retry: Retry) throws(BackendError) -> [StorageProbe]? {
             var probes: [StorageProbe] = []
             for address in addresses {
-                switch try answer(address, insistence) {
+                switch try answer(address, retry) {
                 case .probe(let probe): probes.append(probe)
                 case .unknownKey(let id): probes.append(.unavailable(DatabaseSession.missingKey(id)))
                 case .busy, .otherHeader, .closed: return nil
@@ -92,9 +91,9 @@
             return probes
         }
 
-        private func answer(_ address: StorageAddress, _ insistence: Insistence) throws(BackendError) -> Answer {
+        private func answer(_ address: StorageAddress, _ retry: Retry) throws(BackendError) -> Answer {
             var answer = try look(address)
-            guard case .until(let deadline, let clock) = insistence else { return answer }
+            guard case .until(let deadline, let clock) = retry else { return answer }
             while case .busy = answer {
                 guard clock.now < deadline else { throw SQLiteFault(SQLITE_BUSY).backendError() }
                 clock.pause(.milliseconds(1))
@@ -103,7 +102,7 @@
             return answer
         }
 
-        /// Looks at one slot. What SQLite cannot do because the database is being opened, closed or repaired just now is worth another try.
+        /// Reads one slot. What fails because the database is being opened, closed or repaired at the moment counts as busy.
         private func look(_ address: StorageAddress) throws(BackendError) -> Answer {
             do throws(BackendError) { try address.validate() } catch { return .probe(.unavailable(error)) }
             do throws(BackendError) { return try lookAtOnce(address) } catch {
@@ -112,7 +111,7 @@
             }
         }
 
-        /// Looks at one slot, on a connection that is free if there is one.
+        /// Reads one slot, on the connection that is free if one is.
         private func lookAtOnce(_ address: StorageAddress) throws(BackendError) -> Answer {
             if let answer = first.lookIfFree(address, keyset) { return try answer.get() }
             guard let other = try otherConnection() else { return .closed }
@@ -127,23 +126,16 @@
                 case .none: break
                 }
                 return Result { () throws(BackendError) in
-                    let database = try openSecond()
-                    do throws(BackendError) {
-                        let made = try SlotConnection(database, tag: tag)
-                        second = .open(made)
-                        return made
-                    } catch {
-                        // Never the last connection: the first one is open.
-                        database.close()
-                        throw error
-                    }
+                    let made = try SlotConnection(try openSecond(), tag: tag)
+                    second = .open(made)
+                    return made
                 }
             }
             return try result.get()
         }
     }
 
-    /// One connection of a reader, until it is closed. Nothing else refers to what is in it, so it may change hands with its lock.
+    /// One connection of a reader, until it is closed. Nothing else refers to it, so any thread may use it with the lock held.
     private final class SlotConnection: Sendable {
         /// `@unchecked Sendable`: the statements are stepped and closed only while the mutex that they are in is held.
         private struct Open: @unchecked Sendable {
@@ -154,22 +146,17 @@
 
         private let open: Mutex<Open?>
 
-        init(_ database: RawDatabase, tag: [UInt8]) throws(BackendError) {
+        init(_ database: Connection, tag: [UInt8]) throws(BackendError) {
             do throws(SQLiteFault) {
                 let finder = try RowFinder(database)
-                do throws(SQLiteFault) {
-                    let header = try HeaderWatch(database, tag: tag)
-                    open = Mutex(Open(finder: finder, header: header, schemaChanges: finder.schemaChanges))
-                } catch {
-                    finder.finish()
-                    throw error
-                }
+                let header = try HeaderWatch(database, tag: tag)
+                open = Mutex(Open(finder: finder, header: header, schemaChanges: finder.schemaChanges))
             } catch {
                 throw error.backendError()
             }
         }
 
-        /// Looks if the connection is free; nil when it is not.
+        /// Reads if the connection is free; nil when it is not.
         func lookIfFree(_ address: StorageAddress, _ keyset: Keyset) -> Result<SlotReader.Answer, BackendError>? {
             open.withLockIfAvailable { Self.look(address, keyset, &$0) }
         }
@@ -180,10 +167,7 @@
 
         func close() {
             open.withLock { connection in
-                guard let finder = connection?.finder else { return }
-                connection?.header.finish()
-                finder.finish()
-                finder.database.close()
+                connection?.finder.database.close()
                 connection = nil
             }
         }
@@ -193,10 +177,10 @@
         ) -> Result<SlotReader.Answer, BackendError> {
             guard let (finder, header) = connection.map({ ($0.finder, $0.header) }) else { return .success(.closed) }
             do throws(SQLiteFault) {
-                var result = try finder.find(address, keyset, isStill: false)
+                var result = try finder.find(address, keyset, inTransaction: false)
                 if case .needsTransaction = result {
                     result = try finder.database.inReadTransaction { () throws(SQLiteFault) in
-                        try finder.find(address, keyset, isStill: true)
+                        try finder.find(address, keyset, inTransaction: true)
                     } _: {
                         $0
                     }
@@ -204,7 +188,7 @@
                 var answer: SlotReader.Answer
                 switch result {
                 case .found(let found): answer = .probe(found.probe)
-                // Looked at after the row: if the header is the session's now, it was then.
+                // Checked after the row was read: if the header is unchanged now, it was unchanged then.
                 case .absent: answer = try header.isUnchanged() ? .probe(.absent) : .otherHeader
                 case .unknownKey(let id): answer = .unknownKey(id)
                 case .needsTransaction: answer = .busy
@@ -217,47 +201,27 @@
                 }
                 return .success(answer)
             } catch {
-                if error.isPatience { return .success(.busy) }
-                // What failed may have failed because somebody changed the schema.
+                if error.isBusy { return .success(.busy) }
+                // The cause may be a schema that another program has changed.
                 do throws(BackendError) { try finder.database.checkFormat() } catch { return .failure(error) }
                 return .success(.probe(.unavailable(error.readError())))
             }
         }
     }
 
-    /// Whether header and keyset still are what they were, by a statement that is kept.
+    /// Tells whether header and keyset are unchanged, with a statement that is kept.
     private struct HeaderWatch {
-        private let database: RawDatabase
-        private let statement: OpaquePointer
+        private let statement: Statement
         private let tag: [UInt8]
 
-        init(_ database: RawDatabase, tag: [UInt8]) throws(SQLiteFault) {
+        init(_ database: Connection, tag: [UInt8]) throws(SQLiteFault) {
             statement = try database.keptStatement(DatabaseFormat.tagQuery)
-            self.database = database
             self.tag = tag
         }
 
-        func finish() { sqlite3_finalize(statement) }
-
         func isUnchanged() throws(SQLiteFault) -> Bool {
-            defer { sqlite3_reset(statement) }
-            switch sqlite3_step(statement) {
-            case SQLITE_ROW: return RawDatabase.blob(statement, 0).elementsEqual(tag)
-            case SQLITE_DONE: return false
-            default: throw SQLiteFault(sqlite3_extended_errcode(database.handle))
-            }
-        }
-    }
-
-    extension SQLiteFault {
-        /// Whether somebody holds what is needed for a moment.
-        var isPatience: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }
-
-        /// The error of a look: a row that is larger than any that this library writes is damage.
-        func readError() -> BackendError {
-            guard code & 0xFF == SQLITE_TOOBIG else { return backendError() }
-            return BackendError(
-                .corrupted, "A row is larger than any that this library writes. Restore the database from a backup; nothing was changed.")
+            defer { statement.reset() }
+            return try statement.step() && statement.blob(0).elementsEqual(tag)
         }
     }
 #endif

@@ -1,22 +1,21 @@
 #if SQLite
     import BackendContract
-    import GRDBSQLite
 
-    /// What the writing connection says again and again, prepared once: to have GRDB compile and bind it anew costs as much as half a flush. Used in GRDB's queue only.
+    /// The statements of the connection that writes, prepared once: to prepare them for each commit would cost as much as half a flush.
     final class WriterStatements {
-        private let database: RawDatabase
-        private let begin: OpaquePointer
-        private let commit: OpaquePointer
-        private let rollback: OpaquePointer
-        private let version: OpaquePointer
-        private let insert: OpaquePointer
-        private let replace: OpaquePointer
-        private let move: OpaquePointer
-        private let delete: OpaquePointer
+        private let database: Connection
+        private let begin: Statement
+        private let commit: Statement
+        private let rollback: Statement
+        private let version: Statement
+        private let insert: Statement
+        private let replace: Statement
+        private let move: Statement
+        private let delete: Statement
         /// Made when they are first needed: most databases have no labels.
         private var madeLabels: LabelStatements?
 
-        init(_ database: RawDatabase) throws(SQLiteFault) {
+        init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
             begin = try database.keptStatement("BEGIN IMMEDIATE")
             commit = try database.keptStatement("COMMIT")
@@ -28,13 +27,7 @@
             delete = try database.keptStatement("DELETE FROM records WHERE id = ?1")
         }
 
-        /// Lets go of the statements; they are not used after it.
-        func finish() {
-            madeLabels?.finish()
-            for statement in [begin, commit, rollback, version, insert, replace, move, delete] { sqlite3_finalize(statement) }
-        }
-
-        /// What is said to the table of labels.
+        /// The statements on the table of labels.
         func labels() throws(SQLiteFault) -> LabelStatements {
             if let madeLabels { return madeLabels }
             let made = try LabelStatements(database)
@@ -42,16 +35,15 @@
             return made
         }
 
-        func beginTransaction() throws(SQLiteFault) { try run(begin) }
-        func commitTransaction() throws(SQLiteFault) { try run(commit) }
+        func beginTransaction() throws(SQLiteFault) { try begin.run() }
+        func commitTransaction() throws(SQLiteFault) { try commit.run() }
         /// A failed statement may have ended the transaction by itself; then there is nothing to undo.
-        func undoTransaction() { if sqlite3_get_autocommit(database.handle) == 0 { try? run(rollback) } }
+        func undoTransaction() { if database.isInTransaction { try? rollback.run() } }
 
-        /// What `PRAGMA data_version` says: another number after somebody else's commit.
+        /// What `PRAGMA data_version` says: another number after another connection's commit.
         func dataVersion() throws(SQLiteFault) -> Int {
-            defer { sqlite3_reset(version) }
-            guard sqlite3_step(version) == SQLITE_ROW else { throw SQLiteFault(sqlite3_extended_errcode(database.handle)) }
-            return Int(sqlite3_column_int64(version, 0))
+            defer { version.reset() }
+            return try version.step() ? Int(version.integer(0)) : 0
         }
 
         func insertRow(_ id: Int64, _ slot: [UInt8], _ number: Int64, _ sealed: [UInt8]) throws(SQLiteFault) {
@@ -63,35 +55,29 @@
         }
 
         func moveRow(_ id: Int64, to place: Int64) throws(SQLiteFault) {
-            sqlite3_bind_int64(move, 1, id)
-            sqlite3_bind_int64(move, 2, place)
-            try run(move)
+            move.bind(id, at: 1)
+            move.bind(place, at: 2)
+            try move.run()
         }
 
         func deleteRow(_ id: Int64) throws(SQLiteFault) {
-            sqlite3_bind_int64(delete, 1, id)
-            try run(delete)
+            delete.bind(id, at: 1)
+            try delete.run()
         }
 
         private func write(
-            _ statement: OpaquePointer, _ id: Int64, _ slot: [UInt8], _ number: Int64, _ sealed: [UInt8]
+            _ statement: Statement, _ id: Int64, _ slot: [UInt8], _ number: Int64, _ sealed: [UInt8]
         ) throws(SQLiteFault) {
             try slot.withUnsafeBufferPointer { (slot) throws(SQLiteFault) in
                 try sealed.withUnsafeBufferPointer { (sealed) throws(SQLiteFault) in
-                    sqlite3_bind_int64(statement, 1, id)
-                    // Lent for this one run: the bindings are cleared before the bytes go.
-                    sqlite3_bind_blob(statement, 2, slot.baseAddress, Int32(slot.count), nil)
-                    sqlite3_bind_int64(statement, 3, number)
-                    sqlite3_bind_blob(statement, 4, sealed.baseAddress, Int32(sealed.count), nil)
-                    defer { sqlite3_clear_bindings(statement) }
-                    try run(statement)
+                    statement.bind(id, at: 1)
+                    statement.bind(lent: UnsafeRawBufferPointer(slot), at: 2)
+                    statement.bind(number, at: 3)
+                    statement.bind(lent: UnsafeRawBufferPointer(sealed), at: 4)
+                    defer { statement.clearBindings() }
+                    try statement.run()
                 }
             }
-        }
-
-        private func run(_ statement: OpaquePointer) throws(SQLiteFault) {
-            defer { sqlite3_reset(statement) }
-            guard sqlite3_step(statement) == SQLITE_DONE else { throw SQLiteFault(sqlite3_extended_errcode(database.handle)) }
         }
     }
 #endif

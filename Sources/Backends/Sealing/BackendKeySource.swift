@@ -1,26 +1,27 @@
-public import BackendContract
+package import BackendContract
 
 /// A key in a slot of another store: the keyring on a desktop, memory in a test.
-public struct BackendKeySource: KeySource {
+package struct BackendKeySource: KeySource {
     private let backend: any StorageBackend
     private let address: StorageAddress
 
     /// The store and the slot, in words.
-    public let identifier: String
-    /// The slot's name, whatever the store.
-    public var pin: String { "keyring item \(address.name)" }
+    package let identifier: String
+    /// The slot's name; it does not depend on the store.
+    package var pin: String { "keyring item \(address.name)" }
     /// What the store claims.
-    public var protection: ProtectionLevel { backend.capabilities.protection }
+    package var protection: ProtectionLevel { backend.capabilities.protection }
 
     /// Names the slot; nothing is opened yet.
-    public init(_ backend: any StorageBackend, address: StorageAddress) {
+    package init(_ backend: any StorageBackend, address: StorageAddress) {
         self.backend = backend
         self.address = address
         identifier = "\(backend.identity) item \(address.name)"
     }
 
-    /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or damaged.
-    public func load() async throws(BackendError) -> SealingKey? {
+    /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or
+    /// damaged.
+    package func load() async throws(BackendError) -> SealingKey? {
         switch try await backend.read(address, .validated) {
         case .absent: return nil
         case .value(let record): return try key(in: record)
@@ -35,8 +36,8 @@ public struct BackendKeySource: KeySource {
         }
     }
 
-    /// Writes the key where nothing stands. A key that stands there already wins; anything else is an error and stays.
-    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    /// Writes the key if the slot is empty. A key that is there already wins; anything else is an error and stays.
+    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         var result = try await put(key, if: .absent)
         if case .conflict(.corrupt(let corruption)) = result, corruption.bytes.isEmpty, let revision = corruption.revision {
             result = try await put(key, if: .revision(revision))
@@ -48,19 +49,19 @@ public struct BackendKeySource: KeySource {
         case .failed(let error): throw error
         case .conflict, .notAttempted:
             throw BackendError(
-                .encryptionKeyMismatch, "Something that is not a key stands in \(identifier). Look at it; nothing was changed.")
+                .encryptionKeyMismatch, "\(identifier) holds something that is not a key. Check it; nothing was changed.")
         }
     }
 
     /// Makes what the store holds durable, as far as it can.
-    public func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
+    package func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
 
     private func put(_ key: SealingKey, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
         try await backend.apply(.put(.bytes(key.textBytes()), StorageMetadata(serializer: "key"), at: address, if: precondition))
     }
 
     /// Unlocks the store, if it is one that can be locked.
-    public func unlock() async throws(BackendError) {
+    package func unlock() async throws(BackendError) {
         if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
     }
 

@@ -1,26 +1,26 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 
 /// A key that the service manager hands to the program: a credential of systemd, or a mounted secret of Kubernetes.
 ///
-/// The key is ``SealingKey/text`` in the file `<directory>/<name>`. systemd puts the file there for `LoadCredential=`, `LoadCredentialEncrypted=`,
-/// `SetCredential=` and `SetCredentialEncrypted=`, and names the directory in the environment variable `CREDENTIALS_DIRECTORY`; in a container,
-/// set that variable to the folder where the secret is mounted, or give the folder.
+/// The key is ``SealingKey/text`` in the file `<directory>/<name>`. systemd puts the file there for `LoadCredential=`,
+/// `LoadCredentialEncrypted=`, `SetCredential=` and `SetCredentialEncrypted=`, and names the directory in the environment variable
+/// `CREDENTIALS_DIRECTORY`; in a container, set that variable to the folder where the secret is mounted, or give the folder.
 ///
-/// The file is only read. Its permissions are the service manager's business: systemd gives 0400, Kubernetes 0644 or what `defaultMode` says, behind
-/// symbolic links, in a folder that everybody may write to by its mode (1777) and that nobody else sees. So others may be allowed to read the
-/// file here; one that *everybody may write to* is neither manager's work, and is refused.
-public struct CredentialSource: KeySource {
+/// The file is only read. The service manager sets its permissions: systemd gives 0400, Kubernetes 0644 or what `defaultMode` says, behind
+/// symbolic links, in a folder whose mode (1777) lets every user write, but which no other program sees. So a file that
+/// other users may read is accepted; one that *every user may write* comes from neither manager, and is refused.
+package struct CredentialSource: KeySource {
     private let name: String
     private let directory: String?
     private let files: KeyFiles
 
     /// The credential's name and folder, in words.
-    public let identifier: String
+    package let identifier: String
     /// The credential's name.
-    public var pin: String { "credential \(name)" }
-    /// `sealed`: whether the key is on this machine's disk, and how well it is kept there, is for the service manager to say.
-    public var protection: ProtectionLevel { .sealed }
+    package var pin: String { "credential \(name)" }
+    /// `sealed`: the service manager decides whether the key is on this machine's disk, and how well it is protected there.
+    package var protection: ProtectionLevel { .sealed }
 
     /// Names the credential; nothing is opened yet.
     /// - Parameters:
@@ -29,7 +29,7 @@ public struct CredentialSource: KeySource {
     ///   - deadline: How long a call may take.
     ///   - runtime: The machine.
     /// - Throws: ``BackendError`` with `invalidName`.
-    public init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
+    package init(name: String, directory: String? = nil, deadline: Duration, runtime: Runtime) throws(BackendError) {
         // Kubernetes keeps its own links and folders in the directory under names that begin with two dots.
         guard !name.isEmpty, name.utf8.count <= 255, name != ".", !name.hasPrefix(".."),
             name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") })
@@ -47,8 +47,9 @@ public struct CredentialSource: KeySource {
     }
 
     /// Reads the key; nil when the folder is there and holds no such credential.
-    /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`; `encryptionKeyMismatch`.
-    public func load() async throws(BackendError) -> SealingKey? {
+    /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`;
+    ///   `encryptionKeyMismatch`.
+    package func load() async throws(BackendError) -> SealingKey? {
         guard let directory else {
             throw BackendError(
                 .unavailable,
@@ -58,12 +59,12 @@ public struct CredentialSource: KeySource {
         return try await files.onLane(isMutation: false) { () throws(BackendError) in try read(in: directory) }
     }
 
-    /// Makes nothing: a credential is made by whoever runs the program.
+    /// Always throws: the administrator makes a credential, not the program.
     /// - Throws: ``BackendError`` with `encryptionKeyMissing`, and how to make one.
-    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         throw BackendError(
             .encryptionKeyMissing,
-            "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata key new; hand it on with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
+            "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata key new; pass it with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
         )
     }
 
@@ -83,7 +84,7 @@ public struct CredentialSource: KeySource {
         guard contents.status.permissions & 0o002 == 0 else {
             throw BackendError(
                 .accessDenied,
-                "Everybody may write to the credential \(path), so it may be anybody's key. Correct its permissions (chmod o-w).")
+                "Every user may write to the credential \(path), so its key cannot be trusted. Correct its permissions (chmod o-w).")
         }
         return try SealingKey(textBytes: contents.bytes)
     }

@@ -2,19 +2,19 @@ package import BackendContract
 package import Crypto
 internal import CryptoExtras
 
-/// A data key of a database, as the keys that are derived from it: to seal with, to hide names with, to check what stands in clear, and two to hide what values
-/// are found by.
+/// A data key of a database, as the keys that are derived from it: one seals rows, one hides names, one authenticates what is not
+/// encrypted, and two hide what values are found by.
 package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The key's name: 8 random bytes, in clear beside everything the key seals.
+    /// The key's name: 8 random bytes, unencrypted beside everything the key seals.
     package let id: [UInt8]
     /// Seals rows.
     package let sealing: XAES256GCM
-    /// Begun with the indexing key: the same for every name.
+    /// Initialised with the indexing key: the same for every name.
     private let indexing: HMAC<SHA256>
     /// The id as a number, to compare by.
     let number: UInt64
     private let integrity: SymmetricKey
-    /// Begun with the key of labels.
+    /// Initialised with the key of labels.
     private let labelling: HMAC<SHA256>
     private let daily: SymmetricKey
 
@@ -36,7 +36,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         daily = derived("days")
     }
 
-    /// The blind index of a name: what stands for it in a table, and tells nothing of it without the key.
+    /// The blind index of a name: a keyed hash that replaces it in a table, and says nothing about it without the key.
     package func slot(of address: StorageAddress, table: String) -> [UInt8] {
         var fields = Fields("LocalData SQLite 1 slot")
         fields.add(table)
@@ -47,15 +47,15 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
 
-    /// What stands for something that values have in common, in the table of labels.
+    /// The keyed hash of something that values have in common, for the table of labels.
     package func label(of fields: Fields) -> [UInt8] {
         var code = labelling
         fields.bytes.withUnsafeBytes { code.update(data: $0) }
         return code.finalize().withUnsafeBytes { Array($0.prefix(Self.slotLength)) }
     }
 
-    /// A day's number as one block that tells nothing of it without the key, not even its distance from another.
-    /// - Parameter label: The label that the block stands under: the same day is another block under another label.
+    /// A day's number as one encrypted block, which does not even show its distance from another day.
+    /// - Parameter label: The label that the block belongs to: the same day is another block under another label.
     package func hiddenDay(_ day: Int64, under label: [UInt8]) -> [UInt8] {
         var block = label
         withUnsafeBytes(of: day.bigEndian) { for (place, byte) in $0.enumerated() { block[8 + place] ^= byte } }
@@ -72,10 +72,10 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         return Int64(bitPattern: block.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
     }
 
-    /// The number of an id of 8 bytes; of one of another length, none that is a key's.
+    /// The number of an id of 8 bytes; 0 for another length.
     static func number(_ id: UnsafeRawBufferPointer) -> UInt64 { id.count == SealingKey.idLength ? id.loadUnaligned(as: UInt64.self) : 0 }
 
-    /// The tag of something that stands in clear.
+    /// The tag of something that is not encrypted.
     func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }
 
     /// Whether a tag is that of the fields; takes the same time wherever they differ.

@@ -1,4 +1,4 @@
-public import BackendContract
+package import BackendContract
 internal import Crypto
 internal import Foundation
 
@@ -16,20 +16,20 @@ internal import Foundation
 /// The message key is HKDF-SHA256 (RFC 5869) of the sealing key with the salt and the info text `LocalData sealing 1`; the cipher is
 /// AES-256-GCM (NIST SP 800-38D) under that key. Since every message has a key of its own, random nonces do not run out.
 /// The associated data is ``Context/bytes``: what is sealed for one place does not open in another.
-public enum Envelope {
+package enum Envelope {
     /// The bytes that sealing adds to a content.
-    public static let overhead = 1 + SealingKey.idLength + 32 + 12 + 16
+    package static let overhead = 1 + SealingKey.idLength + 32 + 12 + 16
 
     /// The place and purpose that a sealed value is bound to.
-    public struct Context: Sendable {
+    package struct Context: Sendable {
         /// Domain-separated, length-prefixed names.
-        public let bytes: [UInt8]
+        package let bytes: [UInt8]
 
         /// Creates a context.
         /// - Parameters:
         ///   - purpose: What is sealed: "payload", "origin", "quarantine".
         ///   - parts: The names of the place, in a fixed order.
-        public init(purpose: String, _ parts: [String]) {
+        package init(purpose: String, _ parts: [String]) {
             var bytes = Array("LocalData sealing 1".utf8)
             for part in [purpose] + parts {
                 withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
@@ -45,7 +45,7 @@ public enum Envelope {
     ///   - key: The sealing key.
     ///   - context: What it is bound to.
     ///   - randomBytes: Gives a number of unpredictable bytes.
-    public static func seal(
+    package static func seal(
         _ content: [UInt8], with key: SealingKey, for context: Context, _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> [UInt8] {
         let salt = randomBytes(32)
@@ -60,14 +60,15 @@ public enum Envelope {
     }
 
     /// The id of the key that sealed some bytes, or nil if they are not in this format.
-    public static func keyID(of sealed: [UInt8]) -> [UInt8]? {
+    package static func keyID(of sealed: [UInt8]) -> [UInt8]? {
         guard sealed.count >= overhead, sealed[0] == 1 else { return nil }
         return Array(sealed[1...SealingKey.idLength])
     }
 
     /// Opens what ``seal(_:with:for:_:)`` made.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when another key sealed it; `corrupted` when it was changed, or moved here from another place.
-    public static func open(_ sealed: [UInt8], with key: SealingKey, for context: Context) throws(BackendError) -> [UInt8] {
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when another key sealed it; `corrupted` when it was changed, or moved here from
+    ///   another place.
+    package static func open(_ sealed: [UInt8], with key: SealingKey, for context: Context) throws(BackendError) -> [UInt8] {
         guard let id = keyID(of: sealed) else { throw BackendError(.corrupted, "The bytes are not a sealed value of a known format.") }
         guard id == key.id else {
             throw BackendError(

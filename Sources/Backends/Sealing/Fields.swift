@@ -1,5 +1,5 @@
-/// Counted fields: the injective encoding of everything that is authenticated or hashed. Each field is a 4-byte big-endian length and its bytes; the first one
-/// is a text that says what the fields are for, so that nothing made for one purpose counts for another.
+/// Counted fields: the injective encoding of everything that is authenticated or hashed. Each field is a 4-byte big-endian length and its
+/// bytes; the first one is a text that says what the fields are for, so that nothing made for one purpose is valid for another.
 package struct Fields: Hashable, Sendable {
     /// The encoded fields.
     package private(set) var bytes: [UInt8] = []

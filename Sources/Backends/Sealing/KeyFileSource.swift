@@ -1,38 +1,38 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 
 /// A key in a file that only its owner can read.
 ///
 /// The file holds ``SealingKey/text`` and a newline, with permissions 0600; one that others can read or write is refused.
-public struct KeyFileSource: KeySource {
+package struct KeyFileSource: KeySource {
     private let path: String
     private let files: KeyFiles
 
     /// The path, in words.
-    public let identifier: String
+    package let identifier: String
     /// The file's name, without its folder.
-    public var pin: String { "key file \(lastComponent(of: path))" }
-    /// `sealed`: the key lies on a disk, readable by whoever reads the person's files.
-    public var protection: ProtectionLevel { .sealed }
+    package var pin: String { "key file \(lastComponent(of: path))" }
+    /// `sealed`: the key is on a disk, and can be read by anyone who can read the user's files.
+    package var protection: ProtectionLevel { .sealed }
 
     /// Names the file; nothing is opened yet.
     /// - Parameters:
     ///   - path: The absolute path.
     ///   - deadline: How long a call may take.
     ///   - runtime: The machine.
-    public init(path: String, deadline: Duration, runtime: Runtime) {
+    package init(path: String, deadline: Duration, runtime: Runtime) {
         self.path = path
         files = KeyFiles("key-file", deadline: deadline, runtime: runtime)
         identifier = "key file \(path)"
     }
 
     /// Reads the key; nil when there is no file.
-    public func load() async throws(BackendError) -> SealingKey? {
+    package func load() async throws(BackendError) -> SealingKey? {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try read() }
     }
 
-    /// Makes the file, durably and whole, if there is none; returns the key that stands in it then.
-    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    /// Makes the file, durably and whole, if there is none; returns the key that it holds then.
+    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         let draftName = files.draftName(for: path)
         return try await files.onLane(isMutation: true) { () throws(BackendError) in
             var bytes = key.textBytes(ending: "\n")
@@ -46,7 +46,7 @@ public struct KeyFileSource: KeySource {
     }
 
     /// Flushes the folder: the file itself was whole before it got its name.
-    public func synchronize() async throws(BackendError) {
+    package func synchronize() async throws(BackendError) {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 

@@ -1,7 +1,8 @@
 internal import BackendContract
 internal import BackendRuntime
 
-/// The files of one key source: read and made on a lane of their own, so that a slow disk or a slow derivation of a key delays nobody else.
+/// The files of one key source: read and made on a lane of their own, so that a slow disk or a slow derivation of a key does not delay
+/// other work.
 struct KeyFiles: Sendable {
     let runtime: Runtime
     private let lane: any Lane
@@ -27,20 +28,20 @@ struct KeyFiles: Sendable {
         do throws(FileError) { return try runtime.files.read(path) } catch { throw error.backendError() }
     }
 
-    /// A name for a draft of a file: hidden, beside it, and nobody else's.
+    /// A name for a draft of a file: hidden, beside it, and unique.
     func draftName(for path: String) -> String { ".\(lastComponent(of: path)).\(hexadecimalText(of: runtime.randomBytes(8))).tmp" }
 
     /// Makes a file with permissions 0600, durably and whole, if there is none.
     ///
-    /// It is written as a draft, flushed, and then linked to its name: that fails if another process has made one meanwhile, and nobody sees half
-    /// a file. What stands at the path is durable when this returns.
+    /// It is written as a draft, flushed, and then linked to its name: that fails if another process has made one meanwhile, and no process
+    /// sees half a file. The file at the path is durable when this returns.
     /// - Returns: Whether the file was made: false when there was one, which is left as it is.
     func make(_ path: String, _ bytes: [UInt8], draftName: String) throws(BackendError) -> Bool {
         let directory = parentDirectory(of: path)
         let draft = directory + "/" + draftName
         do throws(FileError) {
             try runtime.files.createDirectory(directory)
-            // A draft that could not be written whole must go, too, unless the name was somebody else's.
+            // Remove a draft that was written in part, unless the name belongs to another process.
             do throws(FileError) { try runtime.files.create(draft, bytes) } catch {
                 if !error.isNameTaken { discard(draft) }
                 throw error
@@ -66,7 +67,7 @@ struct KeyFiles: Sendable {
 
     private func discard(_ draft: String) {
         do throws(FileError) { try runtime.files.remove(draft) } catch {
-            // The draft is unused; whatever stands at the path stands.
+            // The draft is not used; the file at the path is complete.
         }
     }
 }

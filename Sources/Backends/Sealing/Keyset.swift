@@ -1,7 +1,7 @@
 package import BackendContract
 import Crypto
 
-/// One data key as a database keeps it: wrapped, and useless without the key-encryption key.
+/// One data key as a database stores it: wrapped, and useless without the key-encryption key.
 package struct KeysetEntry: Hashable, Sendable {
     /// What may be done with a key.
     package enum State: UInt8, Sendable {
@@ -19,8 +19,8 @@ package struct KeysetEntry: Hashable, Sendable {
     package var verifier: [UInt8]
     package var wrapped: [UInt8]
 
-    /// Takes a row as it stands.
-    /// - Throws: ``BackendError`` with `corrupted` for parts of the wrong length, or a state nobody knows.
+    /// Takes a row's columns.
+    /// - Throws: ``BackendError`` with `corrupted` for parts of the wrong length, or an unknown state.
     package init(key: [UInt8], state: Int64, kek: [UInt8], verifier: [UInt8], wrapped: [UInt8]) throws(BackendError) {
         guard let number = UInt8(exactly: state), let state = State(rawValue: number), key.count == SealingKey.idLength,
             kek.count == SealingKey.idLength, verifier.count == KeyEncryptionKey.verifierLength,
@@ -72,7 +72,7 @@ struct KeyEncryptionKey {
         guard entry.kek == id, entry.verifier == verifier else {
             throw BackendError(
                 .encryptionKeyMismatch,
-                "The database was sealed with the key \(hexadecimalText(of: entry.kek)); the key at hand is \(hexadecimalText(of: id))\(entry.kek == id ? " by name, and another by content" : ""). Restore the right key; nothing was changed."
+                "The database was sealed with the key \(hexadecimalText(of: entry.kek)); the key given is \(hexadecimalText(of: id))\(entry.kek == id ? ", the same name with other bytes" : ""). Restore the right key; nothing was changed."
             )
         }
         var plain: [UInt8]
@@ -150,7 +150,7 @@ package struct Keyset: Sendable {
         return decryptOnly.first { $0.number == number }
     }
 
-    /// What ties the header and the keyset together: a tag under the active key over every entry of both.
+    /// Binds the header and the keyset together: a tag under the active key over every entry of both.
     package func tag(header: [(name: String, value: [UInt8])], entries: [KeysetEntry]) -> [UInt8] {
         active.tag(Self.fields(header, entries))
     }
@@ -172,10 +172,10 @@ package struct Keyset: Sendable {
         return fields
     }
 
-    /// What a keyset that is not as it was written amounts to.
+    /// The error of a keyset that is not as it was written.
     package static var damage: BackendError {
         BackendError(
             .corrupted,
-            "The database's keys were damaged or changed by somebody else. Restore the file from a backup; nothing was changed.")
+            "The database's keys were damaged, or changed by another program. Restore the file from a backup; nothing was changed.")
     }
 }

@@ -2,27 +2,27 @@ internal import BackendContract
 internal import Crypto
 internal import CryptoExtras
 
-/// What a passphrase costs to try: the parameters of scrypt (RFC 7914).
-public struct PassphraseCost: Hashable, Sendable {
+/// The cost of trying a passphrase: the parameters of scrypt (RFC 7914).
+package struct PassphraseCost: Hashable, Sendable {
     /// The base-2 logarithm of N, the cost in time and memory.
-    public var logN: UInt8
+    package var logN: UInt8
     /// The size of a block, r: memory is 128 · N · r bytes.
-    public var blockSize: UInt32
+    package var blockSize: UInt32
     /// The number of passes, p, one after the other.
-    public var parallelism: UInt32
+    package var parallelism: UInt32
 
     /// Creates a cost. What is outside of the limits (128 · N · r at most 1 GiB, r and p at most 16) is refused when it is used.
-    public init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
+    package init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
         self.logN = logN
         self.blockSize = blockSize
         self.parallelism = parallelism
     }
 
     /// N = 2^17, r = 8, p = 1: 128 MiB. Source: OWASP, Password Storage Cheat Sheet, the first of its settings for scrypt.
-    public static let recommended = PassphraseCost(logN: 17, blockSize: 8, parallelism: 1)
+    package static let recommended = PassphraseCost(logN: 17, blockSize: 8, parallelism: 1)
 
-    /// Whether a file may ask for it: at most 1 GiB and 16 passes. Beyond r = 16 swift-crypto's own limit of memory is too tight for a single pass,
-    /// and RFC 7914 wants N below 2^(16 r).
+    /// Whether a file may ask for it: at most 1 GiB and 16 passes. Beyond r = 16 swift-crypto's own limit of memory is too tight for a
+    /// single pass, and RFC 7914 wants N below 2^(16 r).
     var isWithinLimits: Bool {
         (1...23).contains(logN) && (1...16).contains(blockSize) && (1...16).contains(parallelism) && UInt32(logN) < 16 * blockSize
             && 128 * UInt64(blockSize) << UInt64(logN) <= 1 << 30
@@ -43,8 +43,9 @@ public struct PassphraseCost: Hashable, Sendable {
 /// checksum           the first 8 bytes of SHA-256 over everything before it
 /// ```
 ///
-/// 133 bytes. The cipher is ``XAES256GCM``; the associated data is the text `LocalData passphrase 1` and the first 45 bytes, so that neither format
-/// nor parameters nor salt can be changed. The checksum tells damage from a wrong passphrase, without a derivation; it keeps nobody out.
+/// 133 bytes. The cipher is ``XAES256GCM``; the associated data is the text `LocalData passphrase 1` and the first 45 bytes, so that
+/// neither format nor parameters nor salt can be changed. The checksum tells damage from a wrong passphrase, without a derivation; it
+/// protects nothing.
 struct PassphraseFile: Sendable {
     static let length = 133
     private static let headLength = 45

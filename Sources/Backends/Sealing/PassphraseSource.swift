@@ -1,38 +1,38 @@
-public import BackendContract
-public import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 internal import Foundation
 
 /// A key in a file beside the data, sealed with a passphrase that a person knows.
 ///
-/// The file (permissions 0600) holds a random key; from the passphrase only the key that seals that one is derived, with scrypt. So the passphrase can
-/// be asked for wherever the program likes: a terminal, a dialog, another secret store.
+/// The file (permissions 0600) holds a random key; from the passphrase only the key that seals that one is derived, with scrypt. So the
+/// passphrase can be asked for wherever the program likes: a terminal, a dialog, another secret store.
 ///
-/// The passphrase is brought into Unicode's form C (NFC) first, so that one that is typed on another keyboard or system is the same; nothing else is
-/// changed, blanks at its ends count. An empty one is refused. Bytes that this library makes of it are overwritten after use; the text that the
-/// program hands over is the program's.
-public struct PassphraseSource: KeySource {
+/// The passphrase is brought into Unicode's form C (NFC) first, so that one that is typed on another keyboard or system is the same;
+/// nothing else is changed, blanks at its ends count. An empty one is refused. Bytes that this library makes of it are overwritten after
+/// use; the text that the program hands over is the program's.
+package struct PassphraseSource: KeySource {
     private let path: String
     private let cost: PassphraseCost
     private let passphrase: @Sendable () async throws -> String
     private let files: KeyFiles
 
     /// The path, in words.
-    public let identifier: String
+    package let identifier: String
     /// The source's name.
-    public let pin: String
-    /// `keyring`: what opens the key is never on a disk. How much that is worth is the passphrase's strength against somebody who has the file and tries
-    /// one after the other, at the cost of a derivation each.
-    public var protection: ProtectionLevel { .keyring }
+    package let pin: String
+    /// `keyring`: what opens the key is never on a disk. An attacker who has the file can try passphrases, at the cost of one derivation
+    /// each, so the protection is as good as the passphrase.
+    package var protection: ProtectionLevel { .keyring }
 
     /// Names the file; nothing is opened yet.
     /// - Parameters:
     ///   - path: The file's absolute path.
     ///   - name: The source's short name; nil for the file's.
-    ///   - cost: What a new file costs to open; one that is there says so itself.
+    ///   - cost: What a new file costs to open; an existing file contains its own cost.
     ///   - deadline: How long reading, deriving and writing may take each. The person's answer is waited for without a limit.
     ///   - runtime: The machine.
     ///   - passphrase: Gives the passphrase. Asked only when there is a file to open, or one to be made.
-    public init(
+    package init(
         path: String, name: String? = nil, cost: PassphraseCost = .recommended, deadline: Duration, runtime: Runtime,
         passphrase: @escaping @Sendable () async throws -> String
     ) {
@@ -45,16 +45,16 @@ public struct PassphraseSource: KeySource {
     }
 
     /// Reads the file, asks for the passphrase and opens the key; nil, without asking, when there is no file.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged or of another
-    ///   format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
-    public func load() async throws(BackendError) -> SealingKey? {
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged
+    ///   or of another format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
+    package func load() async throws(BackendError) -> SealingKey? {
         guard let file = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else { return nil }
         let secret = try await ask()
         return try await files.onLane(isMutation: false) { () throws(BackendError) in try file.open(with: secret, of: path) }
     }
 
-    /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the key that stands in it then.
-    public func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the key that it holds then.
+    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
         let secret = try await ask()
         let salt = files.runtime.randomBytes(32)
         let nonce = files.runtime.randomBytes(XAES256GCM.nonceLength)
@@ -70,12 +70,12 @@ public struct PassphraseSource: KeySource {
     }
 
     /// Flushes the folder: the file itself was whole before it got its name.
-    public func synchronize() async throws(BackendError) {
+    package func synchronize() async throws(BackendError) {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 
     private func read() throws(BackendError) -> PassphraseFile? {
-        // Looked at before it is read: whatever was put in the file's place, no more memory is taken than a passphrase file needs.
+        // Checked before it is read, so that a large file in its place does not use up the memory.
         let status: FileStatus?
         do throws(FileError) { status = try files.runtime.files.status(path) } catch { throw error.backendError() }
         guard status?.size ?? 0 <= 1 << 16 else {
@@ -100,7 +100,7 @@ public struct PassphraseSource: KeySource {
         } catch is CancellationError {
             throw BackendError(.cancelled, "The caller was cancelled while the passphrase was asked for. Nothing was changed; try again.")
         } catch {
-            // What the program's error says is not repeated: it may say what was typed.
+            // The program's error is not repeated: it may contain what was typed.
             throw BackendError(.locked, "No passphrase was given for \(path). Give it and try again; nothing was changed.")
         }
         guard !text.isEmpty else {
@@ -114,7 +114,7 @@ public struct PassphraseSource: KeySource {
 
 extension PassphraseSource: CustomStringConvertible, CustomReflectable {
     /// Where the key is, never the key or the passphrase.
-    public var description: String { "PassphraseSource(\(path))" }
+    package var description: String { "PassphraseSource(\(path))" }
     /// Where the key is: a dump shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["path": path, "pin": pin]) }
+    package var customMirror: Mirror { Mirror(self, children: ["path": path, "pin": pin]) }
 }

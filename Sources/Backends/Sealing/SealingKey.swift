@@ -1,38 +1,38 @@
-public import BackendContract
-public import Crypto
+package import BackendContract
+package import Crypto
 
-/// A 256-bit key and its name. The name is random, so that it tells nothing of the key, and travels with everything the key seals.
-public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
+/// A 256-bit key and its name. The name is random, so that it says nothing about the key; it is stored with everything the key seals.
+package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The key's name: 8 random bytes.
-    public let id: [UInt8]
+    package let id: [UInt8]
     /// The key.
-    public let key: SymmetricKey
+    package let key: SymmetricKey
 
     /// The number of bytes in an id.
-    public static let idLength = 8
+    package static let idLength = 8
     /// The number of bytes in a key.
-    public static let keyLength = 32
+    package static let keyLength = 32
 
     /// Creates a key from its parts.
-    public init(id: [UInt8], key: SymmetricKey) {
+    package init(id: [UInt8], key: SymmetricKey) {
         self.id = id
         self.key = key
     }
 
     /// Creates a new key from random bytes.
     /// - Parameter randomBytes: Gives a number of unpredictable bytes.
-    public static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
+    package static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
         SealingKey(id: randomBytes(idLength), key: .random(randomBytes))
     }
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
-    public var text: String {
+    package var text: String {
         var bytes = textBytes()
         defer { wipe(&bytes) }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// ``text`` as bytes, for somebody who wipes them: no other copy is left.
+    /// ``text`` as bytes, which the caller wipes: there is no other copy.
     func textBytes(ending: String = "") -> [UInt8] {
         let head = Array("LocalData-key-1 \(hexadecimalText(of: id)) ".utf8)
         let length = Base64.encodedLength(of: key.bitCount / 8)
@@ -48,7 +48,7 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Reads ``text``, with or without a newline at its end.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage.
-    public init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
+    package init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
 
     /// Reads ``text`` from its bytes, and leaves no copy of them.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch`.
@@ -56,29 +56,29 @@ public struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
         let parts = textBytes.split { " \t\r\n".utf8.contains($0) }
         guard parts.count == 3, parts[0].elementsEqual("LocalData-key-1".utf8),
             let id = bytes(ofHexadecimal: String(decoding: parts[1], as: UTF8.self)), id.count == Self.idLength
-        else { throw Self.stranger }
+        else { throw Self.malformed }
         let key = withUnsafeTemporaryAllocation(byteCount: Self.keyLength, alignment: 8) { raw -> SymmetricKey? in
             defer { wipe(raw) }
             return Base64.decode(parts[2], into: raw) ? SymmetricKey(data: UnsafeRawBufferPointer(raw)) : nil
         }
-        guard let key else { throw Self.stranger }
+        guard let key else { throw Self.malformed }
         self.init(id: id, key: key)
     }
 
-    private static var stranger: BackendError {
+    private static var malformed: BackendError {
         BackendError(
             .encryptionKeyMismatch,
             "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")
     }
 
     /// The key's id, never the key.
-    public var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
+    package var description: String { "SealingKey(\(hexadecimalText(of: id)))" }
     /// Nothing: a dump shows no secret.
-    public var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
+    package var customMirror: Mirror { Mirror(self, children: ["id": hexadecimalText(of: id)]) }
 }
 
 extension SymmetricKey {
-    /// A new key of 32 random bytes, which stand nowhere else afterwards.
+    /// A new key of 32 random bytes; no copy of them is left.
     static func random(_ randomBytes: (Int) -> [UInt8]) -> SymmetricKey {
         var bytes = randomBytes(SealingKey.keyLength)
         defer { wipe(&bytes) }
@@ -87,26 +87,8 @@ extension SymmetricKey {
 }
 
 extension BackendError.Code {
-    /// What is stored was sealed with a key that is not there.
-    public static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
-    /// The key that is there is not the one that sealed what is stored.
-    public static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
-}
-
-/// Bytes as lower-case hexadecimal text.
-package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
-    var text = ""
-    for byte in bytes {
-        if byte < 16 { text += "0" }
-        text += String(byte, radix: 16)
-    }
-    return text
-}
-
-/// The bytes of hexadecimal text, or nil if it is none.
-package func bytes(ofHexadecimal text: String) -> [UInt8]? {
-    let digits = text.compactMap(\.hexDigitValue)
-    // A digit of another script has more than a byte.
-    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    /// The key that sealed what is stored is missing.
+    package static let encryptionKeyMissing = BackendError.Code("encryptionKeyMissing")
+    /// The key is not the one that sealed what is stored.
+    package static let encryptionKeyMismatch = BackendError.Code("encryptionKeyMismatch")
 }

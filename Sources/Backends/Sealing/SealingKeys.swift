@@ -1,21 +1,21 @@
-public import BackendContract
+package import BackendContract
 
 /// The keys of one program's sources, each fetched once, and the rule when a new one may be made.
 ///
-/// A key is made only where none is, none was ever recorded, and nothing sealed is there: a missing key never becomes a new one.
-public actor SealingKeys {
-    /// Remembers, beside the data, which key a source gave: a missing key is then told from a first start.
-    public struct Pins: Sendable {
+/// A key is made only if the source holds none, none was ever recorded, and nothing sealed is found: a missing key is never replaced.
+package actor SealingKeys {
+    /// Records, beside the data, which key a source gave, so that a missing key is not mistaken for a first start.
+    package struct Pins: Sendable {
         /// The id of the key that a source gave before, or nil.
-        public var recorded: @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?
+        package var recorded: @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?
         /// Records the id, durably.
-        public var record: @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
+        package var record: @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
 
         /// The ids of the keys of all sources that were ever recorded.
-        public var all: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        package var all: @Sendable () async throws(BackendError) -> Set<[UInt8]>
 
         /// Creates pins from closures.
-        public init(
+        package init(
             recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?,
             record: @escaping @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void,
             all: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]>
@@ -25,8 +25,8 @@ public actor SealingKeys {
             self.all = all
         }
 
-        /// Remembers nothing: only what stands in the stores themselves tells that a key must be there.
-        public static let none = Pins(
+        /// Records nothing: only the contents of the stores show that there must be a key.
+        package static let none = Pins(
             recorded: { (_) throws(BackendError) in nil }, record: { (_, _) throws(BackendError) in },
             all: { () throws(BackendError) in [] })
     }
@@ -34,22 +34,24 @@ public actor SealingKeys {
     private let pins: Pins
     private let randomBytes: @Sendable (Int) -> [UInt8]
     private var known: [String: SealingKey] = [:]
-    /// The sources whose key is recorded: with it may be sealed.
+    /// The sources whose key is recorded and may seal.
     private var settled: Set<String> = []
-    /// Who waits for a key that is being fetched: a passphrase is asked for once, and made into a key once.
+    /// The callers that wait for a key that is being fetched: a passphrase is asked for once, and a key derived from it once.
     private var fetching: [String: [CheckedContinuation<Result<SealingKey?, BackendError>, Never>]] = [:]
-    /// Who waits while one caller finds out whether a source's first key may be made: what is sealed anywhere is asked once, not by each of a thousand writers.
+    /// The callers that wait while one finds out whether a source's first key may be made: the stores are searched once, not once for each
+    /// of a thousand writers.
     private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Creates an empty set of keys.
-    public init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
+    package init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
         self.pins = pins
         self.randomBytes = randomBytes
     }
 
-    /// The key of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the right one.
+    /// The key of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the
+    /// right one.
     /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is none; `encryptionKeyMismatch` when it is not the recorded one.
-    public func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
+    package func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
         if let key = known[source.identifier] { return key }
         guard let key = try await load(source) else { throw missing(source) }
         if let recorded = try await pins.recorded(source.identifier) { try compare(key, recorded, source) }
@@ -57,13 +59,13 @@ public actor SealingKeys {
         return key
     }
 
-    /// The key of a source, for sealing: makes a first one if nothing speaks against it.
+    /// The key of a source, for sealing: makes a first one if the rule above allows it.
     /// - Parameters:
     ///   - source: The source.
-    ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the source is
-    ///     recorded.
+    ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the
+    ///     source is recorded.
     /// - Throws: ``BackendError``, as ``existing(from:)``.
-    public func forSealing(
+    package func forSealing(
         from source: any KeySource, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
     ) async throws(BackendError) -> SealingKey {
         let name = source.identifier
@@ -74,23 +76,23 @@ public actor SealingKeys {
         if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
         var key = try await load(source)
         if let recorded = try await pins.recorded(name) {
-            // Another process may have made the key and recorded it between the two looks.
+            // Another process may have made the key and recorded it between the two reads.
             if key == nil { key = try await load(source) }
             guard let key else { throw missing(source) }
             try compare(key, recorded, source)
             return settle(key, name)
         }
-        // Keys of other sources may have sealed what is there. One that nobody knows of may have been this source's.
+        // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
         let sealed = try await sealedIDs()
-        let strangers = sealed.subtracting(try await pins.all())
+        let unrecorded = sealed.subtracting(try await pins.all())
         if let key {
-            guard strangers.isEmpty || sealed.contains(key.id) else { throw mismatch(key, strangers.first ?? [], source) }
+            guard unrecorded.isEmpty || sealed.contains(key.id) else { throw mismatch(key, unrecorded.first ?? [], source) }
         } else {
-            guard strangers.isEmpty else { throw missing(source) }
+            guard unrecorded.isEmpty else { throw missing(source) }
             key = try await source.create(.random(randomBytes))
         }
         guard let key else { throw missing(source) }
-        // Another process may have made it a moment ago, and may not yet know itself whether it lasts.
+        // Another process may have made it a moment ago, and it may not be durable yet.
         try await source.synchronize()
         try await pins.record(key.id, name)
         return settle(key, name)
@@ -113,7 +115,7 @@ public actor SealingKeys {
         while fetching[name] != nil {
             let result = await withCheckedContinuation { fetching[name, default: []].append($0) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
-            // Whoever fetched it may have left; then it is the next one's turn.
+            // If the caller that fetched it was cancelled, the next one fetches it.
             if case .failure(let error) = result, error.code == .cancelled { continue }
             return try result.get()
         }
@@ -124,10 +126,16 @@ public actor SealingKeys {
         return try result.get()
     }
 
-    /// Forgets the key of a source that turned out to be a wrong one: it is fetched again when it is next needed.
+    /// Forgets a source's key that was found to be the wrong one: it is fetched again when it is next needed.
     package func forget(_ source: any KeySource) {
         known[source.identifier] = nil
         settled.remove(source.identifier)
+    }
+
+    /// Forgets every key: their memory is overwritten when the last call that works with one has ended.
+    package func forgetAll() {
+        known = [:]
+        settled = []
     }
 
     private func settle(_ key: SealingKey, _ name: String) -> SealingKey {

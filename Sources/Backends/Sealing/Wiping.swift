@@ -18,7 +18,8 @@ package func wipe(_ bytes: UnsafeMutableRawBufferPointer) {
     #endif
 }
 
-/// Overwrites the bytes of an array with zeros. If the array shares its memory with another, that other one's stay: wipe an array that has no copies.
+/// Overwrites the bytes of an array with zeros. If the array shares its memory with another, that other one's stay: wipe an array that has
+/// no copies.
 package func wipe(_ bytes: inout [UInt8]) {
     bytes.withUnsafeMutableBytes { wipe($0) }
 }

@@ -3,13 +3,14 @@ package import Crypto
 internal import CryptoExtras
 internal import Foundation
 
-/// XAES-256-GCM: AES-256-GCM with a nonce of 24 bytes, which may be random for as many messages as anybody will ever seal.
+/// XAES-256-GCM: AES-256-GCM with a nonce of 24 bytes, which may be random for a practically unlimited number of messages.
 ///
-/// Source: C2SP, c2sp.org/XAES-256-GCM. A message's key is two blocks of AES-256 under the sealing key, over the first 12 bytes of the nonce (NIST
-/// SP 800-108r1 in counter mode with CMAC, NIST SP 800-38B); the other 12 bytes are the nonce of AES-256-GCM (NIST SP 800-38D) under that key.
+/// Source: C2SP, c2sp.org/XAES-256-GCM. A message's key is two blocks of AES-256 under the sealing key, over the first 12 bytes of the
+/// nonce (NIST SP 800-108r1 in counter mode with CMAC, NIST SP 800-38B); the other 12 bytes are the nonce of AES-256-GCM (NIST SP 800-38D)
+/// under that key.
 ///
-/// It hides content, and finds changes of content, nonce and associated data. It does not hide a content's length, and it does not commit to the
-/// key: bytes can be made that open under two keys.
+/// It hides content, and finds changes of content, nonce and associated data. It does not hide a content's length, and it does not commit
+/// to the key: bytes can be made that open under two keys.
 package struct XAES256GCM: Sendable, CustomStringConvertible, CustomReflectable {
     /// The number of bytes in a key.
     package static let keyLength = 32

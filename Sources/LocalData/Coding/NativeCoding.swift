@@ -10,7 +10,7 @@ enum NativeCoding {
         return scalar(ofJSON: json)
     }
 
-    /// The native form of a JSON document that is a lone text, truth value or number, if it stands for it exactly; else nil.
+    /// The native form of a JSON document that is a lone text, truth value or number, if it has exactly the same value; else nil.
     static func scalar(ofJSON bytes: [UInt8]) -> NativeValue? {
         guard let first = bytes.first else { return nil }
         switch first {

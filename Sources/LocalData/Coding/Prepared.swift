@@ -28,7 +28,12 @@ struct ReferencedRecords: Sendable {
         self.hasOtherStates = hasOtherStates
     }
 
-    init(_ collector: ReferenceCollector) { self.init(records: collector.found, hasOtherStates: collector.hasOtherStates) }
+    /// What was collected so far.
+    /// - Throws: What encoding one of the records throws.
+    init(_ collector: ReferenceCollector) throws {
+        try collector.encodeMet()
+        self.init(records: collector.found, hasOtherStates: collector.hasOtherStates)
+    }
 
     var isEmpty: Bool { records.isEmpty }
 }

@@ -80,8 +80,14 @@ extension RecordCoder {
     func evolved<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         let references = ReferenceCollector(isOfChain: true)
         var decoded = try ReferenceCollector.$current.withValue(references) { try evolve(form, from: stored, key) }
-        if Value.self == StoredDocument.self { decoded.references = ReferencedRecords(references) }
+        if Value.self == StoredDocument.self { decoded.references = try collected(references, key) }
         return decoded
+    }
+
+    private func collected<Value>(_ references: ReferenceCollector, _ key: StorageKey<Value>) throws -> ReferencedRecords {
+        do { return try ReferencedRecords(references) } catch {
+            throw failed(key, "A record that a step put into a reference cannot be encoded", error)
+        }
     }
 
     private func evolve<Value>(_ form: EvolvingValue.Form, from stored: Int, _ key: StorageKey<Value>) throws -> Decoded<Value> {

@@ -111,7 +111,7 @@ extension DocumentValue: Codable {
         init?(intValue: Int) { nil }
     }
 
-    /// Reads whatever stands there.
+    /// Reads any content.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {

@@ -16,7 +16,7 @@ public struct Migratable<Value: Codable & Sendable>: Codable, Sendable {
     /// Wraps a value.
     public init(wrappedValue: Value) { self.wrappedValue = wrappedValue }
 
-    /// Reads the value, or the JSON document of it within a text. A value that is a text itself is one of both, whichever it can be read as: the text that stands there first.
+    /// Reads the value, or the JSON document of it within a text. A value that is a text itself is read as that text if it can be.
     public init(from decoder: any Decoder) throws {
         do { wrappedValue = try Value(from: decoder) } catch {
             guard let text = try? decoder.singleValueContainer().decode(String.self) else { throw error }

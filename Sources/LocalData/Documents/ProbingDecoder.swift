@@ -171,7 +171,7 @@ private struct ProbingList: UnkeyedDecodingContainer {
     var codingPath: [any CodingKey] { decoder.codingPath }
     var count: Int? { nil }
     var isAtEnd: Bool { currentIndex > 0 }
-    /// More than this nobody asks for who would ever stop.
+    /// A type that asks for more would never stop asking.
     private static let limit = 1_000
 
     mutating func decodeNil() -> Bool { false }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A stored value without the type that wrote it: read, changed and written by the names of its properties.
 ///
-/// It is `Codable` itself, so that a `StorageKey<StoredDocument>` or a collection of documents opens whatever JSON or property list stands in a slot.
+/// It is `Codable` itself, so that a `StorageKey<StoredDocument>` or a collection of documents opens any JSON or property list in a slot.
 ///
 /// ```swift
 /// document.rename("name", to: "title")
@@ -16,7 +16,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     /// Creates a document.
     public init(_ root: DocumentValue = .object([:])) { self.root = root }
 
-    /// Reads whatever stands there.
+    /// Reads any content.
     public init(from decoder: any Decoder) throws { root = try DocumentValue(from: decoder) }
 
     /// Writes the content, and nothing around it.
@@ -34,7 +34,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     /// The document as JSON, with sorted names.
     public func json() throws -> Data { try Coders.jsonEncoder.encode(self) }
 
-    /// The value that the document stands for.
+    /// The value that the document describes.
     /// - Throws: `DecodingError` when it is not such a value.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try Coders.jsonDecoder.decode(type, from: try json())
@@ -48,7 +48,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
 
     // MARK: Looking and changing
 
-    /// What stands at a place; nil where nothing does. Setting nil removes it, setting a value makes the objects on the way to it; nothing happens where a
+    /// The value at a place; nil where there is none. Setting nil removes it, setting a value makes the objects on the way to it; nothing happens where a
     /// text or a number is in the way, or a list has no such position (its end may be appended to).
     public subscript(path: DocumentPath) -> DocumentValue? {
         get { Self.value(in: root, path.components[...]) }

@@ -56,7 +56,9 @@ struct Backups: Sendable {
         let route = slot.route
         // An earlier program may have kept what this one no longer keeps.
         let addresses = (chain.older + [chain.version]).map { Self.address(of: route.address, version: $0) }
-        let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in try await route.backend.read(addresses, .fresh) }
+        let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
+            try await route.backend.read(addresses, .fresh)
+        }
         for (address, probe) in zip(addresses, probes) {
             if case .absent = probe { continue }
             try await discard([address], route)

@@ -85,7 +85,9 @@ final class Environment: Sendable {
         await run(reason, slot, outer.host, previousVersion: outer.previousVersion)
     }
 
-    func run(_ reason: MigrationReason, _ slot: PhysicalSlot, _ host: any MigrationHost, previousVersion: String? = nil) async -> MigrationRun {
+    func run(
+        _ reason: MigrationReason, _ slot: PhysicalSlot, _ host: any MigrationHost, previousVersion: String? = nil
+    ) async -> MigrationRun {
         guard let catalog = registry.catalog(of: slot) else {
             return MigrationRun(reason: reason, previousVersion: previousVersion, host: host)
         }

@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 import Foundation
+import Sealing
 import Synchronization
 
 /// What is remembered about migrations between runs: the version that completed a sweep, when each migration last did something, older copies that
@@ -9,14 +10,13 @@ import Synchronization
 /// The ledger is no part of correctness: what it says is for people and for conditions. Only the pins of sealing keys must be written; the rest is
 /// written as well as can be.
 final class MigrationLedger: Sendable {
-    private let makeBackend: @Sendable () throws -> any StorageBackend
+    private let store: OwnStore
     private let runtime: Runtime
 
     private struct State {
-        var backend: (any StorageBackend)?
         /// What is to be written, by slot: only the latest of each counts.
         var pending: [StorageAddress: StorageMutation] = [:]
-        /// What the ledger held when it was last looked at.
+        /// What the ledger held when it was last read.
         var known: Known?
     }
 
@@ -28,22 +28,13 @@ final class MigrationLedger: Sendable {
 
     private let state = Mutex(State())
 
-    init(runtime: Runtime, makeBackend: @escaping @Sendable () throws -> any StorageBackend) {
+    init(_ store: OwnStore, runtime: Runtime) {
+        self.store = store
         self.runtime = runtime
-        self.makeBackend = makeBackend
     }
 
     private func backend() throws(BackendError) -> any StorageBackend {
-        if let backend = state.withLock(\.backend) { return backend }
-        let made: any StorageBackend
-        do { made = try makeBackend() } catch {
-            throw BackendError(.unavailable, "The migration ledger cannot be opened: \(error)")
-        }
-        return state.withLock { state in
-            if let backend = state.backend { return backend }
-            state.backend = made
-            return made
-        }
+        do { return try store.backend() } catch { throw BackendError(.unavailable, "The migration ledger cannot be opened: \(error)") }
     }
 
     private func text(_ name: String) async throws(BackendError) -> String? {
@@ -149,6 +140,14 @@ final class MigrationLedger: Sendable {
         }
     }
 
+    /// The pins as the sealing keys use them.
+    var keyPins: SealingKeys.Pins {
+        SealingKeys.Pins(
+            recorded: { (source) throws(BackendError) in try await self.pin(source).flatMap(bytes(ofHexadecimal:)) },
+            record: { (id, source) throws(BackendError) in try await self.setPin(hexadecimalText(of: id), source) },
+            all: { () throws(BackendError) in Set(try await self.pins().compactMap(bytes(ofHexadecimal:))) })
+    }
+
     private func note(_ mutation: StorageMutation) {
         state.withLock { state in
             state.pending[mutation.address] = mutation
@@ -170,10 +169,8 @@ final class MigrationLedger: Sendable {
         }
     }
 
-    func close() async {
-        await flush()
-        await state.withLock(\.backend)?.close()
-    }
+    /// Closes the store. What was noted and not flushed stays noted.
+    func close() async { await store.close() }
 
     private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("version:\(catalog)")) }
 

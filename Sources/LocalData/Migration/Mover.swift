@@ -41,11 +41,15 @@ struct Mover: Sendable {
     }
 
     /// Tries a ready-made migration for a destination that holds nothing usable.
-    func attempt<Value>(_ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant) async throws -> Attempt {
+    func attempt<Value>(
+        _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
+    ) async throws -> Attempt {
         guard try await env.wrappingUserErrors(slot.name, { try await step.condition(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
         var probes: [SourceReader.Probe] = []
-        for source in step.sources { probes.append(try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run)) }
+        for source in step.sources {
+            probes.append(try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run))
+        }
         if !step.isAggregating, case .removed = probes.first {
             // The removal of the source decides, and older values do not count. An unreadable value at the destination is not gone by it.
             guard case .none = occupant else { return try await Self.emptiness(occupant, slot.route).map(Attempt.finished) ?? .lookAgain }
@@ -66,7 +70,9 @@ struct Mover: Sendable {
         guard let result = try await self.run(custom, id, slot.name, run) else { return .waits }
         switch try await slot.route.read() {
         case .value(let record):
-            do { _ = try await env.coder.decode(record, slot) } catch let error as StorageError where error.meansUndecodable { return .waits }
+            do { _ = try await env.coder.decode(record, slot) } catch let error as StorageError where error.meansUndecodable {
+                return .waits
+            }
             return .finished(
                 Visit(state: .moved, from: result.source ?? id, bytes: max(result.bytes, record.payload.byteCount)))
         case .tombstone: return .finished(Visit(state: .removed))

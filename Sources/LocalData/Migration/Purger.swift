@@ -6,8 +6,8 @@ struct Purger: Sendable {
 
     init(_ env: Environment) { self.env = env }
 
-    /// Deletes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value's origin named: nobody
-    /// has removed what legacy locations hold beside these copies.
+    /// Deletes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value's origin named, and no
+    /// other content of legacy locations: that was never removed.
     /// - Returns: Whether it was deleted; false means that it was changed meanwhile.
     func purge(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
         // The backups first: they could not be found once the value is gone.

@@ -3,11 +3,10 @@ import BackendRuntime
 import Crypto
 import Foundation
 import Sealing
-import Synchronization
 
 /// Keeps what would otherwise be destroyed unseen: durably, no less protected than it was, under a name that follows from its content.
 final class Quarantine: Sendable {
-    private let makeBackend: @Sendable () throws -> any StorageBackend
+    private let own: OwnStore
     private let keys: SealingKeys
     private let sources: @Sendable (KeySourceReference) throws -> any KeySource
     /// Where else the program keeps keys.
@@ -15,34 +14,25 @@ final class Quarantine: Sendable {
     /// The ids of the keys of a source that sealed something of the program's, here or elsewhere.
     private let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     private let runtime: Runtime
-    private let backend = Mutex<(any StorageBackend)?>(nil)
 
     init(
-        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource, otherSources: [KeySourceReference],
-        sealedIDs: @escaping @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>, runtime: Runtime,
-        makeBackend: @escaping @Sendable () throws -> any StorageBackend
+        _ own: OwnStore, keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource,
+        otherSources: [KeySourceReference], sealedIDs: @escaping @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>,
+        runtime: Runtime
     ) {
+        self.own = own
         self.keys = keys
         self.sources = sources
         self.otherSources = otherSources
         self.sealedIDs = sealedIDs
         self.runtime = runtime
-        self.makeBackend = makeBackend
     }
 
-    private func store() throws -> any StorageBackend {
-        if let store = backend.withLock(\.self) { return store }
-        let made = try makeBackend()
-        return backend.withLock { store in
-            if let store { return store }
-            store = made
-            return made
-        }
-    }
+    private func store() throws -> any StorageBackend { try own.backend() }
 
     /// Keeps a record, durably when it returns.
     /// - Parameters:
-    ///   - route: Where it stands.
+    ///   - route: Its place.
     ///   - others: The other places of its key; the strongest protection of all of them is kept.
     /// - Throws: ``StorageError`` when it cannot be kept as well protected as it was: then it must stay where it is.
     func keep(_ record: StorageRecord, of route: Route, beside others: [Route], reason: String) async throws {
@@ -108,15 +98,15 @@ final class Quarantine: Sendable {
             "No source of sealing keys protects as well as \(needed), so nothing can be quarantined; the value stays where it is.")
     }
 
-    /// The ids of the keys of a source that sealed what is kept.
-    func keptIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
-        let store: any StorageBackend
-        do { store = try self.store() } catch { throw BackendError(.unavailable, "The quarantine cannot be opened: \(error)") }
+    /// The ids of the keys of a source that sealed what a quarantine's store keeps.
+    static func sealedIDs(
+        in store: any StorageBackend, of source: any KeySource, _ stores: any StoreProvider
+    ) async throws(BackendError) -> Set<[UInt8]> {
         let probes = try await store.read(try await store.addresses(in: .values), .validated)
         return RecordCoder.sealedIDs(
             in: probes.filter { probe in
                 guard let name = probe.record?.metadata.attributes["source"] else { return false }
-                return (try? sources(Self.reference(name)))?.identifier == source.identifier
+                return (try? stores.keySource(reference(name)))?.identifier == source.identifier
             })
     }
 
@@ -182,7 +172,8 @@ final class Quarantine: Sendable {
         return try await translatingErrors(key: id) { () throws(BackendError) in try await store.read(StorageAddress(id)) }
     }
 
-    func close() async { await backend.withLock(\.self)?.close() }
+    /// Closes the store.
+    func close() async { await own.close() }
 
     /// A reference as text that is kept beside an entry, so that another run finds the key again.
     private static func text(of reference: KeySourceReference) -> String {

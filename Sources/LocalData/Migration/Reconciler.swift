@@ -51,7 +51,8 @@ struct Reconciler: Sendable {
                     return visit
                 }
             case .step:
-                guard let step = migration.step(for: Value.self), try await env.wrappingUserErrors(slot.name, { try await step.condition(run) })
+                guard let step = migration.step(for: Value.self),
+                    try await env.wrappingUserErrors(slot.name, { try await step.condition(run) })
                 else { continue }
                 switch try await reconcile(step, slot, run, settled, origin, except: known) {
                 case .nothing: continue
@@ -71,7 +72,8 @@ struct Reconciler: Sendable {
 
     /// Deletes the copies that a record's origin names, wherever among the legacy locations they are.
     /// - Returns: The slots of the copies.
-    private func collectCopies<Value>(_ slot: Slot<Value>, _ origin: RecordOrigin?, _ visit: inout Visit) async throws -> Set<PhysicalSlot> {
+    private func collectCopies<Value>(_ slot: Slot<Value>, _ origin: RecordOrigin?, _ visit: inout Visit) async throws -> Set<PhysicalSlot>
+    {
         let locations = LegacyLocations(env)
         let contents = try await locations.read(for: slot.untyped)
         let occupied = Set(contents.found.map(\.route.slot) + contents.unreadable.map(\.slot))
@@ -139,7 +141,9 @@ struct Reconciler: Sendable {
         return .done(.resolved, from: from, protection, residue: residue)
     }
 
-    private func holder<Value>(_ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ found: [SourceRecord]) -> ReferenceHolder {
+    private func holder<Value>(
+        _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ found: [SourceRecord]
+    ) -> ReferenceHolder {
         ReferenceHolder(route: slot.route, copies: found, host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
     }
 
@@ -247,7 +251,8 @@ struct Reconciler: Sendable {
             found.append(copy)
         }
         if found.isEmpty { return nil }
-        let residue = await Collector(env).collect(found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
+        let residue = await Collector(env).collect(
+            found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         return (found.map(\.route.displayName).joined(separator: " + "), residue)
     }
 

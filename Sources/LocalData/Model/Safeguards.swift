@@ -4,13 +4,13 @@ package struct Safeguards: OptionSet, Sendable {
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// What changes a slot in one process waits in one line.
+    /// Changes of a slot in one process wait in one line.
     package static let lanes = Safeguards(rawValue: 1 << 0)
     /// A value is written to its place before its older copies go.
     package static let destinationFirst = Safeguards(rawValue: 1 << 1)
     /// An older copy goes only once its successor is certain to last.
     package static let durabilityBarrier = Safeguards(rawValue: 1 << 2)
-    /// Who has found nothing anywhere looks again, in the direction in which values travel.
+    /// After a miss everywhere, the sources are read again, in the direction in which values move.
     package static let secondLook = Safeguards(rawValue: 1 << 3)
     /// A copy that another registered key still needs stays.
     package static let sharedSources = Safeguards(rawValue: 1 << 4)
@@ -26,13 +26,13 @@ package struct Safeguards: OptionSet, Sendable {
     package static let backups = Safeguards(rawValue: 1 << 9)
     /// A value that moves keeps the time that is left to it.
     package static let carriedExpiry = Safeguards(rawValue: 1 << 10)
-    /// An expired value is absent, whatever older places hold.
+    /// An expired value is absent, whatever legacy locations hold.
     package static let expiryDecides = Safeguards(rawValue: 1 << 11)
-    /// Every record is looked at before the first one is brought over.
+    /// Every record is tried before the first one is migrated.
     package static let validation = Safeguards(rawValue: 1 << 12)
-    /// What a later version wrote is not for an earlier one.
+    /// An earlier version does not read what a later one wrote.
     package static let laterVersions = Safeguards(rawValue: 1 << 13)
-    /// What a made value refers to is stored before it.
+    /// Records that a made value refers to are stored before it.
     package static let referredRecords = Safeguards(rawValue: 1 << 14)
 
     /// Every one of them.

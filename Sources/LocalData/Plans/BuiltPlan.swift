@@ -1,3 +1,4 @@
+import BackendContract
 import Crypto
 
 /// One piece of work of a step: done whole before the next begins.
@@ -55,8 +56,7 @@ struct BuiltStep: Sendable {
 
     /// A part by its verb and a digest of all of its words.
     private static func digest(_ part: String) -> String {
-        let digits = SHA256.hash(data: Array(part.utf8)).prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
-        return "\(part.prefix { $0 != " " }) #\(digits.joined())"
+        "\(part.prefix { $0 != " " }) #\(hexadecimalText(of: SHA256.hash(data: Array(part.utf8)).prefix(8)))"
     }
 }
 

@@ -15,7 +15,9 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
                 for entry in try await own(page) {
                     try Task.checkCancellation()
                     let slot = try env.routes.slot(for: collection.key(entry.address.name))
-                    let isRestored = try await env.unbroken { [self] in try await env.withLane(slot.route) { try await restore(slot, version) } }
+                    let isRestored = try await env.unbroken { [self] in
+                        try await env.withLane(slot.route) { try await restore(slot, version) }
+                    }
                     restored += isRestored ? 1 : 0
                 }
             }

@@ -49,7 +49,9 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
                 continue
             }
             do {
-                if let conversion = try await PageConverter(env).conversion(of: entry, to: key(entry), host) { conversions.append(conversion) }
+                if let conversion = try await PageConverter(env).conversion(of: entry, to: key(entry), host) {
+                    conversions.append(conversion)
+                }
             } catch let error as StorageError { throw error.refusingAll(entry.address.name, collection.name, outcome: .unknown) }
         }
         if try await PageConverter(env).convertTogether(conversions, collection.name) {

@@ -16,7 +16,8 @@ extension SchemaPlan.ModelMigration {
         @SchemaPlan.EntityChanges _ changes: () -> [SchemaPlan.EntityChange]
     ) {
         self.init(
-            version: version, stage: stage, willMigrate: Self.running(willMigrate), didMigrate: Self.running(didMigrate), changes: changes())
+            version: version, stage: stage, willMigrate: Self.running(willMigrate), didMigrate: Self.running(didMigrate), changes: changes()
+        )
     }
 
     private static func running(_ hook: SchemaPlan.Hook?) -> SchemaPlan.RunHook? {

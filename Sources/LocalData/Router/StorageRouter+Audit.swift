@@ -2,7 +2,7 @@ public import Foundation
 
 extension StorageRouter {
     /// Every registered key: where it is, how it is protected, where it came from, and what older copies remain. Writes nothing and opens no prompt.
-    /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be looked at is a row that says so.
+    /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be read is a row that says so.
     public func audit() async throws -> StorageAudit {
         var rows: [StorageAudit.Row] = []
         for entry in env.registry.entries() { rows.append(await AuditRows(env).row(entry)) }
@@ -13,6 +13,6 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `notFound`; for a sealed one what fetching the key throws.
     public func quarantinedData(_ value: QuarantinedValue) async throws -> Data { try await env.quarantine.content(of: value.id) }
 
-    /// Destroys a quarantined value, when somebody has seen it.
+    /// Purges a quarantined value that a person has seen.
     public func discardQuarantined(_ value: QuarantinedValue) async throws { try await env.quarantine.discard(value.id) }
 }

@@ -15,7 +15,8 @@ extension StorageRouter {
     ///   - lifetime: How long it stays valid from now on; what the collection says when not given.
     ///   - replacingLaterVersions: Whether to replace a record of a later version than the collection's, too: see ``set(_:for:replacingLaterVersions:)``. It does not hold
     ///     for the records that it refers to.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when a record of another type, or of a later version, stands under the id; nothing was changed then. Its `outcome` says whether the record may have been stored.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type, or of a later version; nothing was changed then. Its `outcome` says
+    ///   whether the record may have been stored.
     @concurrent
     public nonisolated func set<Record>(
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, attributes: [String: String?] = [:],
@@ -47,7 +48,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - id: The record's id.
     ///   - collection: Its collection.
-    ///   - body: Changes the record, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the record meanwhile.
+    ///   - body: Changes the record, nil when it is absent; setting it to nil removes it. It may run again when another process or task changed the record meanwhile.
     @concurrent
     @discardableResult
     public nonisolated func update<Record: Identifiable, R: Sendable>(
@@ -59,7 +60,7 @@ extension StorageRouter {
     // MARK: Reading
 
     /// The record of an id, or nil when there is none.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when a record of another type stands there.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type.
     @concurrent
     public nonisolated func value<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
@@ -153,7 +154,7 @@ extension StorageRouter {
 
     // MARK: Removing
 
-    /// Removes what is kept of earlier versions of a collection's records, once nobody will want them back; durable when it returns.
+    /// Removes what is kept of earlier versions of a collection's records, once they are not needed any more; durable when it returns.
     /// - Throws: ``StorageError``; repeating it goes on where it was.
     @concurrent
     public nonisolated func discardBackups<Record>(of collection: StorageCollection<Record>) async throws {

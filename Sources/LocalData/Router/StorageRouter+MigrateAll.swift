@@ -4,7 +4,7 @@ import BackendRuntime
 extension StorageRouter {
     /// Brings every record that was stored under the tag of another type to a collection's own type, in its place. Ids, sync status and other metadata stay.
     ///
-    /// Every record is looked at first: one that cannot be read as the new type ends the call, and nothing was changed. Then they are written a page at a time; a run
+    /// Every record is tried first: one that cannot be read as the new type ends the call, and nothing was changed. Then they are written a page at a time; a run
     /// that was killed goes on where it was, and a second run does nothing.
     /// - Parameters:
     ///   - typeTag: The tag of the older type, as ``StorageCollection/typeTag`` was.
@@ -28,7 +28,7 @@ extension StorageRouter {
 
     /// Brings every record of a collection to another: to its type where both are one place, and to its place.
     ///
-    /// Every record is looked at first: one that cannot be read as the new type ends the call, and nothing was changed. A collection that says itself how it takes its
+    /// Every record is tried first: one that cannot be read as the new type ends the call, and nothing was changed. A collection that says itself how it takes its
     /// records from the older one, by ``StorageCollection/moved(from:options:_:)``, takes them in that way; else what was stored by the older type is read by the newer one,
     /// property by property and by the steps of its chain.
     /// - Parameters:

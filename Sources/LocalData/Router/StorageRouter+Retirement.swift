@@ -2,7 +2,7 @@ extension StorageRouter {
     /// Every migration of the registered keys and collections: when it last did something, and how many values wait for it. Writes nothing and opens no prompt.
     ///
     /// A chain of versions is one migration for each earlier version.
-    /// - Throws: ``StorageError`` when a place cannot be looked at: then it cannot be told.
+    /// - Throws: ``StorageError`` when a place cannot be read: then the answer is not known.
     @concurrent
     public nonisolated func migrations() async throws -> [MigrationStatus] {
         var found: [MigrationStatus] = []
@@ -11,7 +11,7 @@ extension StorageRouter {
     }
 
     /// The state of `migrateAll(from:to:)` from the tag of an older type.
-    /// - Throws: ``StorageError`` when the collection cannot be looked at.
+    /// - Throws: ``StorageError`` when the collection cannot be read.
     @concurrent
     public nonisolated func migration<Record>(
         from typeTag: String, to collection: StorageCollection<Record>

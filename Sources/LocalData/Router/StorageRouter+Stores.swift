@@ -49,6 +49,12 @@ extension StorageRouter {
 
     /// Finishes what was acknowledged, writes the ledger, ends every sequence of values and closes the stores. Keys used later open them again.
     public func shutdown() async throws {
+        await env.ledger.flush()
+        await Self.close(env, wiring)
+    }
+
+    /// Ends every sequence of values and closes the stores.
+    static func close(_ env: Environment, _ wiring: Wiring) async {
         env.hub.close()
         await env.ledger.close()
         await env.quarantine.close()

@@ -15,6 +15,11 @@ extension StorageRouter {
         var entries: [KeyRegistry.Entry] = []
         for key in catalog.allKeys { entries.append(try entry(try env.routes.attached(key), of: catalog)) }
         try env.registry.add(entries)
+        for entry in entries {
+            for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.legacyLocations, of: entry.route.slot)) {
+                try wiring.noteSealed(place.1)
+            }
+        }
         return migrateImmediately ? await sweep(entries, progress: nil) : MigrationReport()
     }
 
@@ -72,7 +77,7 @@ extension StorageRouter {
         return MigrationReport(rows: rows)
     }
 
-    /// Runs a key's migration now, whatever stands at its destination, and applies its conflict policy.
+    /// Runs a key's migration now, whatever its destination holds, and applies its conflict policy.
     /// - Throws: ``StorageError``; the values are then where they were.
     @discardableResult
     public func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {

@@ -22,33 +22,36 @@ public actor StorageRouter {
     /// Creates a router. It never fails and opens nothing.
     public init(configuration: StorageConfiguration) {
         self.configuration = configuration
-        let wiring = Wiring(configuration: configuration)
         let runtime = configuration.runtime
         let registry = KeyRegistry()
-        let ledger = MigrationLedger(runtime: runtime) { try wiring.makeLedgerBackend() }
-        let keys = SealingKeys(
-            pins: SealingKeys.Pins(
-                recorded: { (source) throws(BackendError) in try await ledger.pin(source).flatMap(bytes(ofHexadecimal:)) },
-                record: { (id, source) throws(BackendError) in try await ledger.setPin(hexadecimalText(of: id), source) },
-                all: { () throws(BackendError) in Set(try await ledger.pins().compactMap(bytes(ofHexadecimal:))) }),
-            randomBytes: runtime.randomBytes)
-        wiring.connect(keys)
+        let ledger = MigrationLedger(Wiring.ledgerStore(configuration), runtime: runtime)
+        let keys = SealingKeys(pins: ledger.keyPins, randomBytes: runtime.randomBytes)
+        let quarantine = Wiring.quarantineStore(configuration)
+        let wiring = Wiring(configuration: configuration, keys: keys, sealed: SealedContent(configuration, quarantine: quarantine))
         let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }
+        let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]> = {
+            (source) throws(BackendError) in try await wiring.sealedIDs(of: source)
+        }
         let env = Environment(
             routes: RouteTable(stores: wiring),
             coder: RecordCoder(
-                keys: keys, sources: sources,
-                otherSealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime,
-                safeguards: configuration.safeguards),
+                keys: keys, sources: sources, otherSealedIDs: sealedIDs, runtime: runtime, safeguards: configuration.safeguards),
             ledger: ledger,
             quarantine: Quarantine(
-                keys: keys, sources: sources, otherSources: configuration.otherKeySources,
-                sealedIDs: { (source) throws(BackendError) in try await wiring.sealedIDs(of: source) }, runtime: runtime
-            ) { try wiring.makeQuarantineBackend() }, registry: registry, runtime: runtime, safeguards: configuration.safeguards,
-            pageSize: configuration.pageSize)
-        wiring.connect { [weak env] (source) throws(BackendError) in try await env?.sealedIDs(of: source) ?? [] }
+                quarantine, keys: keys, sources: sources, otherSources: configuration.otherKeySources, sealedIDs: sealedIDs,
+                runtime: runtime),
+            registry: registry, runtime: runtime, safeguards: configuration.safeguards, pageSize: configuration.pageSize)
         self.wiring = wiring
         self.env = env
+    }
+
+    /// Closes what was opened, and forgets the sealing keys. Nothing is written that was not written before; ``shutdown()`` finishes it first.
+    deinit {
+        guard configuration.closesWhenReleased else { return }
+        configuration.runtime.tasks.spawn { [env, wiring] in
+            await Self.close(env, wiring)
+            await env.coder.keys.forgetAll()
+        }
     }
 
     /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
@@ -73,7 +76,8 @@ public actor StorageRouter {
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         if let value = try await ValueReader(env).read(try entry(key), self).value ?? key.defaultValue { return value }
         throw StorageError(
-            StorageError.notFound, key: key.name, "There is no value in \(key.domain) nor in any older place, and the key has no default.")
+            StorageError.notFound, key: key.name,
+            "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
     }
 
     /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
@@ -109,7 +113,7 @@ public actor StorageRouter {
 
     /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
     ///
-    /// A value of an earlier shape is brought to the key's, and is not written back. Older places are not looked at.
+    /// A value of an earlier shape is brought to the key's, and is not written back. Legacy locations are not read.
     /// - Returns: The value and what is known of it; nil when it is absent or was removed.
     /// - Throws: As ``get(_:)``, without `notFound`.
     @concurrent
@@ -119,7 +123,7 @@ public actor StorageRouter {
 
     /// Puts back the bytes that a key's value had before its chain of versions changed it, if the chain keeps them: ``TypedEvolution/keepingBackup()``.
     ///
-    /// What stands in the key's place becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
+    /// The present value becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
     /// chain's end again by the next read of a program whose key has the chain.
     /// - Parameters:
     ///   - key: The key.
@@ -136,7 +140,7 @@ public actor StorageRouter {
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
     /// - Parameters:
     ///   - key: The key.
-    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when somebody else changed the value meanwhile.
+    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when another process or task changed the value meanwhile.
     /// - Returns: What `body` returned the last time.
     /// - Throws: What `body` throws, with nothing changed; ``StorageError``.
     @concurrent
@@ -151,7 +155,7 @@ public actor StorageRouter {
     /// - Parameters:
     ///   - key: The key.
     ///   - default: What the body starts with when the value is absent.
-    ///   - body: Changes the value. It may run again when somebody else changed the value meanwhile.
+    ///   - body: Changes the value. It may run again when another process or task changed the value meanwhile.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
@@ -165,7 +169,7 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes what is kept of a value's earlier versions, once nobody will want them back; durable when it returns. Removing the value does it too.
+    /// Removes what is kept of a value's earlier versions, once they are not needed any more; durable when it returns. Removing the value does it too.
     /// - Throws: ``StorageError``; repeating it is harmless.
     @concurrent
     public nonisolated func discardBackups<Value>(of key: StorageKey<Value>) async throws {
@@ -182,7 +186,7 @@ public actor StorageRouter {
         try await ValueWriter(env).remove(try entry(key), self)
     }
 
-    /// Whether the key's own place holds a value. Older places are not looked at.
+    /// Whether the key's own place holds a value. Legacy locations are not read.
     /// - Throws: ``StorageError`` when that cannot be known.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
@@ -191,7 +195,7 @@ public actor StorageRouter {
 
     /// The current value first, then every change that this process makes, in the order of the commits; changes of other processes as they are noticed.
     ///
-    /// Nil stands for an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
+    /// Nil means an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
     public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
         ValueSequence(router: self, key: key)
     }

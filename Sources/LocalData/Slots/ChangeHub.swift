@@ -8,7 +8,7 @@ final class ChangeHub: Sendable {
     enum Event: Sendable {
         /// The slot holds this record now; nil after a removal.
         case changed(StorageRecord?)
-        /// Somebody else may have changed the slot: look.
+        /// The slot may have changed: read it again.
         case look
     }
 

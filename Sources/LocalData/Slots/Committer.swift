@@ -38,7 +38,9 @@ struct Committer: Sendable {
 
         /// How long what was applied is certain to last.
         var durability: StorageDurability {
-            results.reduce(.durable) { least, result in if case .applied(_, let durability) = result { min(least, durability) } else { least } }
+            results.reduce(.durable) { least, result in
+                if case .applied(_, let durability) = result { min(least, durability) } else { least }
+            }
         }
 
         /// The record that a change left; nil for a removal, and for a change that was not made.

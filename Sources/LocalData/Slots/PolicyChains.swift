@@ -8,7 +8,10 @@ final class PolicyChains: Sendable {
     private let chains = Mutex<[PhysicalSlot: EvolutionChain]>([:])
     private let isInUse = Atomic(false)
 
-    /// - Parameter slot: The key's slot, or the one that stands for a collection.
+    /// Gives a chain to the keys of a slot.
+    /// - Parameters:
+    ///   - chain: A chain without a ``EvolutionChain/problem``.
+    ///   - slot: The key's slot, or the one that stands for a collection.
     func attach(_ chain: EvolutionChain, at slot: PhysicalSlot) {
         chains.withLock { $0[slot] = chain }
         isInUse.store(true, ordering: .releasing)
@@ -20,6 +23,6 @@ final class PolicyChains: Sendable {
         guard isInUse.load(ordering: .acquiring), key.evolution == nil, key.membership?.acceptsOtherTags != true,
             let chain = chains.withLock({ $0[slot.placeholder ?? slot] }), chain.version == key.schemaVersion
         else { return key }
-        return key.evolving(chain)
+        return key.evolving(checked: chain)
     }
 }

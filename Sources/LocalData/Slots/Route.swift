@@ -22,7 +22,11 @@ struct Route: Sendable {
 
     /// Looks at the slot. Conditions of the store are probes, not errors.
     func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
-        do throws(BackendError) { return try await backend.read(address, freshness) } catch { throw StorageError.from(error, key: keyName) }
+        let probe: StorageProbe?
+        do throws(BackendError) { probe = try await backend.read([address], freshness).first } catch {
+            throw StorageError.from(error, key: keyName)
+        }
+        return probe ?? .unavailable(BackendError(.failed, "The backend \(backend.identity) returned no probe for one address."))
     }
 
     /// What the slot holds.

@@ -11,12 +11,22 @@ final class RouteTable: Sendable {
 
     init(stores: any StoreProvider) { self.stores = stores }
 
-    /// The slot of a key.
+    /// The slot of a key. The name is checked here, once.
     /// - Throws: ``StorageError`` when the key's domain has no backend, or its name or its chain of versions cannot be used.
     func slot<Value>(for key: StorageKey<Value>) throws -> Slot<Value> {
-        if let problem = key.evolutionProblem { throw Self.refusal(of: problem, key.entity) }
+        if let problem = key.evolutionProblem {
+            throw StorageError(
+                StorageError.invalidEvolution, key: key.entity,
+                "The chain of versions of \(key.entity) cannot be used: \(problem). Nothing was changed.")
+        }
+        let (domain, backend) = try self.backend(for: key.domain, key: key.name)
         let address = StorageAddress(key.name, in: key.namespace)
-        let route = try route(to: address, in: key.domain, key.security)
+        do throws(BackendError) { try address.validate() } catch { throw StorageError.from(error, key: key.name) }
+        var protection = backend.capabilities.protection
+        if let source = key.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
+        let route = Route(
+            keyName: key.name, domain: domain, backend: backend, slot: backend.slot(address), security: key.security, protection: protection
+        )
         return Slot(key: policyChains.attached(to: key, at: route.slot), route: route)
     }
 
@@ -38,28 +48,12 @@ final class RouteTable: Sendable {
         return try open(key)
     }
 
-    private static func refusal(of problem: String, _ entity: String) -> StorageError {
-        StorageError(
-            StorageError.invalidEvolution, key: entity,
-            "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
-    }
-
-    private func route(to address: StorageAddress, in domain: StorageDomain, _ security: SecurityPolicy) throws -> Route {
-        let name = address.name
-        let (resolved, backend) = try backend(for: domain, key: name)
-        do throws(BackendError) { try address.validate() } catch { throw StorageError.from(error, key: name) }
-        var protection = backend.capabilities.protection
-        if let source = security.keySource { protection = max(protection, try stores.keySource(source).protection) }
-        return Route(
-            keyName: name, domain: resolved, backend: backend, slot: backend.slot(address), security: security, protection: protection)
-    }
-
     /// The backend of a domain, made if need be.
     func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
         let scope = domain.scope ?? stores.defaultScope(of: domain.kind)
         let resolved = domain.scope == nil ? StorageDomain(kind: domain.kind, scope: scope) : domain
         // Swift takes two spellings of one text for equal; a file system and a keyring do not.
-        try Self.requireFormC(scope, domain.kind, key: key)
+        if !scope.utf8.allSatisfy({ $0 < 0x80 }) { try Self.requireFormC(scope, domain.kind, key: key) }
         if let backend = backends.withLock({ $0[resolved] }) { return (resolved, backend) }
         let made: any StorageBackend
         do { made = try stores.makeBackend(resolved.kind, scope) } catch let error as StorageError {
@@ -75,7 +69,7 @@ final class RouteTable: Sendable {
     }
 
     private static func requireFormC(_ scope: String, _ kind: StorageDomain.Kind, key: String) throws {
-        if scope.utf8.allSatisfy({ $0 < 0x80 }) || scope.utf8.elementsEqual(scope.precomposedStringWithCanonicalMapping.utf8) { return }
+        if scope.utf8.elementsEqual(scope.precomposedStringWithCanonicalMapping.utf8) { return }
         throw StorageError(
             StorageError.invalidName, key: key,
             "The scope of \(kind) is not in Unicode's normal form C. Give it as precomposedStringWithCanonicalMapping.")

@@ -12,33 +12,35 @@ struct ValueReader: Sendable {
         var value: Value?
     }
 
-    /// The current value of a key.
+    /// The current value of a key: from its place, or from where it used to be.
     func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
-        if let found = try await look(slot, afterMigration: false) { return found }
+        if let found = try await readInPlace(slot, isSettled: false) { return found }
         if !env.lanes.isHeldByCurrentChain(slot.id) { try await migrate(slot, host) }
-        return try await look(slot, afterMigration: true) ?? Reading()
+        return try await readInPlace(slot, isSettled: true) ?? Reading()
     }
 
-    /// Looks at the key's own place. Nil means: look elsewhere.
-    private func look<Value>(_ slot: Slot<Value>, afterMigration: Bool) async throws -> Reading<Value>? {
+    /// Reads the key's own place.
+    /// - Parameter isSettled: Whether migrations and chains have run: what is found then is the answer.
+    /// - Returns: The value, or its absence; nil when migrations or a chain have to run first.
+    private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool) async throws -> Reading<Value>? {
         switch try await slot.route.read() {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
-            if env.isExpired(record) { return env.safeguards.contains(.expiryDecides) || afterMigration ? Reading() : nil }
+            if env.isExpired(record) { return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil }
             // A chain runs where its result is written.
-            if !afterMigration, env.coder.isOutdated(record.metadata, slot.key) { return nil }
+            if !isSettled, slot.key.evolution != nil, env.coder.isOutdated(record.metadata, slot.key) { return nil }
             do {
                 let decoded = try await env.coder.read(record, slot)
-                return decoded.isOutdated && !afterMigration ? nil : Reading(record: record, value: decoded.value)
+                return decoded.isOutdated && !isSettled ? nil : Reading(record: record, value: decoded.value)
             } catch let error as StorageError {
-                guard slot.key.hasMigration, !afterMigration, error.meansUndecodable else { throw error }
+                guard slot.key.hasMigration, !isSettled, error.meansUndecodable else { throw error }
                 return nil
             }
         case .tombstone: return Reading()
-        case .absent: return slot.key.hasMigration && !afterMigration ? nil : Reading()
+        case .absent: return slot.key.hasMigration && !isSettled ? nil : Reading()
         case .corrupt(let corruption):
-            guard slot.key.hasMigration, !afterMigration else { throw slot.route.corrupted(corruption) }
+            guard slot.key.hasMigration, !isSettled else { throw slot.route.corrupted(corruption) }
             return nil
         case .locked: throw StorageError.locked(slot.name, slot.route.domain)
         case .unavailable(let error): throw StorageError.from(error, key: slot.name)
@@ -70,7 +72,8 @@ struct ValueReader: Sendable {
     /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read.
     func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
         guard let record = try await record(slot, host) else { return nil }
-        return StoredValue(id: slot.name, value: try await env.coder.decode(record, slot), record.metadata, isExpired: env.isExpired(record))
+        return StoredValue(
+            id: slot.name, value: try await env.coder.decode(record, slot), record.metadata, isExpired: env.isExpired(record))
     }
 
     /// Whether a key's own place holds a value. Legacy locations are not read.

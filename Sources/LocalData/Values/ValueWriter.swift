@@ -32,8 +32,8 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Stores a value whatever the slot holds, unless that is a value of a later version: the store decides, under its own lock. Damaged bytes are quarantined first: nobody has
-    /// seen them.
+    /// Stores a value whatever the slot holds, unless that is a value of a later version: the store decides, under its own lock. Damaged bytes are
+    /// quarantined first.
     private func put(_ prepared: Prepared, _ route: Route) async throws {
         let operation = try await env.coder.complete(prepared, origin: nil).operation
         let refusesLater = !prepared.facts.replacesLaterVersions && env.safeguards.contains(.laterVersions)

@@ -1,17 +1,17 @@
 import BackendContract
 
-/// Stands where a kind of domain has no backend in this build: its keys can be named, registered and asked for, and every answer says what is missing.
+/// Takes the place of a backend that this build or configuration does not have. Its keys can be named, registered and asked for; every answer says what is missing.
 ///
-/// It claims what the real store would, so that what is judged from the keys alone - protection, durability - is judged alike in every build.
+/// It claims what the real backend claims, so that rules about protection and durability, which look at keys alone, decide alike in every build.
 struct MissingBackend: StorageBackend {
     let identity: BackendIdentity
     let capabilities: BackendCapabilities
     private let error: BackendError
 
-    init(for domain: StorageDomain, _ reason: String) {
+    /// - Parameter claims: What the real backend claims; nil where that is unknown, which counts as a plain store.
+    init(for domain: StorageDomain, _ claims: BackendCapabilities?, _ reason: String) {
         identity = BackendIdentity(kind: "missing-\(domain.kind)", store: domain.scope ?? "")
-        let isKept = domain.kind == .keychain || domain.kind == .encryptedSQLite
-        capabilities = BackendCapabilities(durability: .durable, protection: isKept ? .keyring : .plain)
+        capabilities = claims ?? BackendCapabilities(durability: .durable, protection: .plain)
         error = BackendError(.unavailable, reason)
     }
 

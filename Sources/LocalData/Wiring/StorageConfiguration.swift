@@ -1,5 +1,5 @@
 package import BackendContract
-public import BackendRuntime
+package import BackendRuntime
 public import Foundation
 public import Logging
 import MemoryBackend
@@ -42,12 +42,14 @@ public struct StorageConfiguration: Sendable {
     public var logger = Logger(label: "LocalData")
 
     /// Time, randomness, tasks, lanes, files: the machine's own, unless a test or a simulation puts others in their place.
-    public var runtime: Runtime
+    package var runtime: Runtime
 
     /// What the protocol insists on: everything, unless the simulation shows what would happen otherwise.
     package var safeguards = Safeguards.all
     /// How many records of a collection are read, and written in one commit, at a time.
     package var pageSize = 256
+    /// Whether a router that is released closes what it opened. In a simulation a router is released because its process was killed, and does nothing more.
+    package var closesWhenReleased = true
     /// Makes the stores of the ledger and the quarantine in a simulation, which keeps them on a disk of its own.
     package var makeOwnStore: (@Sendable (_ name: String) throws -> any StorageBackend)?
 

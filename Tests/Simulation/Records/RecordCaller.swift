@@ -4,22 +4,20 @@ import LocalData
 struct RecordCaller: Sendable {
     let scene: RecordScene
     let running: RecordScene.Running
-    let name: String
-    /// The number of the first text that it writes.
-    let first: Int
+    let turn: Turn
 
-    private var diary: RecordDiary { scene.diary }
+    private var diary: Diary<RecordDeed> { scene.machine.diary }
     private var plan: RecordPlan { scene.plan }
     /// Whether the program only knows the older place.
     private var isOlder: Bool { plan.kind.hasOlder && running.version == 1 }
 
-    func make(_ call: RecordPlan.Call, _ position: Int) async {
-        let record = call.record % plan.count
+    func make(_ call: Call<RecordPlan.Verb>) async {
+        let record = call.key % plan.count
         let (router, version) = (running.router, running.version)
         let calls = running.program.records[record]
-        let text = Shape.text(of: first + position * 10)
+        let text = Marks.text(of: turn.first)
         let lifetime = plan.lifetime.map(Double.init)
-        func label(_ verb: String) -> String { "\(verb) \(record) (\(name).\(position))" }
+        func label(_ verb: String) -> String { "\(verb) \(record) (\(turn.name))" }
         var verb = call.verb
         if isOlder {
             if [.set, .update, .erase, .remove, .setMany].contains(verb), !scene.mayChangeOlder() { return }
@@ -61,12 +59,12 @@ struct RecordCaller: Sendable {
                 [.write(nil, lifetime: nil)]
             }
         case .setMany:
-            let texts = (0..<plan.count).filter { $0 % 2 == position % 2 || $0 == record }.map {
-                (record: $0, text: Shape.text(of: first + position * 10 + 1 + $0))
+            let texts = (0..<plan.count).filter { $0 % 2 == turn.position % 2 || $0 == record }.map {
+                (record: $0, text: Marks.text(of: turn.first + 1 + $0))
             }
             for (_, text) in texts { scene.keepSecret(text) }
-            let deeds = texts.map { (record: $0.record, deed: RecordDiary.Deed.write($0.text, lifetime: lifetime)) }
-            await diary.call(deeds, by: version, "setMany \(texts.map { "\($0.record): \($0.text)" }) (\(name).\(position))") {
+            let deeds = texts.map { (key: $0.record, deed: RecordDeed.write($0.text, lifetime: lifetime)) }
+            await diary.call(deeds, by: version, "setMany \(texts.map { "\($0.record): \($0.text)" }) (\(turn.name))") {
                 try await running.program.setMany?(router, texts)
             } _: { _ in
                 deeds.map(\.deed)
@@ -77,9 +75,9 @@ struct RecordCaller: Sendable {
             } _: { _ in
                 nil
             }
-        case .carry: await carry(position)
+        case .carry: await carry()
         case .all:
-            let deeds = (0..<plan.count).map { (record: $0, deed: RecordDiary.Deed.listed(nil)) }
+            let deeds = (0..<plan.count).map { (key: $0, deed: RecordDeed.listed(nil)) }
             await diary.call(deeds, by: version, isLook: true, label("all")) {
                 try await running.program.all?(router) ?? []
             } _: { found in
@@ -92,12 +90,12 @@ struct RecordCaller: Sendable {
     }
 
     /// Brings everything over.
-    func carry(_ position: Int) async {
+    func carry() async {
         guard let carry = running.program.carry else { return }
         // Where one cannot be brought over, none is.
-        if !plan.isSpoilt { diary.add(-1, .mayMove, "\(name).\(position) is about to bring everything over") }
-        let deeds = (0..<plan.count).map { (record: $0, deed: RecordDiary.Deed.carried) }
-        await diary.call(deeds, by: running.version, "carry (\(name).\(position))") { [plan, scene] in
+        if !plan.isSpoilt { diary.add(-1, .mayMove, "\(turn.name) is about to bring everything over") }
+        let deeds = (0..<plan.count).map { (key: $0, deed: RecordDeed.carried) }
+        await diary.call(deeds, by: running.version, "carry (\(turn.name))") { [plan, scene] in
             let count = try await carry(running.router)
             if plan.isSpoilt { scene.fail("everything was brought over, with a record that cannot be") }
             return count

@@ -1,5 +1,5 @@
 /// What is tried with versions, collections and lifetimes.
-package enum RecordKind: String, Codable, CaseIterable, Sendable {
+package enum RecordKind: String, Label {
     /// A key whose value has three versions, in its place.
     case versions
     /// The same, with a block that is run once for each value.
@@ -46,7 +46,7 @@ package enum RecordKind: String, Codable, CaseIterable, Sendable {
 }
 
 /// Where a kind's values are.
-package enum RecordPlace: String, Codable, CaseIterable, Sendable {
+package enum RecordPlace: String, Label {
     /// One file, whose changes show before they are durable.
     case list
     /// One commit for many records.

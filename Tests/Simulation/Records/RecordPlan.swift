@@ -1,41 +1,16 @@
 import TestSupport
 
 /// What is to happen in a run with versions, collections or lifetimes: see ``Plan``.
-package struct RecordPlan: Codable, Hashable, Sendable {
-    package enum Verb: String, Codable, CaseIterable, Sendable {
+package struct RecordPlan: CampaignPlan {
+    package enum Verb: String, Label {
         case value, set, update, erase, remove, exists, sweep, all, carry, setMany
     }
 
-    package struct Call: Codable, Hashable, Sendable {
-        var verb: Verb
-        var record: Int
-    }
-
-    package struct Program: Codable, Hashable, Sendable {
+    package struct Program: CampaignProgram {
         var version: Int
-        var callers: [[Call]]
-    }
-
-    package struct Event: Codable, Hashable, Sendable {
-        var step: Int
-        var accident: Accident
-    }
-
-    package enum Accident: Codable, Hashable, Sendable {
-        case end(program: Int)
-        case powerCut
-        case cancel(program: Int, caller: Int)
-        case trouble(medium: Int, Weather.Trouble?)
-        case failure(medium: Int, Weather.Failure)
-        case stall(medium: Int, seconds: Int)
-        case pause(program: Int)
-        /// The wall clock goes on: the machine slept.
-        case sleep(seconds: Int)
-    }
-
-    package struct Round: Codable, Hashable, Sendable {
-        var programs: [Program]
-        var events: [Event]
+        package var callers: [[Call<Verb>]]
+        package var note: String { " (version \(version))" }
+        package var simpler: Program { self }
     }
 
     package var kind: RecordKind
@@ -48,9 +23,8 @@ package struct RecordPlan: Codable, Hashable, Sendable {
     var isSpoilt: Bool
     /// In seconds.
     var lifetime: Int?
-    /// See ``Simulation/setHaste(_:)``.
-    var haste: Int
-    var rounds: [Round]
+    package var haste: Int
+    package var rounds: [Round<Program>]
 
     package init(seed: UInt64, kind: RecordKind? = nil) {
         var numbers = SeededGenerator(seed ^ 0x0DDB_A11C_0113_C7ED)
@@ -74,7 +48,7 @@ package struct RecordPlan: Codable, Hashable, Sendable {
                 return Program(
                     version: version,
                     callers: (0..<(1 + draw(2))).map { _ in
-                        (0..<(1 + draw(3))).map { [count] _ in Call(verb: Self.verb(draw(20), kind), record: draw(count)) }
+                        (0..<(1 + draw(3))).map { [count] _ in Call(verb: Self.verb(draw(20), kind), key: draw(count)) }
                     })
             }
             let calls = programs.flatMap(\.callers).joined().count
@@ -115,61 +89,17 @@ package struct RecordPlan: Codable, Hashable, Sendable {
         default: .setMany
         }
     }
-}
 
-extension RecordPlan {
-    /// The plan in words.
-    package var text: String {
-        let head =
-            "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(lifetime.map { ", for \($0) s" } ?? "")\(haste > 0 ? ", haste \(haste)" : "")"
-        let parts = rounds.enumerated().map { number, round in
-            let programs = round.programs.enumerated().map { index, program in
-                let calls = program.callers.map { $0.map { "\($0.verb) \($0.record)" }.joined(separator: ", ") }.joined(separator: " | ")
-                return "  p\(number).\(index) (version \(program.version)): \(calls)"
-            }
-            return (programs + round.events.map { "  after \($0.step) steps: \($0.accident)" }).joined(separator: "\n")
-        }
-        return ([head] + parts).joined(separator: "\n")
+    package var head: String {
+        "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
     }
 
-    /// How many calls and accidents it has.
-    package var size: Int { rounds.reduce(0) { $0 + $1.programs.flatMap(\.callers).joined().count + $1.events.count } }
-
-    /// Plans with one thing less.
-    var shorter: [RecordPlan] {
-        var plans: [RecordPlan] = []
-        func add(_ change: (inout RecordPlan) -> Void) {
-            var plan = self
-            change(&plan)
-            if plan != self { plans.append(plan) }
+    package var simplifications: [(inout RecordPlan) -> Void] {
+        let fewer: (inout RecordPlan) -> Void = { plan in
+            guard plan.count > 1 else { return }
+            plan.count -= 1
+            plan.beginnings.removeLast()
         }
-        for round in rounds.indices where rounds.count > 1 { add { $0.rounds.remove(at: round) } }
-        for round in rounds.indices {
-            for program in rounds[round].programs.indices where rounds[round].programs.count > 1 {
-                add { $0.rounds[round].programs.remove(at: program) }
-            }
-            for event in rounds[round].events.indices { add { $0.rounds[round].events.remove(at: event) } }
-            for program in rounds[round].programs.indices {
-                let callers = rounds[round].programs[program].callers
-                for caller in callers.indices where callers.count > 1 {
-                    add { $0.rounds[round].programs[program].callers.remove(at: caller) }
-                }
-                for caller in callers.indices {
-                    for call in callers[caller].indices where callers[caller].count > 1 {
-                        add { $0.rounds[round].programs[program].callers[caller].remove(at: call) }
-                    }
-                }
-            }
-        }
-        if count > 1 {
-            add {
-                $0.count -= 1
-                $0.beginnings.removeLast()
-            }
-        }
-        add { $0.haste = 0 }
-        add { $0.isSpoilt = false }
-        for index in beginnings.indices { add { $0.beginnings[index] = 0 } }
-        return plans
+        return [fewer, { $0.isSpoilt = false }] + beginnings.indices.map { index in { $0.beginnings[index] = 0 } }
     }
 }

@@ -1,14 +1,11 @@
 import BackendContract
-import BackendRuntime
-import Foundation
 import LocalData
-import Logging
 import Synchronization
 
-/// The machine of a run with records: its disk, its weather, and the programs of several versions that use them.
-final class RecordScene: Sendable {
+/// The records of a run, and the programs of several versions that use them.
+final class RecordScene: Stage {
     /// A program that runs.
-    struct Running: Sendable {
+    struct Running: RunningProgram {
         let router: StorageRouter
         let process: SimulatedProcess
         let version: Int
@@ -16,63 +13,77 @@ final class RecordScene: Sendable {
         let catalog: Catalog
     }
 
-    struct Catalog: StorageKeyCatalog {
-        let allKeys: [AnyStorageKey]
-        var id: String { "records" }
-    }
-
-    let world: Simulation
+    let machine: Machine<StoredRecords>
     let plan: RecordPlan
     let shape: RecordShape
-    let disk: SimulatedDisk
-    let weather = Weather()
-    let diary: RecordDiary
-    let coverage = Mutex(RecordCoverage())
-    private let mutant: RecordMutant?
-    private let base = StorageConfiguration.inMemory()
     private let olderChanges = Mutex(0)
-    private let secrets = Mutex<Set<Int>>([])
-    private let shownSecret = Mutex<String?>(nil)
     private let wrong = Mutex<String?>(nil)
 
-    init(_ world: Simulation, _ plan: RecordPlan, _ mutant: RecordMutant?) {
-        self.world = world
-        self.plan = plan
-        self.mutant = mutant
+    init(_ act: Act<StoredRecords>) {
+        (machine, plan) = (act.machine, act.plan)
         shape = RecordShape(plan: plan)
-        disk = SimulatedDisk(world)
-        diary = RecordDiary(world)
-        disk.watch { [weak self] in self?.judge($1, in: $0) }
-        weather.watchReads { [weak self] in self?.count($1, in: $0) }
+        machine.weather.watchReads { [weak self] in self?.count($1, in: $0) }
+    }
+
+    var media: [String] { shape.media }
+
+    // MARK: The beginning
+
+    /// What programs stored before anything went wrong.
+    func plant() async throws -> [RecordModel] {
+        var begins = (0..<plan.count).map { _ in RecordModel(rules, value: nil, version: 1, life: .endless) }
+        for version in Set(plan.beginnings).subtracting([0]).sorted() {
+            let running = await launch("before.\(version)", version: version)
+            for record in 0..<plan.count where plan.beginnings[record] == version {
+                let text = Self.beginning(record)
+                if !plan.kind.hasOlder { keepSecret(text) }
+                let begin = machine.world.wallSeconds
+                try await running.program.records[record].set(running.router, text)
+                var life = Life.endless
+                if let lifetime = plan.lifetime {
+                    life = Life(low: begin + Double(lifetime), high: machine.world.wallSeconds + Double(lifetime))
+                }
+                begins[record] = RecordModel(rules, value: text, version: version, life: life)
+            }
+            running.process.end()
+        }
+        if plan.isSpoilt {
+            let running = await launch("before", version: 1)
+            try await shape.spoil(running.router)
+            running.process.end()
+        }
+        machine.disk.restart()
+        return begins
+    }
+
+    static func beginning(_ record: Int) -> String { Marks.text(of: 200_000 + record) }
+
+    private var rules: RecordModel.Rules {
+        RecordModel.Rules(
+            hasOlder: plan.kind.hasOlder, isExplicit: plan.kind.isExplicit, isTagged: plan.kind == .retagged, isList: plan.kind == .listed,
+            lifetime: plan.lifetime.map { 1_800_000_000 + Double($0) })
     }
 
     // MARK: Programs
 
     func launch(_ name: String, version: Int) async -> Running {
-        let process = SimulatedProcess(name)
-        let runtime = world.runtime(name)
-        var configuration = base
-        configuration.runtime = runtime
-        configuration.applicationVersion = "\(version)"
-        configuration.logger = Logger(label: "simulation") { [diary] _ in MessageLog { diary.check(message: $0) } }
-        configuration.safeguards = mutant?.safeguards ?? .all
-        // Small enough for several pages.
-        configuration.pageSize = 2
-        let make: @Sendable (String, SimulatedStore.Nature) -> SimulatedStore = { [disk, weather, mutant] medium, nature in
-            SimulatedStore(medium, nature, on: disk, of: process, runtime, faults: mutant?.faults ?? [], weather: weather)
-        }
-        configuration.use(for: .userDefaults) { make("userDefaults \($0)", .list) }
-        configuration.use(for: .encryptedSQLite) { make("encryptedSQLite \($0)", .database) }
-        configuration.use(for: .keychain) { make("keychain \($0)", .ring()) }
-        configuration.makeOwnStore = { make("own \($0)", .list) }
-        let router = StorageRouter(configuration: configuration)
         let program = shape.program(version)
-        let catalog = Catalog(allKeys: program.catalog)
-        do { try await router.registerCatalog(catalog) } catch { diary.note("the catalog was refused: \(error)") }
+        let catalog = Catalog(allKeys: program.catalog, id: "records")
+        // Small enough for several pages.
+        let (router, process) = await machine.launch(name, version: "\(version)", catalog, pageSize: 2)
         return Running(router: router, process: process, version: version, program: program, catalog: catalog)
     }
 
-    func spawn(_ work: @escaping @Sendable () async -> Void) -> ScheduledAction { world.runtime("callers").tasks.spawn(work) }
+    func launch(_ name: String, _ program: RecordPlan.Program) async -> Running {
+        machine.diary.add(-1, .launch(program.version), "\(name) starts, of version \(program.version)")
+        return await launch(name, version: program.version)
+    }
+
+    func isOlder(_ program: RecordPlan.Program) -> Bool { program.version < plan.kind.latest }
+
+    func make(_ call: Call<RecordPlan.Verb>, of running: Running, _ turn: Turn) async {
+        await RecordCaller(scene: self, running: running, turn: turn).make(call)
+    }
 
     /// Whether the older place may be changed once more: the search for an order takes long where many have.
     func mayChangeOlder() -> Bool {
@@ -86,25 +97,8 @@ final class RecordScene: Sendable {
     func fail(_ what: String) { wrong.withLock { $0 = $0 ?? what } }
     var failure: String? { wrong.withLock(\.self) }
 
-    // MARK: What is kept secret
-
-    /// Notes that a text was put where it is protected: from here on it stands nowhere in the plain.
-    func keepSecret(_ text: String) { if plan.place != .list { secrets.withLock { _ = $0.insert(Shape.number(in: text)) } } }
-
-    var leak: String? { diary.leak ?? shownSecret.withLock(\.self) }
-
-    private func judge(_ content: SimulatedDisk.Content, in medium: String) {
-        guard medium.hasPrefix("userDefaults") || medium.hasPrefix("own"), case .value(let payload, let metadata, _) = content else {
-            return
-        }
-        let secrets = secrets.withLock(\.self)
-        if secrets.isEmpty { return }
-        var bytes = payload.canonicalBytes
-        for text in metadata.attributes.values { bytes += text.utf8 }
-        for number in Scene.numbers(in: bytes) where secrets.contains(number) {
-            shownSecret.withLock { $0 = $0 ?? "\(Shape.text(of: number)) stands in the plain in \(medium)" }
-        }
-    }
+    /// Notes that a text was put where it is protected, if the place does protect it.
+    func keepSecret(_ text: String) { if plan.place != .list { machine.keepSecret(text) } }
 
     // MARK: What is covered
 
@@ -112,21 +106,21 @@ final class RecordScene: Sendable {
         guard medium == shape.place else { return }
         for record in 0..<plan.count where addresses.contains(shape.address(record)) {
             let state = state(of: record)
-            coverage.withLock { $0.hit(plan.kind, state) }
+            machine.coverage.withLock { $0.hit(plan.kind, state) }
         }
     }
 
-    private func state(of record: Int) -> RecordCoverage.State {
-        if weather.trouble(of: shape.place) != nil { return .unknown }
-        let older = shape.olderAddress(record).flatMap { disk.contents(of: shape.olderPlace)[$0] }
+    private func state(of record: Int) -> StoredRecords.Row {
+        if machine.weather.trouble(of: shape.place) != nil { return .unknown }
+        let older = shape.olderAddress(record).flatMap { machine.disk.contents(of: shape.olderPlace)[$0] }
         var isPending = false
         if case .value = older { isPending = true }
-        switch disk.contents(of: shape.place)[shape.address(record)] {
+        switch machine.disk.contents(of: shape.place)[shape.address(record)] {
         case nil: return isPending ? .pending : .absent
         case .damaged: return .unknown
         case .tombstone: return isPending ? .removedBesideOlder : .removed
         case .value(_, let metadata, _):
-            if let expiry = metadata.expiresAt, expiry <= world.wallSeconds { return .expired }
+            if let expiry = metadata.expiresAt, expiry <= machine.world.wallSeconds { return .expired }
             if isPending { return .besideOlder }
             let isOld = plan.kind == .retagged ? metadata.typeTag == "First" : (metadata.schemaVersion ?? 1) < plan.kind.latest
             return isOld && !plan.kind.hasOlder || plan.kind == .movedVersions && isOld ? .earlierVersion : .done

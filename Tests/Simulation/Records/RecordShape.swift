@@ -351,7 +351,7 @@ struct Child<Place: ChildPlace>: StoredEntity {
 
     /// Every text has a record of its own. Its id tells the text to who made it, and is no part of it.
     init(_ text: String) {
-        let letters = String(Shape.number(in: text), radix: 7).utf8.map { Character(Unicode.Scalar($0 - 48 + 97)) }
+        let letters = String(Marks.number(in: text), radix: 7).utf8.map { Character(Unicode.Scalar($0 - 48 + 97)) }
         (id, self.text) = ("c" + String(letters), text)
     }
 }
@@ -361,5 +361,5 @@ struct Holder<Place: ChildPlace>: Codable, Sendable, Shaped {
     let id: String
     let child: StorageReference<Child<Place>>
     init(_ id: String, _ text: String) { (self.id, child) = (id, StorageReference(Child(text))) }
-    var text: String { Shape.text(of: child.id.dropFirst().reduce(0) { $0 * 7 + Int($1.asciiValue ?? 97) - 97 }) }
+    var text: String { Marks.text(of: child.id.dropFirst().reduce(0) { $0 * 7 + Int($1.asciiValue ?? 97) - 97 }) }
 }

@@ -5,28 +5,29 @@ import TestSupport
 
 /// Whether a run with records kept the rules: judged by the latest program, when everything is in reach again.
 struct RecordVerdict: Sendable {
-    let act: RecordAct
+    let act: Act<StoredRecords>
+    let scene: RecordScene
     let begins: [RecordModel]
 
-    private var scene: RecordScene { act.scene }
+    private var machine: Machine<StoredRecords> { scene.machine }
     private var plan: RecordPlan { act.plan }
     private var shape: RecordShape { scene.shape }
 
     private static let sweeps = 6
 
     func reach() async throws {
-        scene.diary.add(-1, .launch(plan.kind.latest), "the last program starts")
+        machine.diary.add(-1, .launch(plan.kind.latest), "the last program starts")
         let last = await scene.launch("last", version: plan.kind.latest)
-        let before = scene.disk.picture(without: ["own ledger"])
-        await RecordCaller(scene: scene, running: last, name: "last", first: 0).carry(0)
+        let before = machine.disk.picture(without: ["own ledger"])
+        await RecordCaller(scene: scene, running: last, turn: Turn(name: "last.0", position: 0, first: 0)).carry()
         if let failure = scene.failure { throw act.violation(.order, failure) }
-        if plan.isSpoilt, scene.disk.picture(without: ["own ledger"]) != before {
+        if plan.isSpoilt, machine.disk.picture(without: ["own ledger"]) != before {
             throw act.violation(.order, "one record could not be brought over, and others were changed")
         }
         try await sweep(last)
         try judgePlaces()
         let values = try await finalValues(last)
-        if let leak = scene.leak { throw act.violation(.secrecy, leak) }
+        if let leak = machine.leak { throw act.violation(.secrecy, leak) }
         try judgeOrder()
         try await judgeUnseen(last, values)
         try await judgeBackups(last, values)
@@ -36,14 +37,14 @@ struct RecordVerdict: Sendable {
         var report = MigrationReport()
         var isIdle = false
         for _ in 0..<Self.sweeps where !isIdle || !isOver(report) {
-            let before = scene.disk.picture(without: ["own ledger"])
+            let before = machine.disk.picture(without: ["own ledger"])
             report = await last.router.sweep(last.catalog)
-            isIdle = scene.disk.picture(without: ["own ledger"]) == before
+            isIdle = machine.disk.picture(without: ["own ledger"]) == before
             // What remains beside records that were brought over when asked to is collected by asking again.
             if !plan.isSpoilt { _ = try? await last.program.carry?(last.router) }
         }
-        guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(rows(of: report))") }
-        guard isIdle else { throw act.violation(.twice, "sweep \(Self.sweeps) still changed something: \(rows(of: report))") }
+        guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }
+        guard isIdle else { throw act.violation(.twice, "sweep \(Self.sweeps) still changed something: \(act.rows(of: report))") }
     }
 
     private func isOver(_ report: MigrationReport) -> Bool {
@@ -52,21 +53,17 @@ struct RecordVerdict: Sendable {
         }
     }
 
-    private func rows(of report: MigrationReport) -> String {
-        report.rows.map { "\($0.key): \($0.state) \($0.errorCode ?? "") \($0.message ?? "") \($0.residue)" }.joined(separator: "; ")
-    }
-
     // MARK: Places
 
     /// Whether older places are empty, and every record has the latest version and its type's tag.
     private func judgePlaces() throws {
         if plan.isSpoilt { return }
         if plan.kind.hasOlder {
-            let held = scene.disk.contents(of: shape.olderPlace).filter { if case .value = $0.value { true } else { false } }
+            let held = machine.disk.contents(of: shape.olderPlace).filter { if case .value = $0.value { true } else { false } }
             if let first = held.map(\.key.name).min() { throw act.violation(.liveness, "\(first) still stands in the older place") }
         }
         for record in 0..<plan.count {
-            guard case .value(_, let metadata, _) = scene.disk.contents(of: shape.place)[shape.address(record)] else { continue }
+            guard case .value(_, let metadata, _) = machine.disk.contents(of: shape.place)[shape.address(record)] else { continue }
             let version = plan.kind.latestSchemaVersion
             guard metadata.typeTag == shape.latestTag, metadata.schemaVersion == version,
                 !plan.kind.isCollection || metadata.attributes["LocalData.version"] == "\(version)"
@@ -81,17 +78,17 @@ struct RecordVerdict: Sendable {
     private func finalValues(_ last: RecordScene.Running) async throws -> [String?] {
         var values: [String?] = []
         for record in 0..<plan.count {
-            let begin = scene.diary.begin([(record, .read(nil))], by: last.version, "value \(record) in the end")
+            let begin = machine.diary.begin([(record, .read(nil))], by: last.version, "value \(record) in the end")
             do {
                 let value = try await last.program.records[record].value(last.router)
-                scene.diary.end(begin, .happened([.read(value)]), "value", "answered: \(value ?? "nothing")")
+                machine.diary.end(begin, .happened([.read(value)]), "value", "answered: \(value ?? "nothing")")
                 values.append(value)
             } catch let error as StorageError {
-                scene.diary.check(message: "\(error)")
+                machine.diary.check(message: "\(error)")
                 guard plan.kind == .retagged, plan.isSpoilt, error.code == StorageError.incompatibleSchema else {
                     throw act.violation(.order, "in the end record \(record) cannot be read: \(error)")
                 }
-                scene.diary.end(begin, .happened([.refused]), "value", "\(error.code)")
+                machine.diary.end(begin, .happened([.refused]), "value", "\(error.code)")
                 values.append(nil)
             }
         }
@@ -107,13 +104,10 @@ struct RecordVerdict: Sendable {
 
     private func judgeOrder() throws {
         for record in 0..<plan.count {
-            let history = scene.diary.history(of: record)
-            guard history.calls.count <= 64 else { throw act.violation(.world, "\(history.calls.count) calls are too many for the search") }
+            let history = machine.diary.history(of: record)
             var begin = begins[record]
-            begin.cutsLeft = scene.diary.entries.count { if case .powerCut = $0.deed { true } else { false } }
-            guard history.isLinearizable(from: begin) else {
-                throw act.violation(.order, "no order of the calls of record \(record) explains what was seen")
-            }
+            begin.cutsLeft = machine.diary.powerCuts
+            try act.judge(history, from: begin, of: "record \(record)")
         }
     }
 
@@ -132,7 +126,7 @@ struct RecordVerdict: Sendable {
         let begin = begins[record]
         if let text = begin.now.value { all.append(Written(text: text, begin: 0, isOlder: false, life: begin.now.life)) }
         if let text = begin.older.value { all.append(Written(text: text, begin: 0, isOlder: true, life: begin.older.life)) }
-        for entry in scene.diary.entries where entry.record == record && entry.end != nil {
+        for entry in machine.diary.entries where entry.key == record && entry.end != nil {
             guard let text = entry.deed.text else { continue }
             var isOlder = false
             if case .older = entry.deed { isOlder = true }
@@ -145,32 +139,28 @@ struct RecordVerdict: Sendable {
     }
 
     private func judgeUnseen(_ last: RecordScene.Running, _ values: [String?]) async throws {
-        var kept = Set(values.compactMap(\.self).map(Shape.number(in:)))
+        var kept = Set(values.compactMap(\.self).map(Marks.number(in:)))
         if plan.isSpoilt {
             // What still has the older type is there for who reads that.
             let older = await scene.launch("last, of version 1", version: 1)
             for record in older.program.records {
-                if let text = try? await record.value(older.router) { kept.insert(Shape.number(in: text)) }
+                if let text = try? await record.value(older.router) { kept.insert(Marks.number(in: text)) }
             }
         }
-        do {
-            for entry in try await last.router.audit().quarantine {
-                kept.formUnion(Scene.numbers(in: Array(try await last.router.quarantinedData(entry))))
-            }
-        } catch { throw act.violation(.unseen, "the quarantine cannot be read: \(error)") }
+        for bytes in try await act.quarantine(last.router) { kept.formUnion(Marks.numbers(in: bytes)) }
         for name in shape.media where name != "own quarantine" {
-            for case .value(let payload, _, _) in scene.disk.contents(of: name).values {
-                kept.formUnion(Scene.numbers(in: payload.canonicalBytes))
+            for case .value(let payload, _, _) in machine.disk.contents(of: name).values {
+                kept.formUnion(Marks.numbers(in: payload.canonicalBytes))
             }
         }
         for record in 0..<plan.count {
-            let changes = scene.diary.entries.filter { $0.record == record && $0.deed.isChange }
-            for text in written(record) where text.life.low > scene.world.wallSeconds {
+            let changes = machine.diary.entries.filter { $0.key == record && $0.deed.isChange }
+            for text in written(record) where text.life.low > machine.world.wallSeconds {
                 let isReplaced = changes.contains { entry in
                     if case .older = entry.deed, !text.isOlder { return false }
                     return entry.begin != text.begin && (entry.end ?? .max) > text.begin
                 }
-                guard !isReplaced, !kept.contains(Shape.number(in: text.text)) else { continue }
+                guard !isReplaced, !kept.contains(Marks.number(in: text.text)) else { continue }
                 throw act.violation(.unseen, "\(text.text) is neither in its place, nor in an older one, nor in quarantine")
             }
         }
@@ -184,7 +174,7 @@ struct RecordVerdict: Sendable {
         for record in 0..<plan.count {
             var writers: [String: Int] = [:]
             if let text = begins[record].now.value { writers[text] = plan.beginnings[record] }
-            for entry in scene.diary.entries where entry.record == record {
+            for entry in machine.diary.entries where entry.key == record {
                 if let text = entry.deed.text { writers[text] = entry.program }
             }
             let calls = last.program.records[record]

@@ -21,7 +21,7 @@ public struct SyncStatus: RawRepresentable, Hashable, Sendable, Codable {
 
 /// What has to be true of a record, beside its content, to be among those that are asked for. Several conditions hold all together.
 ///
-/// In encrypted SQLite each but ``modified(since:)`` takes time by the records that are found, over blind indexes; elsewhere all records are looked at.
+/// In encrypted SQLite each but ``modified(since:)`` takes time in proportion to the records found, over blind indexes; elsewhere all records are read.
 public struct RecordFilter: Sendable, Hashable {
     let conditions: [StorageQuery.Condition]
 
@@ -57,6 +57,6 @@ extension StorageMetadata {
 }
 
 extension StoredValue {
-    /// How far the record has come on its way to another machine; nil where nobody said.
+    /// How far the record has come on its way to another machine; nil where it is not known.
     public var syncStatus: SyncStatus? { attributes[StorageMetadata.syncStatus].map(SyncStatus.init(rawValue:)) }
 }

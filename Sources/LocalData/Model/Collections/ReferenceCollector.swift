@@ -70,7 +70,7 @@ final class ReferenceCollector: Sendable {
     }
 
     /// Encodes the records that were found, and those that they refer to.
-    private func encodeMet() throws {
+    func encodeMet() throws {
         func takeMet() -> [Step] {
             state.withLock { state in
                 defer { state.met = [] }

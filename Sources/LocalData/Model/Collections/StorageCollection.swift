@@ -184,7 +184,7 @@ extension StorageCollection {
     ) -> StorageCollection {
         StorageCollection(name, domain, security, serializer, owner, description, typeTag) { record in
             do {
-                return SHA256.hash(data: try serializer.encode(record)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+                return hexadecimalText(of: SHA256.hash(data: try serializer.encode(record)))
             } catch {
                 throw StorageError(
                     StorageError.encodingFailed, key: name, "The record has no content to find it by. Nothing was changed.",

@@ -10,7 +10,7 @@ public protocol StoredEntity: Codable, Sendable, Identifiable where ID: Sendable
 /// A property that refers to a record of another collection.
 ///
 /// Only the id is stored in its place. A reference that was made of a record stores that record too, in its own collection, when the value that holds the reference is
-/// written: in the same commit, where both are in one store, and else before it. What a call writes replaces what stands there; what a migration or a step of a chain made
+/// written: in the same commit, where both are in one store, and else before it. A record that a call writes replaces the stored one; a record that a migration or a step of a chain made
 /// is stored where there is no such record yet.
 ///
 /// ```swift
@@ -25,7 +25,7 @@ public struct StorageReference<Target: StoredEntity>: Codable, Sendable {
 
     private final class Box: Sendable {
         let target: Target
-        /// Whether a step of a chain made the reference: as long as what the chain began with stands, the record may be nowhere else.
+        /// Whether a step of a chain made the reference: until the older value is rewritten, the record may be nowhere else.
         let isOfChain = ReferenceCollector.current?.isOfChain == true
         init(_ target: Target) { self.target = target }
     }

@@ -11,6 +11,6 @@ public struct MigrationStatus: Sendable, Hashable {
     /// How many values on this machine it would have to bring over now.
     public let pending: Int
 
-    /// Whether nothing on this machine waits for it. Of other machines, nobody here can tell.
+    /// Whether nothing on this machine waits for it. Other machines are not known here.
     public var isSafeToDelete: Bool { pending == 0 }
 }

@@ -1,4 +1,4 @@
-/// A value that was replaced without anybody having seen it, kept until somebody has.
+/// A value that was replaced before anybody saw it, kept until a person decides.
 public struct QuarantinedValue: Sendable, Codable, Identifiable {
     /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
     public let id: String

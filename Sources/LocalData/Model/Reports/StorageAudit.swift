@@ -30,9 +30,9 @@ public struct StorageAudit: Sendable, Codable {
         public var migration: String?
         /// When that migration last did something, in seconds since 1970.
         public var migrationLastWorked: Double?
-        /// The older places that its record says it replaced.
+        /// The legacy locations whose values it replaced, as its record says.
         public var provenance: [String]
-        /// Older places that still hold something.
+        /// Legacy locations that still hold something.
         public var residue: [String]
         /// How many records of a collection wait to be moved or given a new shape; nil for a single key.
         public var pendingRecords: Int?
@@ -42,7 +42,7 @@ public struct StorageAudit: Sendable, Codable {
 
     /// The registered keys.
     public var rows: [Row]
-    /// Values that were replaced without anybody having seen them.
+    /// Values that were replaced before anybody saw them.
     public var quarantine: [QuarantinedValue]
     /// Older copies that earlier runs could not remove, as `<destination>|<copy>`, with the reasons.
     public var recordedResidue: [String: String]

@@ -66,7 +66,7 @@ extension StorageError {
     public static let locked = Code("locked")
     /// The store cannot be reached, or is not part of this build.
     public static let unavailable = Code("unavailable")
-    /// What stands in the store is damaged; it is left as it is.
+    /// The stored bytes are damaged; they are left as they are.
     public static let corrupted = Code("corrupted")
     /// Something else was changed at the same time, again and again.
     public static let conflict = Code("conflict")

@@ -14,7 +14,7 @@ public struct AggregatingMigration<Value: Codable & Sendable>: StorageMigration 
     /// Creates the migration.
     /// - Parameters:
     ///   - destinationKey: Where the value is to be.
-    ///   - sourceKeys: The older places.
+    ///   - sourceKeys: The legacy locations.
     ///   - id: The migration's name in the ledger; derived from the destination when not given.
     ///   - options: What it may do beyond the safe default.
     ///   - aggregate: Makes the value of what was found, nil for what is absent; returns nil for "not yet". Not called while everything is absent.

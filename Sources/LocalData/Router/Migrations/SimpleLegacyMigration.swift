@@ -1,4 +1,4 @@
-/// Moves a value, as it is, from an older place to its key's place.
+/// Moves a value, as it is, from a legacy location to its key's place.
 public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration {
     /// Where the value is to be.
     public let destinationKey: StorageKey<Value>
@@ -31,7 +31,7 @@ public struct SimpleLegacyMigration<Value: Codable & Sendable>: StorageMigration
         self.init(destinationKey: destinationKey, sourceKey: .key(sourceKey), id: id, options: options)
     }
 
-    /// The one older place.
+    /// The one legacy location.
     public var sources: [AnyStorageKey] { [sourceKey] }
 
     /// Whether there is something to move.

@@ -12,11 +12,11 @@ public protocol StorageMigration: Sendable {
     /// Where the value is to be.
     var destinationKey: StorageKey<Value> { get }
 
-    /// The older places that the migration reads: `remove` clears them too. Defaults to none.
+    /// The legacy locations that the migration reads: `remove` clears them too. Defaults to none.
     var sources: [AnyStorageKey] { get }
 
     /// Whether the migration is to run: asked when the destination is absent, and in a sweep or when forced also when it holds a value. A removal is not asked about: it
-    /// stands, and what the declared ``sources`` hold then is quarantined by the next sweep.
+    /// stays, and what the declared ``sources`` hold then is quarantined by the next sweep.
     func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool
 
     /// Does the work. It may be called again after a crash.

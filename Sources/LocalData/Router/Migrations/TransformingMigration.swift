@@ -1,4 +1,4 @@
-/// Moves a value from an older place and shape to its key's place and shape.
+/// Moves a value from a legacy location and shape to its key's place and shape.
 public struct TransformingMigration<Source: Codable & Sendable, Value: Codable & Sendable>: StorageMigration {
     /// Where the value is to be.
     public let destinationKey: StorageKey<Value>
@@ -28,7 +28,7 @@ public struct TransformingMigration<Source: Codable & Sendable, Value: Codable &
         self.transform = transform
     }
 
-    /// The one older place.
+    /// The one legacy location.
     public var sources: [AnyStorageKey] { [.key(sourceKey)] }
 
     /// Whether there is something to move.

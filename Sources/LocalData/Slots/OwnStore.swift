@@ -1,0 +1,25 @@
+import BackendContract
+import Synchronization
+
+/// A store that the library keeps for itself, made when it is first needed.
+final class OwnStore: Sendable {
+    private let make: @Sendable () throws -> any StorageBackend
+    private let made = Mutex<(any StorageBackend)?>(nil)
+
+    /// - Parameter make: Makes the backend, and opens nothing.
+    init(_ make: @escaping @Sendable () throws -> any StorageBackend) { self.make = make }
+
+    /// The store's backend.
+    func backend() throws -> any StorageBackend {
+        if let backend = made.withLock(\.self) { return backend }
+        let new = try make()
+        return made.withLock { made in
+            if let made { return made }
+            made = new
+            return new
+        }
+    }
+
+    /// Closes the backend if it was made.
+    func close() async { await made.withLock(\.self)?.close() }
+}

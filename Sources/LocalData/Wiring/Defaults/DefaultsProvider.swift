@@ -1,0 +1,27 @@
+import BackendContract
+import BackendRuntime
+import DefaultsBackend
+
+/// The domain `.userDefaults`: one property list for each suite.
+struct DefaultsProvider: BackendProvider {
+    let kind = StorageDomain.Kind.userDefaults
+    let claims = BackendCapabilities(
+        durability: .durable, atomicBatch: true, crossProcess: true, protection: .plain, storesNativeValues: true, sharedWithOthers: true,
+        usefulConcurrency: 64)
+
+    func validate(_ scope: String) throws(BackendError) { try PropertyListStore.validateSuiteName(scope) }
+
+    func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend {
+        let preferences = try parts.configuration.requiredDirectories().preferences
+        return try Self.makeStore(at: try PropertyListStore.path(ofSuite: scope, in: preferences), parts.configuration)
+    }
+
+    /// Makes the store of a property list at any path: a suite's, or one of the library's own.
+    static func makeStore(at path: String, _ configuration: StorageConfiguration) throws -> any StorageBackend {
+        let directories = try configuration.requiredDirectories()
+        let lockPath = PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files)
+        return PropertyListStore(
+            path: path, lockPath: lockPath, quarantineDirectory: "\(directories.data)/quarantine",
+            deadline: configuration.deadlines.files, runtime: configuration.runtime)
+    }
+}

@@ -1,0 +1,47 @@
+import BackendContract
+import SQLiteBackend
+import Sealing
+
+/// The domain `.encryptedSQLite`: one database of sealed rows for each name.
+struct SQLiteProvider: BackendProvider {
+    let kind = StorageDomain.Kind.encryptedSQLite
+    let claims = BackendCapabilities(
+        durability: .durable, atomicBatch: true, crossProcess: true, protection: .keyring, usefulConcurrency: 64)
+
+    func validate(_ scope: String) throws(BackendError) {
+        #if SQLite
+            try SQLiteStore.validateName(scope)
+        #endif
+    }
+
+    func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? {
+        try parts.keySource(Self.source(of: scope, parts.configuration)).protection
+    }
+
+    func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend {
+        #if SQLite
+            return try SealedFolder.databases.makeStore(scope, Self.source(of: scope, parts.configuration), parts)
+        #else
+            return MissingBackend(for: .encryptedSQLite(database: scope), claims, Self.missing(".encryptedSQLite"))
+        #endif
+    }
+
+    private static func source(of name: String, _ configuration: StorageConfiguration) -> KeySourceReference {
+        configuration.databaseKeySources[name] ?? .configured
+    }
+
+    func sealedIDs(of source: any KeySource, _ configuration: StorageConfiguration) async throws(BackendError) -> Set<[UInt8]> {
+        #if SQLite
+            return try await SealedFolder.sealedIDs(of: source, configuration)
+        #else
+            return []
+        #endif
+    }
+
+    #if !SQLite
+        /// Why there are no sealed databases in this build, and what to do.
+        static func missing(_ kind: String) -> String {
+            "This build has no encrypted SQLite backend (trait SQLite). Build with the trait, or plug a backend in with StorageConfiguration.use(for: \(kind))."
+        }
+    #endif
+}

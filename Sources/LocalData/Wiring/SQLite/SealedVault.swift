@@ -1,0 +1,50 @@
+import BackendContract
+import Sealing
+
+/// Sealed databases that stand in for a keyring, one for each service, for a program without a session.
+struct SealedVault {
+    /// Where the vault's key is kept.
+    let source: KeySourceReference
+
+    /// Makes the vault of a service.
+    func make(_ service: String, _ parts: StoreParts) throws -> any StorageBackend {
+        #if SQLite
+            return try SealedFolder.vaults.makeStore(Self.name(of: service), try reference(parts.configuration), parts)
+        #else
+            return MissingBackend(for: .keychain(service: service), KeyringProvider().claims, SQLiteProvider.missing(".keychain"))
+        #endif
+    }
+
+    /// The source of the vault's key.
+    func keySource(_ parts: StoreParts) throws -> any KeySource { try parts.keySource(try reference(parts.configuration)) }
+
+    /// The reference to the source of the vault's key.
+    /// - Throws: ``StorageError`` when the source is the keyring, which the vault stands in for.
+    private func reference(_ configuration: StorageConfiguration) throws -> KeySourceReference {
+        let reference = source == .configured ? configuration.keySource : source
+        if case .keyring = reference.form {
+            throw StorageError(
+                StorageError.unavailable, key: "",
+                "The key of the vault that stands in for the keyring cannot be in the keyring. Give sealedVault a key file, a credential or a passphrase."
+            )
+        }
+        return reference
+    }
+
+    #if SQLite
+        /// The name of a service's database. A service may have any name; characters that a database's name cannot have are escaped, as in a URL.
+        private static func name(of service: String) -> String {
+            var name = ""
+            for byte in service.utf8 {
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"):
+                    name.unicodeScalars.append(Unicode.Scalar(byte))
+                case UInt8(ascii: ".") where !name.isEmpty: name += "."
+                default: name += "_" + hexadecimalText(of: [byte])
+                }
+            }
+            return "v-" + name
+        }
+    #endif
+}

@@ -1,0 +1,53 @@
+import BackendContract
+import DefaultsBackend
+import MemoryBackend
+import Sealing
+
+/// The sources of sealing keys, by the form of their reference.
+extension Wiring {
+    func makeKeySource(_ reference: KeySourceReference) throws -> any KeySource {
+        let (deadline, runtime) = (configuration.deadlines.files, configuration.runtime)
+        switch reference.form {
+        case .configured:
+            throw StorageError(
+                StorageError.unavailable, key: "",
+                "The configuration's key source must be a keyring, a key file, a credential or a passphrase.")
+        case .keyring(let service, let name):
+            return BackendKeySource(try makeKeyStore(service ?? configuration.applicationID), address: StorageAddress(name))
+        case .keyFile(let path):
+            if let source = keyInMemory("key-file", path, .sealed) { return source }
+            return KeyFileSource(path: path.hasPrefix("/") ? path : try dataPath(path), deadline: deadline, runtime: runtime)
+        case .credential(let name):
+            if let source = keyInMemory("credential", name, .sealed) { return source }
+            return try CredentialSource(name: name, deadline: deadline, runtime: runtime)
+        case .passphrase(let name):
+            if let source = keyInMemory("passphrase", name, .keyring) { return source }
+            try validate(passphraseName: name)
+            let ask = configuration.passphrase
+            return PassphraseSource(path: try dataPath("\(name).passphrase"), name: name, deadline: deadline, runtime: runtime) {
+                guard let passphrase = try await ask?(name) else {
+                    throw StorageError(StorageError.locked, key: name, "No passphrase was given.")
+                }
+                return passphrase
+            }
+        }
+    }
+
+    private func dataPath(_ name: String) throws -> String { "\(try configuration.requiredDirectories().data)/\(name)" }
+
+    private func validate(passphraseName name: String) throws {
+        do throws(BackendError) { try PropertyListStore.validateSuiteName(name) } catch {
+            throw StorageError(StorageError.invalidName, key: name, "The name of a passphrase is a file's name, not a path.")
+        }
+    }
+
+    /// The stand-in for a source that is a file; nil where something is on a disk.
+    private func keyInMemory(_ kind: String, _ name: String, _ protection: ProtectionLevel) -> (any KeySource)? {
+        guard case .memory(let world) = configuration.place else { return nil }
+        let medium = world.medium(StorageDomain(kind: StorageDomain.Kind(kind), scope: name))
+        let capabilities = BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: protection)
+        let store = InMemoryStore(
+            medium: medium, identity: BackendIdentity(kind: kind, store: name), capabilities: capabilities, runtime: configuration.runtime)
+        return BackendKeySource(store, address: StorageAddress("key"))
+    }
+}

@@ -1,0 +1,38 @@
+import Foundation
+import LocalData
+
+/// How the tool reads and shows a stored value.
+extension DocumentValue {
+    /// Reads JSON; nil if the text is not JSON.
+    init?(json text: String) {
+        guard let document = try? StoredDocument(json: Data(text.utf8)) else { return nil }
+        self = document.root
+    }
+
+    /// The kind of the value, without its content.
+    var summary: String {
+        switch self {
+        case .null: "null"
+        case .boolean: "a truth value"
+        case .integer, .unsigned, .real, .decimal: "a number"
+        case .string(let text): "text, \(text.count) characters"
+        case .date: "a date"
+        case .data(let data): "data, \(data.count) bytes"
+        case .array(let elements): "a list of \(elements.count)"
+        case .object(let properties): "an object with \(properties.count) fields"
+        }
+    }
+
+    /// The value for people: text unchanged, data as UTF-8 text or else in Base64, a date in ISO 8601, everything else as JSON.
+    func text() throws -> String {
+        switch self {
+        case .string(let text): return text
+        case .date(let date): return date.ISO8601Format()
+        case .data(let data): return String(data: data, encoding: .utf8) ?? data.base64EncodedString()
+        default:
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            return String(decoding: try encoder.encode(self), as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import LocalData
+import LocalDataTesting
+import LocalDataVocabulary
+
+/// A record that others refer to.
+struct LostPerson: StoredEntity {
+    static let place = TaskLocal<StorageDomain>(wrappedValue: .memory())
+    static var collection: StorageCollection<LostPerson> {
+        StorageCollection("people", domain: place.get(), owner: "Tests", description: "People")
+    }
+
+    var id: String
+    var name: String
+    var friend: StorageReference<LostPerson>?
+
+    init(_ id: String, _ name: String = "new", friend: LostPerson? = nil) {
+        (self.id, self.name, self.friend) = (id, name, friend.map { StorageReference($0) })
+    }
+}
+
+extension LostAnswerCase {
+    // MARK: References
+
+    /// A person as an older program stored it, with another person in its midst.
+    private struct OldPerson: Codable, Sendable {
+        struct Friend: Codable, Sendable { var id: String }
+        var id: String
+        var friend: Friend
+    }
+
+    /// A case of a person, and of one that it refers to.
+    private static func people(
+        _ description: String, evolving chain: TypedEvolution<LostPerson>? = nil,
+        prepare: @escaping @Sendable (StorageRouter) async throws -> Void = { _ in },
+        act: @escaping @Sendable (StorageRouter, LostPerson) async throws -> Void
+    ) -> LostAnswerCase {
+        LostAnswerCase(description: description) { domain in
+            let people = chain.map { LostPerson.collection.evolving($0) } ?? LostPerson.collection
+            // A referenced record is stored as its own collection declares it.
+            let watched = [(people, "a"), (LostPerson.collection, "b")].map { collection, id in
+                ObservedSlot(collection.key(id), in: "people", mark: LostPerson(id, "mark"))
+            }
+            return Scene(
+                destination: domain, watched: watched, prepare: { try await prepare($0.launch().router) },
+                act: { try await act($0, LostPerson("a", friend: LostPerson("b"))) })
+        }
+    }
+
+    /// A value in the older store that refers to a person.
+    private static var holder: StorageKey<LostPerson> {
+        StorageKey(name: "holder", domain: LostAnswerMachine.older, owner: "Tests", description: "Refers to a person")
+    }
+
+    static let references = [
+        people("set stores a referenced record") { try await $0.set($1, in: LostPerson.collection) },
+        people("set stores a referenced record in another store") { try await $0.set($1, for: holder) },
+        people("update stores a referenced record") { router, person in
+            try await router.update(LostPerson.collection.key("a")) { $0 = person }
+        },
+        people("batch stores a referenced record") { router, person in
+            try await router.batch { try $0.set(person, in: LostPerson.collection) }
+        },
+        people("get converts and stores a referenced record", evolving: chain) { router in
+            let old = StorageCollection<OldPerson>(
+                "people", domain: LostPerson.place.get(), owner: "Tests", description: "People", typeTag: "LostPerson", id: \.id)
+            try await router.set(OldPerson(id: "a", friend: OldPerson.Friend(id: "b")), in: old)
+        } act: { router, _ in
+            _ = try await router.get("a", in: LostPerson.collection.evolving(chain))
+        },
+    ]
+
+    private static let chain = Evolution.from(version: 1).decoding(OldPerson.self)
+        .to { LostPerson($0.id, friend: LostPerson($0.friend.id)) }
+
+    // MARK: Plans
+
+    /// A case of a plan, over an entity of two records with a text.
+    /// - Parameters:
+    ///   - older: Whether the entity is in the older store.
+    ///   - to: The collection that the plan makes of it; nil for none.
+    ///   - keeps: Whether the program still has the entity.
+    ///   - chain: The plan for the entity's domain.
+    private static func plan(
+        _ description: String, older: Bool = false, to: String?, version: Int = 1, keeps: Bool = false,
+        chain: @escaping @Sendable (_ entity: StorageDomain) -> MigrationChain
+    ) -> LostAnswerCase {
+        LostAnswerCase(description: "a plan \(description)") { domain in
+            let before = documents("notes", older ? LostAnswerMachine.older : domain)
+            let after = to.map { documents($0, domain, version: version) }
+            let collections = to == "notes" && !older ? [] : [before]
+            let watched = (collections + [after].compactMap(\.self)).flatMap { collection in
+                ["a", "b"].map { ObservedSlot(collection.key($0), in: collection.name, mark: LocalDataTests.record($0)) }
+            }
+            return Scene(
+                destination: domain, watched: watched,
+                prepare: { machine in
+                    try await machine.launch().router.setEach(["a", "b"].map { LocalDataTests.record($0, ["text": "old"]) }, in: before)
+                },
+                act: { router in
+                    let keys = ([after ?? documents("other", domain)] + (keeps ? [before] : [])).map { AnyStorageKey.collection($0) }
+                    try await router.registerCatalog(PlanCatalog(keys), migrationPolicy: .incremental(chain(before.domain)))
+                })
+        }
+    }
+
+    private static func first(_ domain: StorageDomain) -> ModelMigration {
+        ModelMigration("V1") {
+            AddEntity("notes", in: domain) {
+                AddAttribute("id", attributeType: .string)
+                AddAttribute("text", attributeType: .string)
+            }
+        }
+    }
+
+    static let plans = [
+        plan("changes an entity", to: "notes", version: 2) { domain in
+            MigrationChain {
+                first(domain)
+                ModelMigration("V2") { UpdateEntity("notes") { UpdateAttribute("text", to: "title") } }
+            }
+        },
+        plan("copies an entity", to: "copies", keeps: true) { domain in
+            MigrationChain {
+                first(domain)
+                ModelMigration("V2") { CopyEntity("notes", to: "copies") }
+            }
+        },
+        plan("renames an entity", to: "others") { domain in
+            MigrationChain {
+                first(domain)
+                ModelMigration("V2") { RenameEntity("notes", to: "others") }
+            }
+        },
+        plan("renames an entity into another store", older: true, to: "others") { domain in
+            MigrationChain {
+                first(domain)
+                ModelMigration("V2") { RenameEntity("notes", to: "others", in: domain) }
+            }
+        },
+        plan("removes an entity", to: nil) { domain in
+            MigrationChain {
+                first(domain)
+                ModelMigration("V2") { RemoveEntity("notes", in: domain) }
+            }
+        },
+        plan("removes an entity without a backup", to: nil) { domain in
+            MigrationChain {
+                first(domain)
+                ModelMigration("V2") { RemoveEntity("notes", in: domain, keepingBackup: false) }
+            }
+        },
+    ]
+}

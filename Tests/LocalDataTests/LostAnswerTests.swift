@@ -1,0 +1,195 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import LocalData
+import LocalDataTesting
+import MemoryBackend
+import TestSupport
+import Testing
+
+/// Every verb that writes, with the answer of each of its writes lost: an observer of a slot that was changed all the same learns the new value.
+@Suite(.inTurn) struct LostAnswerTests {
+    /// Where the values end up: a store that commits several changes at once, and one that does not.
+    private static let destinations: [StorageDomain] = [.encryptedSQLite(database: "place"), .keychain(service: "place")]
+
+    @Test(.timeLimit(.minutes(10)), arguments: LostAnswerCase.all, destinations)
+    func `an observer sees a change whose answer was lost`(verb: LostAnswerCase, destination: StorageDomain) async throws {
+        try await LostPerson.place.withValue(destination) {
+            let scene = verb.scene(destination)
+            var changed = 0
+            for store in [LostAnswerMachine.older, destination] {
+                let writes = try await run(scene, losing: nil, in: store).writes
+                for (number, loss) in (0..<writes).flatMap({ number in Loss.allCases.map { (number + 1, $0) } }) {
+                    let outcome = try await run(scene, losing: (number, loss), in: store)
+                    changed += outcome.changed
+                    for slot in outcome.missed {
+                        Issue.record("\(verb): the observer of \(slot) missed write \(number) of \(writes) to \(store), \(loss.rawValue)")
+                    }
+                }
+            }
+            #expect(changed > 0, "no slot that is observed changed: the case shows nothing")
+        }
+    }
+
+    /// How a caller learns that it does not know.
+    private enum Loss: String, CaseIterable {
+        case thrown = "whose call threw"
+        case told = "whose results were failures"
+    }
+
+    private struct Outcome {
+        /// How often the verb wrote to the store.
+        var writes = 0
+        /// How many observed slots the verb changed.
+        var changed = 0
+        /// The changed slots whose observers ended with another value.
+        var missed: [String] = []
+    }
+
+    /// Carries a scene out on a machine of its own.
+    /// - Parameter lost: The write whose answer is lost, and how; nil for none.
+    private func run(
+        _ scene: LostAnswerCase.Scene, losing lost: (number: Int, loss: Loss)?, in store: StorageDomain
+    ) async throws -> Outcome {
+        let machine = LostAnswerMachine([LostAnswerMachine.older, scene.destination])
+        for slot in scene.watched { try await slot.mark(machine.launch().router) }
+        let (router, stores) = machine.launch(tellsLossInResults: lost?.loss == .told)
+        var observers: [() async throws -> String?] = []
+        for slot in scene.watched {
+            let observe = slot.observe(router)
+            _ = try await observe()
+            observers.append(observe)
+        }
+        for slot in scene.watched { machine.medium(of: slot.domain).removeForeign(slot.address) }
+        try await scene.prepare(machine)
+        let before = try await machine.revisions(scene.watched)
+        let faulty = try #require(stores[store])
+        let logged = faulty.log.count
+        if let lost { faulty.inject(.loseAnswer, at: lost.number, of: .apply) }
+        do { try await scene.act(router) } catch  where lost != nil {}
+        faulty.removeFaults()
+
+        var outcome = Outcome()
+        outcome.writes = faulty.log.dropFirst(logged).count { $0.kind == .apply }
+        let after = try await machine.revisions(scene.watched)
+        // Ends each sequence after what its observer was told.
+        try await router.shutdown()
+        for (index, slot) in scene.watched.enumerated() where before[index] != after[index] {
+            outcome.changed += 1
+            var seen: String?
+            do {
+                while let value = try await observers[index]() { seen = value }
+            } catch { Issue.record("the observer of \(slot.name) ended with \(error)") }
+            if seen != (try await slot.read(machine.launch().router)) { outcome.missed.append(slot.name) }
+        }
+        return outcome
+    }
+}
+
+/// A machine whose stores report no changes of other processes: an observer learns only what its own process tells it.
+final class LostAnswerMachine: Sendable {
+    /// Where values used to be.
+    static let older = StorageDomain.userDefaults(suite: "older")
+
+    /// The clock of every process.
+    let clock = TestClock()
+    private let media: [StorageDomain: MemoryMedium]
+    /// Where the library keeps its own keys.
+    private let ownKeys = MemoryMedium()
+
+    init(_ domains: [StorageDomain]) {
+        media = Dictionary(domains.map { ($0, MemoryMedium()) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// What the stores of a domain keep their slots in.
+    func medium(of domain: StorageDomain) -> MemoryMedium { media[domain] ?? MemoryMedium() }
+
+    /// Starts another process.
+    /// - Parameter tellsLossInResults: Whether a lost answer is a failure of each mutation, and not of the call.
+    func launch(tellsLossInResults: Bool = false) -> (router: StorageRouter, stores: [StorageDomain: FaultingBackend]) {
+        var configuration = StorageConfiguration.inMemory()
+        configuration.use(clock)
+        let stores = Dictionary(
+            uniqueKeysWithValues: media.map { ($0, FaultingBackend(InMemoryStore.standIn(for: $0, medium: $1, runtime: .live))) })
+        for kind in Set(stores.keys.map(\.kind)) {
+            configuration.use(for: kind) { [ownKeys] scope in
+                let domain = StorageDomain(kind: kind, scope: scope)
+                guard let store = stores[domain] else { return InMemoryStore.standIn(for: domain, medium: ownKeys, runtime: .live) }
+                return UnobservableBackend(base: store, tellsLossInResults: tellsLossInResults)
+            }
+        }
+        return (StorageRouter(configuration: configuration), stores)
+    }
+
+    /// The revision of each slot; nil where it is empty.
+    func revisions(_ slots: [ObservedSlot]) async throws -> [StorageRevision?] {
+        var revisions: [StorageRevision?] = []
+        for slot in slots {
+            let store = InMemoryStore.standIn(for: slot.domain, medium: medium(of: slot.domain), runtime: .live)
+            revisions.append(try await store.read(slot.address).revision)
+        }
+        return revisions
+    }
+}
+
+/// A backend that does not tell of changes by others.
+private struct UnobservableBackend: StorageBackend {
+    let base: FaultingBackend
+    let tellsLossInResults: Bool
+
+    var identity: BackendIdentity { base.identity }
+    var capabilities: BackendCapabilities { base.capabilities }
+
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        try await base.read(addresses, freshness)
+    }
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        do throws(BackendError) { return try await base.apply(mutations) } catch {
+            guard tellsLossInResults, error.outcome == .unknown else { throw error }
+            return mutations.map { _ in .failed(error) }
+        }
+    }
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await base.addresses(in: namespace)
+    }
+    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        try await base.page(query, after: cursor, limit: limit)
+    }
+    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await base.count(query) }
+    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
+}
+
+/// A slot that is observed through a key.
+struct ObservedSlot: Sendable {
+    let name: String
+    let domain: StorageDomain
+    let address: StorageAddress
+    /// Stores a value that any change replaces.
+    let mark: @Sendable (StorageRouter) async throws -> Void
+    /// The value, as text.
+    let read: @Sendable (StorageRouter) async throws -> String
+    /// Begins a sequence of the values, and gives its next one, as text, with each call; nil at its end.
+    let observe: @Sendable (StorageRouter) -> () async throws -> String?
+
+    /// - Parameters:
+    ///   - key: The key that the slot is observed through.
+    ///   - collection: The collection of the key's record.
+    ///   - mark: A value that no case stores.
+    init<Value>(_ key: StorageKey<Value>, in collection: String? = nil, mark: Value) {
+        name = "\(key.domain)/\(collection.map { "\($0)/" } ?? "")\(key.name)"
+        domain = key.domain
+        address = collection.map { StorageAddress(key.name, in: StorageNamespace("collection:\($0)")) } ?? StorageAddress(key.name)
+        self.mark = { try await $0.set(mark, for: key) }
+        read = { try Self.text(try await $0.value(for: key)) }
+        observe = { router in
+            var values = router.values(for: key).makeAsyncIterator()
+            return { try await values.next(isolation: #isolation).map(Self.text) }
+        }
+    }
+
+    private static func text<Value: Encodable>(_ value: Value?) throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return String(decoding: try encoder.encode([value]), as: UTF8.self)
+    }
+}

@@ -1,0 +1,83 @@
+#if SQLite && os(Linux)
+    import BackendContract
+    import Foundation
+    import TestSupport
+    import Testing
+
+    @testable import LocalData
+
+    /// A router that is released without `shutdown` leaves nothing behind.
+    @Suite(.alone) struct ReleaseTests {
+        /// An object that a test does not keep alive.
+        private struct Part {
+            let name: String
+            weak var object: AnyObject?
+        }
+
+        private let list = textKey("a", .userDefaults(suite: "list"))
+        private let row = textKey("a", .encryptedSQLite(database: "main"))
+        private let sealed = textKey("b", .userDefaults(suite: "list"), .encrypted)
+
+        /// Uses a router for a property list, a database under a key file, a sealed value, and a sequence that is begun and dropped.
+        private func use(_ router: StorageRouter, _ number: Int) async throws {
+            try await router.registerCatalog(DatabaseCatalog(.key(list), .key(row), .key(sealed)))
+            try await router.set("list \(number)", for: list)
+            try await router.set("row \(number)", for: row)
+            try await router.set("sealed \(number)", for: sealed)
+            #expect(try await router.get(row) == "row \(number)")
+            var values = router.values(for: list).makeAsyncIterator()
+            #expect(try await values.next() == "list \(number)")
+        }
+
+        private func parts(of router: StorageRouter) -> [Part] {
+            let env = router.env
+            let stores = env.routes.opened.map { Part(name: "\($0.identity)", object: $0 as AnyObject) }
+            return stores + [
+                Part(name: "router", object: router), Part(name: "environment", object: env), Part(name: "wiring", object: router.wiring),
+                Part(name: "routes", object: env.routes), Part(name: "ledger", object: env.ledger),
+                Part(name: "quarantine", object: env.quarantine), Part(name: "registry", object: env.registry),
+                Part(name: "sealing keys", object: env.coder.keys),
+            ]
+        }
+
+        private func useAndRelease(_ stage: Stage, _ number: Int) async throws -> [Part] {
+            let router = stage.launch()
+            try await use(router, number)
+            return parts(of: router)
+        }
+
+        /// Waits until a condition holds. The system ends threads when it likes, some seconds after their work.
+        private func wait(_ isReached: () throws -> Bool) async throws {
+            let clock = ContinuousClock()
+            let limit = clock.now.advanced(by: .seconds(60))
+            while try !isReached(), clock.now < limit { try await Task.sleep(for: .milliseconds(50)) }
+        }
+
+        @Test(.timeLimit(.minutes(10)))
+        func `200 routers released without shutdown close their files, end their threads and wipe their keys`() async throws {
+            let stage = try Stage()
+            _ = try await useAndRelease(stage, 0)
+            let needles = try ProcessMemory.Needle.halves(ofKeyFile: stage.root.path + "/data/sealing-key")
+            #expect(needles.count == 2)
+
+            // What the process has once everything was used at least once, and a router that still holds the key.
+            var last: StorageRouter? = stage.launch()
+            try await use(try #require(last), 1)
+            #expect(try ProcessMemory.occurrences(of: needles) > 0, "the search does not find a key that is in use")
+            try await last?.shutdown()
+            last = nil
+            let (descriptors, threads) = (ProcessMemory.descriptors, ProcessMemory.threads)
+
+            var released: [Part] = []
+            for number in 2..<202 { released += try await useAndRelease(stage, number) }
+            func alive() -> [String] { released.compactMap { $0.object == nil ? nil : $0.name } }
+            try await wait { alive().isEmpty && ProcessMemory.descriptors <= descriptors && ProcessMemory.threads <= threads }
+            #expect(alive().isEmpty, "still there: \(Set(alive()))")
+            #expect(ProcessMemory.descriptors <= descriptors)
+            #expect(ProcessMemory.threads <= threads)
+            try await wait { try ProcessMemory.occurrences(of: needles) == 0 }
+            #expect(try ProcessMemory.occurrences(of: needles) == 0, "the key is still in memory")
+            #expect(try await stage.launch().get(row) == "row 201")
+        }
+    }
+#endif

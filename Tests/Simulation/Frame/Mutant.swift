@@ -1,0 +1,48 @@
+package import LocalData
+
+/// The protocol with one of its parts taken away. The campaigns must find out.
+package enum Mutant: String, CaseIterable, Sendable, Codable {
+    /// Parts of writing and moving values.
+    case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, sharedSourceCollected, noProtectionCheck,
+        originNotCarried
+    /// Parts of versions, collections and lifetimes.
+    case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, noValidation, laterVersionNotChecked
+    case referredNotStored
+    /// Stores that break their promises.
+    case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
+
+    /// What a router keeps to.
+    package var safeguards: Safeguards {
+        switch self {
+        case .noLane: Safeguards.all.subtracting(.lanes)
+        case .noDurabilityBarrier: Safeguards.all.subtracting(.durabilityBarrier)
+        case .deleteBeforeDurable: Safeguards.all.subtracting(.destinationFirst)
+        case .noSecondLook: Safeguards.all.subtracting(.secondLook)
+        case .sharedSourceCollected: Safeguards.all.subtracting(.sharedSources)
+        case .noProtectionCheck: Safeguards.all.subtracting(.protection)
+        case .originNotCarried: Safeguards.all.subtracting(.carriedOrigin)
+        case .convertedOverAnything: Safeguards.all.subtracting(.convertedUnchanged)
+        case .markBeforeRecords: Safeguards.all.subtracting(.markWithRecords)
+        case .noBackup: Safeguards.all.subtracting(.backups)
+        case .expiryNotCarried: Safeguards.all.subtracting(.carriedExpiry)
+        case .expiredFallsBack: Safeguards.all.subtracting(.expiryDecides)
+        case .noValidation: Safeguards.all.subtracting(.validation)
+        case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
+        case .referredNotStored: Safeguards.all.subtracting(.referredRecords)
+        case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
+        }
+    }
+
+    /// What a router makes of its stores: a precondition that is not given is one that is not looked at.
+    package var faults: SimulatedStore.Faults {
+        switch self {
+        case .noPrecondition: .forgetsConditions
+        case .noTombstone: .forgetsTombstones
+        case .lockedAsAbsent: .callsLockedAbsent
+        case .unavailableAsAbsent: .callsUnavailableAbsent
+        case .lockDropped: .dropsLock
+        case .lyingStore: .lies
+        default: []
+        }
+    }
+}

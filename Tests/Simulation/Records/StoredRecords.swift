@@ -1,0 +1,65 @@
+/// The simulation of versions, collections and lifetimes, in the same world as ``MovingValues``. Each record is a value with a history of its own.
+package enum StoredRecords: Subject {
+    package typealias Plan = RecordPlan
+    package typealias Kind = RecordKind
+    package typealias Deed = RecordDeed
+
+    package enum Row: String, Label {
+        case absent, pending
+        case besideOlder = "beside an older one"
+        case earlierVersion = "earlier version"
+        case done, removed
+        case removedBesideOlder = "removed, older one"
+        case expired, unknown
+    }
+
+    package static let mutants: [Mutant] = [
+        .convertedOverAnything, .deleteBeforeDurable, .markBeforeRecords, .noBackup, .expiryNotCarried, .expiredFallsBack, .noValidation,
+        .laterVersionNotChecked, .referredNotStored, .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped,
+        .lyingStore,
+    ]
+
+    package static func telling(_ mutant: Mutant) -> Kind? {
+        switch mutant {
+        case .deleteBeforeDurable: .gathered
+        case .markBeforeRecords: .listed
+        case .expiryNotCarried, .expiredFallsBack: .expiring
+        case .noValidation, .lockDropped: .retagged
+        case .convertedOverAnything, .laterVersionNotChecked: .versions
+        case .referredNotStored: .referring
+        case .noTombstone, .lockedAsAbsent: .movedVersions
+        default: nil
+        }
+    }
+
+    package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
+        switch row {
+        // A removal is remembered where an older copy could come back.
+        case .pending, .besideOlder, .removed, .removedBesideOlder: kind.hasOlder
+        case .earlierVersion: !kind.hasOlder || kind == .movedVersions
+        case .expired: kind.expires
+        default: true
+        }
+    }
+
+    package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
+        switch fault {
+        case .torn, .foreign: false
+        case .sleep: kind.expires
+        default: true
+        }
+    }
+
+    /// A row is unknown only because of a fault; records that expire have no versions.
+    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
+        fault != .torn && fault != .foreign && (row, fault) != (.unknown, .none) && (row, fault) != (.earlierVersion, .sleep)
+    }
+
+    package static func play(_ act: Act<StoredRecords>) async throws {
+        let scene = RecordScene(act)
+        let begins = try await scene.plant()
+        try await act.live(on: scene)
+        if let failure = scene.failure { throw act.violation(.order, failure) }
+        try await RecordVerdict(act: act, scene: scene, begins: begins).reach()
+    }
+}

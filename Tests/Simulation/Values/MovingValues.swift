@@ -1,0 +1,62 @@
+/// The simulation of values that move: every kind of migration.
+package enum MovingValues: Subject {
+    package typealias Plan = ValuePlan
+    package typealias Kind = ValueKind
+    package typealias Deed = ValueDeed
+
+    /// A row of the state table (`Docs/Design.md`).
+    package enum Row: String, Label {
+        case absent, pending, superseded, conflict, done, removed
+        case removedConflict = "removed, conflict"
+        case torn
+        case inPlace = "older shape"
+        case damaged, unknown
+    }
+
+    package static let mutants: [Mutant] = [
+        .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
+        .noSecondLook, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .lockDropped, .lyingStore,
+    ]
+
+    package static func telling(_ mutant: Mutant) -> Kind? {
+        switch mutant {
+        case .noLane: .byHand
+        case .noSecondLook: .several
+        case .noDurabilityBarrier, .originNotCarried: .keyring
+        case .sharedSourceCollected: .shared
+        default: nil
+        }
+    }
+
+    package static func isPossible(_ kind: Kind, _ row: Row) -> Bool {
+        switch row {
+        case .inPlace: kind == .inPlace
+        // A place that protects less may not know a fingerprint of what stands in the other.
+        case .superseded where kind == .weaker: false
+        case .pending, .superseded, .conflict, .removedConflict, .torn: kind != .inPlace
+        default: true
+        }
+    }
+
+    package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
+        switch fault {
+        case .torn: kind.tears
+        case .foreign: ![.inPlace, .byHand, .weaker].contains(kind)
+        case .secondProcess, .olderVersion: kind != .byHand
+        case .sleep: false
+        default: true
+        }
+    }
+
+    /// A row is unknown only because of a fault; no other program writes values in an older shape here.
+    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
+        fault != .sleep && (row, fault) != (.inPlace, .foreign) && (row, fault) != (.unknown, .none)
+    }
+
+    package static func play(_ act: Act<MovingValues>) async throws {
+        let scene = Scene(act)
+        let begins = scene.plant()
+        try await act.live(on: scene)
+        try await Verdict(act: act, scene: scene, begins: begins).reach()
+    }
+}

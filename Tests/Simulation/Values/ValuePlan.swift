@@ -1,0 +1,136 @@
+import TestSupport
+
+/// What is to happen in a run of moving values.
+package struct ValuePlan: CampaignPlan {
+    /// What stands in a key's place when the run begins.
+    package enum Beginning: String, Codable, CaseIterable, Sendable { case absent, value, removed, damaged, undecodable }
+
+    /// What an older place holds when the run begins.
+    package enum OlderBeginning: String, Codable, CaseIterable, Sendable { case value, absent, damaged, undecodable }
+
+    package enum Verb: String, Label {
+        case get, value, set, update, erase, remove, exists, force, sweep, plan, batch
+    }
+
+    /// A program that runs in a round.
+    package struct Program: CampaignProgram {
+        /// Whether it is of the version before, which knows only the older places.
+        var isOlder = false
+        /// Whether the condition of the migration is false for it.
+        var isHeldBack = false
+        /// Whether the values have observers.
+        var isWatched = false
+        package var callers: [[Call<Verb>]]
+
+        package var note: String {
+            "\(isOlder ? " (older)" : "")\(isHeldBack ? " (held back)" : "")\(isWatched ? " (watched)" : "")"
+        }
+
+        package var simpler: Program {
+            var program = self
+            program.isWatched = false
+            return program
+        }
+    }
+
+    package var kind: ValueKind
+    var policy: Policy
+    /// How many of the kind there are.
+    var count: Int
+    var isWary: Bool
+    var tears: Bool
+    package var haste: Int
+    var beginnings: [Beginning]
+    var older: [OlderBeginning]
+    package var rounds: [Round<Program>]
+
+    package init(seed: UInt64, kind: ValueKind? = nil) {
+        // Another stream than the one that picks the steps.
+        var numbers = SeededGenerator(seed ^ 0x9E1A_1A90_5EED_5EED)
+        func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
+        func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
+        let drawn = pick(ValueKind.allCases)
+        let kind = kind ?? drawn
+        self.kind = kind
+        policy = pick(kind.policies)
+        count = draw(kind.tears ? 2 : 4) == 0 ? 2 : 1
+        isWary = draw(kind.tears ? 2 : 3) == 0
+        tears = draw(3) > 0
+        haste = pick([0, 0, 0, 60])
+        let keys = count * (kind == .shared ? 2 : 1)
+        beginnings = (0..<keys).map { _ in
+            guard draw(3) == 0 else { return .absent }
+            // Nobody outside can seal a value.
+            return pick(kind == .sealed || kind == .inPlace ? [.removed, .damaged, .undecodable] : Beginning.allCases)
+        }
+        older = (0..<2 * keys).map { place in
+            switch draw(16) {
+            case 0, 1: .absent
+            // Then an older version moves the second place's value to the first.
+            case 3..<9 where (kind == .several || kind == .inPlace) && place % 2 == 0: .absent
+            case 2: kind == .inPlace ? .value : pick([.damaged, .undecodable])
+            default: .value
+            }
+        }
+        let isAlone = kind == .byHand
+        rounds = []
+        for _ in 0..<(kind.tears ? 2 : 1 + draw(2)) {
+            let programs = (0..<(isAlone || draw(4) == 0 ? 1 : 2)).map { number in
+                let isOlder = number == 1 && draw(kind == .several || kind == .inPlace ? 2 : 4) == 0
+                return Program(
+                    isOlder: isOlder, isHeldBack: kind == .conditional && draw(3) == 0, isWatched: !isOlder && draw(6) == 0,
+                    callers: (0..<(1 + draw(2))).map { _ in
+                        (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20)), key: draw(keys)) }
+                    })
+            }
+            let calls = programs.flatMap(\.callers).joined().count
+            let events = (0..<draw(5)).map { _ -> Event in
+                // Most is at stake while values are on their way: in the beginning.
+                let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
+                let accident: Accident =
+                    switch draw(17) {
+                    case 0: .end(program: draw(programs.count))
+                    case 1, 2: .powerCut
+                    case 3: .cancel(program: draw(programs.count), caller: draw(2))
+                    case 14 where kind.tears: .powerCut
+                    case 4, 5, 6, 14: .trouble(medium: draw(4), pick([.locked, .unavailable, .locked, .unavailable, nil]))
+                    case 7, 8: .failure(medium: draw(4), pick(Weather.Failure.allCases))
+                    case 9: .stall(medium: draw(4), seconds: 5 + draw(10))
+                    case 13, 15, 16: .pause(program: draw(programs.count))
+                    default: .foreign(key: draw(keys), place: draw(2), removes: draw(4) == 0)
+                    }
+                return Event(step: step, accident: accident)
+            }
+            rounds.append(Round(programs: programs, events: events.sorted { $0.step < $1.step }))
+        }
+    }
+
+    private static func verb(_ number: Int) -> Verb {
+        switch number {
+        case 0, 1: .get
+        case 2, 3, 4: .value
+        case 5, 6, 7: .set
+        case 8, 9: .update
+        case 10: .erase
+        case 11, 12, 13: .remove
+        case 14: .exists
+        case 15: .force
+        case 16, 17: .sweep
+        case 18: .plan
+        default: .batch
+        }
+    }
+
+    package var head: String {
+        let begins = zip(beginnings.indices, beginnings).map {
+            "\($0): \($1.rawValue), older \(older[2 * $0].rawValue)/\(older[2 * $0 + 1].rawValue)"
+        }
+        return "\(kind), \(policy), \(count) of it\(isWary ? ", wary" : "")\(tears ? ", tears" : ""); \(begins.joined(separator: "; "))"
+    }
+
+    package var simplifications: [(inout ValuePlan) -> Void] {
+        [{ $0.count = 1 }, { $0.isWary = false }, { $0.tears = false }]
+            + beginnings.indices.map { index in { $0.beginnings[index] = .absent } }
+            + older.indices.map { index in { $0.older[index] = .value } }
+    }
+}

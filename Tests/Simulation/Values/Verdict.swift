@@ -1,0 +1,202 @@
+import BackendContract
+import Foundation
+import LocalData
+import TestSupport
+
+/// Whether a run kept the rules: judged when everything is in reach again.
+struct Verdict: Sendable {
+    let act: Act<MovingValues>
+    let scene: Scene
+    let begins: [ValueModel]
+
+    private var machine: Machine<MovingValues> { scene.machine }
+    private var plan: ValuePlan { act.plan }
+
+    /// How many sweeps may be needed: a copy that was left on the way, or must outlive a start of the machine, is collected by a later one.
+    private static let sweeps = 6
+
+    func reach() async throws {
+        var last = await scene.launch("last")
+        var report = MigrationReport()
+        var isIdle = false
+        for number in 0..<Self.sweeps where !isIdle || !isOver(report) || !stillHeld(report).isEmpty {
+            if number > 0, !isOver(report) {
+                // What a keyring acknowledged is certain to be there after an orderly start.
+                last.process.end()
+                machine.disk.restart()
+                last = await scene.launch("last, start \(number)")
+            }
+            let before = machine.disk.picture(without: ["own ledger"])
+            report = await last.router.sweep(scene.currentKeys)
+            isIdle = machine.disk.picture(without: ["own ledger"]) == before
+        }
+        guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }
+        if let held = stillHeld(report).first {
+            throw act.violation(.liveness, "\(held) still holds a value after \(Self.sweeps) sweeps: \(act.rows(of: report))")
+        }
+        guard isIdle else { throw act.violation(.twice, "sweep \(Self.sweeps) still changed something: \(act.rows(of: report))") }
+        let values = try await finalValues(last)
+        if let leak = machine.leak { throw act.violation(.secrecy, leak) }
+        try judgeOrder()
+        try await judgeUnseen(last, values)
+    }
+
+    /// Whether a row need not come to an end: it is refused by design, or what it would need is damaged.
+    private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode) }
+
+    private func isExcused(_ code: String?) -> Bool {
+        if plan.kind == .weaker, code == StorageError.weakerProtection.name { return true }
+        let isHurt =
+            plan.beginnings.contains { $0 == .damaged || $0 == .undecodable }
+            || plan.older.contains { $0 == .damaged || $0 == .undecodable }
+            || !machine.disk.damage.isEmpty
+        return isHurt && [StorageError.corrupted, StorageError.migrationFailed, StorageError.undecodable].map(\.name).contains(code)
+    }
+
+    private func isOver(_ report: MigrationReport) -> Bool {
+        // A copy that a key still needs whose own way is barred stays.
+        let isBarred = plan.kind == .shared && report.rows.contains(where: isExcused)
+        return report.rows.allSatisfy { ($0.state != .blocked && $0.state != .failed && ($0.residue.isEmpty || isBarred)) || isExcused($0) }
+    }
+
+    /// Older places that hold a value although the one it belongs to is settled.
+    private func stillHeld(_ report: MigrationReport) -> [String] {
+        let excused = Set(report.rows.filter(isExcused).map(\.key))
+        // A migration of one's own decides about conflicts; the ready-made ones wait for their parts.
+        if plan.kind == .custom || plan.kind == .byHand { return [] }
+        let open = Set(
+            scene.moving.filter { moving in
+                excused.contains(moving.calls.key.name) || machine.disk.contents(of: moving.spot.medium)[moving.spot.address] == nil
+            }.flatMap { $0.older.map(\.spot) })
+        return scene.moving.flatMap { moving in
+            moving.older.map(\.spot).filter { spot in
+                guard spot != moving.spot, !open.contains(spot),
+                    case .value(let payload, _, _) = machine.disk.contents(of: spot.medium)[spot.address]
+                else { return false }
+                return payload != Scene.undecodable
+            }.map(\.address.name)
+        }
+    }
+
+    /// The values in the end; nil in the outer place for one that cannot be read.
+    private func finalValues(_ last: Scene.Running) async throws -> [String??] {
+        var values: [String??] = []
+        for (index, moving) in scene.moving.enumerated() {
+            do {
+                let value = try await moving.calls.value(last.router)
+                values.append(.some(value))
+                machine.diary.add(index, .read(value), "in the end \(index) is \(value ?? "nothing")")
+            } catch let error as StorageError {
+                machine.diary.check(message: "\(error)")
+                machine.diary.note("in the end \(index) cannot be read: \(error)")
+                values.append(nil)
+                guard isExcused(error.code.name) else { throw act.violation(.order, "in the end key \(index) cannot be read: \(error)") }
+            }
+        }
+        return values
+    }
+
+    private func judgeOrder() throws {
+        for (index, moving) in scene.moving.enumerated() {
+            let history = machine.diary.history(of: index, moving, begins[index])
+            var begin = begins[index]
+            begin.cutsLeft = machine.diary.powerCuts
+            try act.judge(history, from: begin, of: "key \(index)")
+        }
+    }
+
+    // MARK: Nothing is destroyed unseen
+
+    /// Whether every text that somebody wrote, and every damaged byte, is accounted for.
+    private func judgeUnseen(_ last: Scene.Running, _ values: [String??]) async throws {
+        var kept = try await act.quarantine(last.router)
+        for name in scene.media where name != "own quarantine" {
+            for content in machine.disk.contents(of: name).values {
+                switch content {
+                case .value(let payload, _, _): kept.append(payload.canonicalBytes)
+                case .damaged(let bytes): kept.append(bytes)
+                case .tombstone: break
+                }
+            }
+        }
+        for damage in machine.disk.damage
+        where !damage.bytes.isEmpty && !isReplacedFromOutside(damage) && !kept.contains(where: { Self.contains($0, damage.bytes) }) {
+            throw act.violation(.unseen, "damaged bytes are gone: \(String(decoding: damage.bytes, as: UTF8.self))")
+        }
+        // A keyring that lost acknowledged changes with the power owes nobody an account.
+        if plan.isWary, machine.diary.powerCuts > 0 { return }
+        var numbers = Set(kept.flatMap(Marks.numbers(in:)))
+        if plan.kind == .transforming { for bytes in kept { numbers.formUnion(Self.digits(in: bytes)) } }
+        for case let text?? in values { numbers.formUnion(Marks.numbers(in: Array(text.utf8))) }
+        for (index, moving) in scene.moving.enumerated() { try judge(index, moving, numbers) }
+    }
+
+    /// Whether a program that knows nothing of LocalData changed what was damaged.
+    private func isReplacedFromOutside(_ damage: SimulatedDisk.Damage) -> Bool {
+        machine.diary.entries.contains { entry in
+            guard let place = entry.deed.olderPlace else { return false }
+            let spot = scene.moving[entry.key].older[place].spot
+            return spot.medium == damage.medium && spot.address == damage.address
+        }
+    }
+
+    private func judge(_ index: Int, _ moving: Moving, _ numbers: Set<Int>) throws {
+        // What a key that shares an older place was told to do with its value counts too.
+        let sharing = Set(
+            scene.moving.indices.filter { !Set(scene.moving[$0].older.map(\.spot)).isDisjoint(with: moving.older.map(\.spot)) })
+        let entries = machine.diary.entries.filter { sharing.contains($0.key) }
+        func changes(after begin: Int) -> Bool {
+            entries.contains { entry in
+                switch entry.deed {
+                case .write, .swap: (entry.end ?? .max) > begin
+                default: false
+                }
+            }
+        }
+        func laterInPlace(_ place: Int, after begin: Int) -> Bool {
+            entries.contains { entry in
+                // In a chain, a change of the place between replaces what the oldest holds.
+                guard let other = entry.deed.olderPlace, other == place || moving.isChain else { return false }
+                return (entry.end ?? .max) > begin + 1
+            }
+        }
+        for (place, text) in begins[index].older.enumerated() {
+            guard let text, !changes(after: 0), !laterInPlace(place, after: 0) else { continue }
+            try require(text, numbers)
+        }
+        if let text = begins[index].value, !changes(after: 0) { try require(text, numbers) }
+        for entry in entries where entry.end != nil {
+            switch entry.deed {
+            case .older(let place, let text?) where !changes(after: entry.begin) && !laterInPlace(place, after: entry.begin):
+                try require(text, numbers)
+            case .write(let text?), .swap(_, let text?, _):
+                let others = entries.contains { other in
+                    guard other.begin != entry.begin else { return false }
+                    switch other.deed {
+                    case .write, .swap: return (other.end ?? .max) > entry.begin
+                    default: return false
+                    }
+                }
+                if !others { try require(text, numbers) }
+            default: break
+            }
+        }
+    }
+
+    private func require(_ text: String, _ numbers: Set<Int>) throws {
+        for number in Marks.numbers(in: Array(text.utf8)) where !numbers.contains(number) {
+            throw act.violation(.unseen, "\(Marks.text(of: number)) is neither in its place, nor in an older one, nor in quarantine")
+        }
+    }
+
+    private static func contains(_ bytes: [UInt8], _ part: [UInt8]) -> Bool {
+        guard bytes.count >= part.count else { return false }
+        return (0...(bytes.count - part.count)).contains { bytes[$0..<($0 + part.count)].elementsEqual(part) }
+    }
+
+    /// Whole numbers in quarantine are told in digits, in an older place in binary.
+    private static func digits(in bytes: [UInt8]) -> [Int] {
+        if bytes.count == 9, bytes[0] == 2 { return [bytes.dropFirst().reduce(0) { $0 << 8 | Int($1) }] }
+        return Int(String(decoding: bytes, as: UTF8.self)).map { [$0] } ?? []
+    }
+}

@@ -1,0 +1,35 @@
+import LocalData
+import Synchronization
+
+/// An observer of a value.
+final class Watch: Sendable {
+    private let scene: Scene
+    private let program: Scene.Running
+    private let key: Int
+    private let last = Mutex<String??>(nil)
+    private let isOver = Mutex(false)
+
+    init(_ scene: Scene, _ program: Scene.Running, _ key: Int) {
+        self.scene = scene
+        self.program = program
+        self.key = key
+        let calls = scene.moving[key].calls
+        _ = scene.machine.spawn { [self] in
+            do {
+                try await calls.watch(program.router) { value in self.last.withLock { $0 = .some(value) } }
+            } catch {}
+            isOver.withLock { $0 = true }
+        }
+    }
+
+    func judge(_ act: Act<MovingValues>) async throws {
+        // A read that failed ended the sequence; so did nothing else.
+        guard !isOver.withLock(\.self), !program.process.hasEnded, let seen = last.withLock(\.self) else { return }
+        let value: String?
+        do { value = try await scene.moving[key].calls.value(program.router) } catch { return }
+        await scene.machine.world.settle()
+        let latest = last.withLock(\.self)
+        guard value != seen, let latest, latest != value, !isOver.withLock(\.self) else { return }
+        throw act.violation(.observation, "key \(key): \(latest ?? "nothing") was told last, and it is \(value ?? "nothing")")
+    }
+}
