@@ -40,8 +40,28 @@ import Testing
         }
     }
 
+    @Test func `a value of a later schema version conflicts with notLater, and every other state is treated as by none`() {
+        func value(_ version: Int?) -> StorageProbe {
+            .value(StorageRecord(payload: .bytes([0]), metadata: StorageMetadata(schemaVersion: version), revision: Self.seen))
+        }
+        func refusal(of operation: StorageMutation.Operation, on state: StorageProbe, _ version: Int) -> MutationResult? {
+            state.refusal(of: StorageMutation(Self.address, operation, if: .notLater(version: version)))
+        }
+        let laterGrave = StorageProbe.tombstone(StorageTombstone(metadata: StorageMetadata(schemaVersion: 9), revision: Self.seen))
+        for operation in Self.operations {
+            for earlier in [nil, 0, 1, 2] { #expect(refusal(of: operation, on: value(earlier), 2) == nil) }
+            for later in [3, Int.max] { #expect(refusal(of: operation, on: value(later), 2) == .conflict(value(later))) }
+            #expect(refusal(of: operation, on: value(Int.max), Int.max) == nil)
+            #expect(refusal(of: operation, on: laterGrave, 2) == nil)
+            for row in Self.table {
+                let expected = row.state.refusal(of: StorageMutation(Self.address, operation))
+                #expect(refusal(of: operation, on: row.state, 2) == expected, "\(row.state)")
+            }
+        }
+    }
+
     @Test func `nothing is changed in a store that cannot be seen`() {
-        for precondition in [StorageMutation.Precondition.none, .absent, .revision(Self.seen)] {
+        for precondition in [StorageMutation.Precondition.none, .absent, .revision(Self.seen), .notLater(version: 1)] {
             let mutation = StorageMutation.delete(Self.address, if: precondition)
             #expect(StorageProbe.locked.refusal(of: mutation) == .locked)
             #expect(StorageProbe.unavailable(Self.offline).refusal(of: mutation) == .failed(Self.offline))

@@ -46,6 +46,46 @@ extension BackendLaw {
             try await store.put(bytes("same"), at: address)
             try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "the revision before the delete")
         },
+        BackendLaw("the precondition notLater refuses a value of a later schema version, and no other state") { bench in
+            let store = try await bench.makeStore()
+            let address = StorageAddress("version")
+            let (second, third) = (StorageMetadata(schemaVersion: 2), StorageMetadata(schemaVersion: 3))
+            let condition = StorageMutation.Precondition.notLater(version: 2)
+            try await store.put(bytes("into an empty slot"), second, at: address, if: condition)
+            try await store.put(bytes("over its own version"), third, at: address, if: condition)
+            let why = "notLater on a value of a later version"
+            try await refuses(store, .put(bytes("over a later one"), second, at: address, if: condition), why)
+            try await refuses(store, .tombstone(at: address, if: condition), why)
+            try await refuses(store, .delete(address, if: condition), why)
+            try await store.put(bytes("over the later one"), at: address, if: .notLater(version: 3))
+            _ = try await store.hold(.tombstone(third, at: address, if: condition))
+            try await store.put(bytes("over a tombstone"), StorageMetadata(schemaVersion: 1), at: address, if: condition)
+            _ = try await store.hold(.put(bytes("over an earlier one"), second, at: address, if: condition))
+            try await store.empty(address, if: condition)
+            try await store.empty(address, if: condition)
+        },
+        BackendLaw("of 16 puts in any order, the one of a later schema version stands in the end") { bench in
+            let store = try await bench.makeStore()
+            for round in 0..<bench.count(10) {
+                let address = StorageAddress("raced \(round)")
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for task in 0..<16 {
+                        group.addTask {
+                            let version = task == 8 ? 2 : 1
+                            let metadata = StorageMetadata(schemaVersion: version)
+                            let change = StorageMutation.put(
+                                bytes("version \(version)"), metadata, at: address, if: .notLater(version: version))
+                            let result = try await store.apply(change)
+                            try demand(
+                                result.isApplied || result.isConflict && version == 1,
+                                version == 1 ? "applied, or a conflict" : "applied", found: result.outline)
+                        }
+                    }
+                    try await group.waitForAll()
+                }
+                try await store.demandValue(bytes("version 2"), at: address, ", the later one,")
+            }
+        },
         BackendLaw("of 100 tasks that change one state exactly one wins, in every round") { bench in
             let store = try await bench.makeStore()
             try await contend(over: [store], rounds: bench.count(10))

@@ -9,6 +9,8 @@ extension StorageProbe {
         case (.corrupt(let corruption), .revision(let revision)) where corruption.revision == revision: nil
         case (.corrupt, _): .conflict(self)
         case (_, .none): nil
+        case (.value(let record), .notLater(let version)) where record.metadata.schemaVersion ?? version <= version: nil
+        case (.absent, .notLater), (.tombstone, .notLater): nil
         case (.absent, .absent): nil
         case (.value(let record), .revision(let revision)) where record.revision == revision: nil
         case (.tombstone(let tombstone), .revision(let revision)) where tombstone.revision == revision: nil

@@ -18,6 +18,9 @@ public struct StorageMutation: Hashable, Sendable {
         case absent
         /// The slot is in the state that has this revision.
         case revision(StorageRevision)
+        /// The slot holds no value of a later schema version than this one: it is empty, holds a tombstone, or holds a value whose ``StorageMetadata/schemaVersion``
+        /// is unknown or at most this. Damaged bytes are treated as by ``none``.
+        case notLater(version: Int)
     }
 
     /// The slot.

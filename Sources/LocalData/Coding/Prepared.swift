@@ -41,6 +41,8 @@ struct ReferencedRecords: Sendable {
 /// What a key says of every record of its own.
 struct RecordShape: Sendable {
     let serializer: String
+    /// The name of the key or collection.
+    let entity: String
     let typeTag: String
     let version: Int
     let lifetime: Duration?
@@ -49,6 +51,7 @@ struct RecordShape: Sendable {
 
     init<Value>(_ key: StorageKey<Value>) {
         serializer = key.serializer.name
+        entity = key.entity
         typeTag = key.typeTag
         version = key.schemaVersion
         lifetime = key.lifetime

@@ -29,12 +29,7 @@ extension RecordCoder {
         let current = key.schemaVersion
         guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
         if stored == current { return current }
-        if stored > current, safeguards.contains(.laterVersions) {
-            throw StorageError(
-                StorageError.incompatibleSchema, key: key.name,
-                "What is stored has version \(stored) of \(key.entity), and this program knows version \(current). Update the program; nothing was changed."
-            )
-        }
+        try requireNotLater(record.metadata, current, key.name, key.entity)
         guard stored > current || key.evolution?.known.contains(stored) == true else {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
@@ -42,6 +37,16 @@ extension RecordCoder {
             )
         }
         return stored
+    }
+
+    /// Fails for a record of a later version than the program's.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireNotLater(_ metadata: StorageMetadata, _ version: Int, _ name: String, _ entity: String) throws {
+        guard let stored = metadata.schemaVersion, stored > version, safeguards.contains(.laterVersions) else { return }
+        throw StorageError(
+            StorageError.incompatibleSchema, key: name,
+            "What is stored has version \(stored) of \(entity), and this program knows version \(version). Update the program; nothing was changed."
+        )
     }
 
     /// Whether a record has to be written again: its version is an earlier one of the key's chain.

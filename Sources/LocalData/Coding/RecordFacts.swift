@@ -21,6 +21,8 @@ struct RecordFacts: Sendable {
     var attributes: [String: String?] = [:]
     /// The metadata of the record before.
     var past: StorageMetadata?
+    /// Whether the value may replace one of a later version than the key's.
+    var replacesLaterVersions = false
 
     /// A new value.
     static let new = RecordFacts()

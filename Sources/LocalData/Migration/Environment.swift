@@ -43,6 +43,13 @@ final class Environment: Sendable {
 
     func isExpired(_ record: StorageRecord) -> Bool { record.metadata.isExpired(at: now) }
 
+    /// Fails when a write would replace a value of a later version than its own. One that has expired may be replaced.
+    /// - Throws: ``StorageError`` with `incompatibleSchema`.
+    func requireNotLater(_ probe: StorageProbe, _ prepared: Prepared) throws {
+        guard !prepared.facts.replacesLaterVersions, let record = probe.record, !isExpired(record) else { return }
+        try coder.requireNotLater(record.metadata, prepared.shape.version, prepared.route.keyName, prepared.shape.entity)
+    }
+
     /// Runs work while the caller's chain of calls alone may change a slot.
     func withLane<R>(_ route: Route, _ work: () async throws -> R) async throws -> R {
         try await lanes.withLane(route.slot, keyName: route.keyName, work)

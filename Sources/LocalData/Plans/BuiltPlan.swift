@@ -65,6 +65,9 @@ struct BuiltPlan: Sendable {
     /// The versions, each before those that steps lead to from it.
     let versions: [String]
     var steps: [BuiltStep] = []
+    /// The chains of the entities that it ends with. A record of an earlier version whose way is not known for certain has none: two plans beside each other begin at
+    /// versions of the catalog, and a record only tells its own.
+    var chains: [String: EvolutionChain] = [:]
 
     var current: String { versions.last ?? "" }
 }
@@ -137,14 +140,19 @@ struct PlanBuilder {
             }
             models[migration.version] = model
         }
+        plan.chains = model.entities.mapValues(\.chain)
         if chain != nil { try check(end: model, "MigrationChain") }
-        for migration in adHoc { plan.steps.append(try build(migration, versions, models)) }
+        for migration in adHoc {
+            let (step, end) = try build(migration, versions, models)
+            plan.steps.append(step)
+            if chain == nil, adHoc.count == 1 { plan.chains = end.entities.mapValues(\.chain) }
+        }
         return plan
     }
 
     private func build(
         _ migration: SchemaPlan.AdHocMigration, _ versions: [String], _ models: [String: PlanModel]
-    ) throws(PlanProblem) -> BuiltStep {
+    ) throws(PlanProblem) -> (step: BuiltStep, end: PlanModel) {
         let place = "AdHocMigration \(migration.name)"
         let ends = ends(of: migration, chain?.migrations.map(\.version) ?? [])
         let to = ends.to ?? versions.last ?? ""
@@ -183,7 +191,7 @@ struct PlanBuilder {
         } else {
             try check(end: model, place)
         }
-        return BuiltStep(from: ends.from, to: to, kind: .adHoc, units: units)
+        return (BuiltStep(from: ends.from, to: to, kind: .adHoc, units: units), model)
     }
 
     private func versionProblem(_ place: String, _ entity: String, _ plan: Int, _ declared: Int) -> PlanProblem {

@@ -171,7 +171,7 @@ extension PlanSession {
     func look(at stored: inout StoredStamps, _ scene: Scene, all: Bool = false) async throws {
         for entity in scene.concerned where all || stored.version(of: entity) == nil {
             guard let place = scene.entities.place(of: entity) else { continue }
-            stored.hasData[entity] = try await PlanRunner(session: self, scene: scene).hasRecords(place)
+            stored.hasData[entity] = try await DocumentRecords(env: env, host: host).hasRecords(place)
         }
     }
 

@@ -28,12 +28,18 @@ struct PlanSession: Sendable {
         let entities: [String]
     }
 
-    func run(_ policy: StorageMigrationPolicy) async throws -> PlanReport {
+    /// What a run did, and the chains that bring records of earlier versions to the declared shape from now on, by their entities.
+    struct Outcome: Sendable {
+        var report: PlanReport
+        var chains: [String: EvolutionChain] = [:]
+    }
+
+    func run(_ policy: StorageMigrationPolicy) async throws -> Outcome {
         switch policy.form {
         case .custom(let own): return try await run(own)
         case .lightweight:
             let scene = try scene([], versions: schema.map { [$0.version] } ?? [])
-            return try await alone(scene) { try await infer(scene, nil) }
+            return try await alone(scene) { Outcome(report: try await infer(scene, nil), chains: inferred(scene)) }
         case .plans(let adHoc, let chain):
             let changes = (chain?.migrations.flatMap(\.changes) ?? []) + adHoc.flatMap(\.changes)
             let builder = PlanBuilder(
@@ -46,10 +52,12 @@ struct PlanSession: Sendable {
 
     // MARK: Policies
 
-    private func run(_ builder: PlanBuilder, _ options: StorageMigrationPolicy.Options, _ scene: Scene) async throws -> PlanReport {
+    private func run(_ builder: PlanBuilder, _ options: StorageMigrationPolicy.Options, _ scene: Scene) async throws -> Outcome {
         var stored = try await read(scene)
         if stored.isCurrent(scene), !stored.isUnfinished, !options.forceValidateModel {
-            return PlanReport(from: scene.versions.last, to: scene.versions.last)
+            // Nothing is due, so that nothing is checked; but what an older program may still store has to be read.
+            let chains = (try? builder.build()).map { own($0.chains, scene) } ?? [:]
+            return Outcome(report: PlanReport(from: scene.versions.last, to: scene.versions.last), chains: chains)
         }
         let plan = try checked { () throws(PlanProblem) in
             if let schema { try entities(of: schema, builder.entities) }
@@ -58,7 +66,8 @@ struct PlanSession: Sendable {
         try checkConfiguration(builder.changes, scene)
         try checkProtection(plan, scene)
         try stored.refuseLater(scene, catalog, steps: plan.steps.map(\.name))
-        if stored.isCurrent(scene) { return PlanReport(from: plan.current, to: plan.current) }
+        let chains = own(plan.chains, scene)
+        if stored.isCurrent(scene) { return Outcome(report: PlanReport(from: plan.current, to: plan.current), chains: chains) }
         try await look(at: &stored, scene)
         var report = PlanReport(from: stored.common(scene))
         var isOvertaken = 0
@@ -97,15 +106,15 @@ struct PlanSession: Sendable {
             }
             report.fallback = error.description
             report.to = plan.current
-            return report
+            return Outcome(report: report, chains: inferred(scene))
         }
         // What nobody stamped and what has no data is current.
         if !stored.isCurrent(scene) { try await stamp(plan.current, scene) }
         report.to = plan.current
-        return report
+        return Outcome(report: report, chains: chains)
     }
 
-    private func run(_ own: any StorageMigrationPolicyProtocol) async throws -> PlanReport {
+    private func run(_ own: any StorageMigrationPolicyProtocol) async throws -> Outcome {
         guard let schema else {
             throw StorageError(
                 StorageError.invalidEvolution, key: catalog,
@@ -120,7 +129,7 @@ struct PlanSession: Sendable {
         own.configureStoreDescription(&description)
         if fits {
             if !stored.isCurrent(scene) { try await alone(scene) { try await stamp(schema.version, scene) } }
-            return PlanReport(from: told.version, to: schema.version)
+            return Outcome(report: PlanReport(from: told.version, to: schema.version))
         }
         var policy = try await calling("resolveIncompatible") { try await own.resolveIncompatible(dataModel: schema, in: told) }
         if case .custom = policy.form {
@@ -153,6 +162,23 @@ struct PlanSession: Sendable {
         return report
     }
 
+    /// Those chains that end in what the program declares.
+    private func own(_ chains: [String: EvolutionChain], _ scene: Scene) -> [String: EvolutionChain] {
+        chains.filter { name, chain in
+            guard scene.concerned.contains(name), !scene.entities.ambiguous.contains(name), let entity = scene.entities.all[name] else {
+                return false
+            }
+            return !entity.hasChain && entity.version == chain.version && !chain.steps.isEmpty && chain.problem == nil
+        }
+    }
+
+    private func inferred(_ scene: Scene) -> [String: EvolutionChain] {
+        let runner = PlanRunner(session: self, scene: scene)
+        var chains: [String: EvolutionChain] = [:]
+        for name in scene.concerned { chains[name] = runner.inferredChain(name) }
+        return chains
+    }
+
     /// The step to take from a version: the one that was begun, or the longest for which every entity is where it begins, or past its end.
     private func step(
         _ plan: BuiltPlan, from start: Int, _ positions: [String: Int], _ scene: Scene, _ stored: StoredStamps
@@ -173,7 +199,7 @@ struct PlanSession: Sendable {
         for unit in plan.steps.flatMap(\.units) {
             switch unit.work {
             case .copy(let name, let other, _, _), .rename(let name, let other, _, _):
-                try runner.checkProtection(try runner.place(name), try runner.place(other))
+                try runner.records.checkProtection(try runner.place(name), try runner.place(other))
             default: continue
             }
         }

@@ -13,25 +13,31 @@ extension StorageRouter {
     ///   - syncStatus: How far it has come on its way to another machine; kept as it is when not given.
     ///   - attributes: Texts to keep beside it, to be asked for; those that are not named stay as they are, nil removes one.
     ///   - lifetime: How long it stays valid from now on; what the collection says when not given.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type. Its `outcome` says whether the record may have been stored.
+    ///   - replacingLaterVersions: Whether to replace a record of a later version than the collection's, too: see ``set(_:for:replacingLaterVersions:)``. It does not hold
+    ///     for the records that it refers to.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the id has a record of another type, or of a later version; nothing was changed then. Its `outcome` says
+    ///   whether the record may have been stored.
     @concurrent
     public nonisolated func set<Record>(
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, attributes: [String: String?] = [:],
-        lifetime: Duration? = nil
+        lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        try await set([record], in: collection, syncStatus: syncStatus, attributes: attributes, lifetime: lifetime)
+        try await set(
+            [record], in: collection, syncStatus: syncStatus, attributes: attributes, lifetime: lifetime,
+            replacingLaterVersions: replacingLaterVersions)
     }
 
     /// Stores many records in one durable commit, or none of them. A later record of the same id replaces an earlier one.
-    /// - Parameters: As of ``set(_:in:syncStatus:attributes:lifetime:)``, for each of them.
+    /// - Parameters: As of ``set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``, for each of them.
     /// - Throws: ``StorageError``: `unsupported` when the store cannot commit several changes at once.
     @concurrent
     public nonisolated func set<Record>(
         _ records: some Sequence<Record>, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil,
-        attributes: [String: String?] = [:], lifetime: Duration? = nil
+        attributes: [String: String?] = [:], lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
         _ = try entry(collection.placeholder)
-        var facts = RecordFacts(expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes)
+        var facts = RecordFacts(
+            expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes, replacesLaterVersions: replacingLaterVersions)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
         var batch = StorageBatch()
         for record in records { batch.set(record, for: collection.key(try collection.id(of: record)), facts) }
@@ -79,7 +85,7 @@ extension StorageRouter {
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws -> StoredValue<Record>? where Record.ID: Sendable {
         let key = collection.key(for: id)
-        if key.mayBeOutdated { _ = try await value(for: key) }
+        if try entry(key).key.mayBeOutdated { _ = try await value(for: key) }
         return try await storedValue(for: key)
     }
 
@@ -167,9 +173,12 @@ extension StorageRouter {
 
 extension StorageBatch {
     /// Stores a record when the batch is committed, and the records that it refers to and was made with.
+    /// - Parameters: As of ``StorageRouter/set(_:in:syncStatus:attributes:lifetime:replacingLaterVersions:)``.
     /// - Throws: ``StorageError`` when the record's id is made of its content and that cannot be encoded.
-    public mutating func set<Record>(_ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil) throws {
-        var facts = RecordFacts.new
+    public mutating func set<Record>(
+        _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, replacingLaterVersions: Bool = false
+    ) throws {
+        var facts = RecordFacts(replacesLaterVersions: replacingLaterVersions)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
         set(record, for: collection.key(try collection.id(of: record)), facts)
     }

@@ -22,15 +22,18 @@ extension StorageRouter {
         let session = PlanSession(
             env: env, host: self, logger: self.configuration.logger, catalog: catalog.id, schema: catalog.schema, entries: catalog.allKeys,
             configuration: configuration)
-        let plan: PlanReport
-        do { plan = try await session.run(policy) } catch {
+        let outcome: PlanSession.Outcome
+        do { outcome = try await session.run(policy) } catch {
             await env.ledger.flush()
             throw error
         }
+        // The policy's chains read what an older program stores from now on: in its own version, whatever the stamp says.
+        for key in catalog.allKeys { if let chain = outcome.chains[key.name] { try env.routes.attach(chain, to: key) } }
+        try await registerCatalog(catalog)
         let names = configuration.flatMap { catalog.schema?.configurations[$0] }.map(Set.init)
         let entries = env.registry.entries(of: catalog.id).filter { names?.contains($0.key.name) ?? true }
         var report = await sweep(entries, progress: nil)
-        report.plan = plan
+        report.plan = outcome.report
         return report
     }
 }

@@ -13,7 +13,7 @@ extension StorageRouter {
     @discardableResult
     public func registerCatalog(_ catalog: some StorageKeyCatalog, migrateImmediately: Bool = false) async throws -> MigrationReport {
         var entries: [KeyRegistry.Entry] = []
-        for key in catalog.allKeys { entries.append(try entry(key, of: catalog)) }
+        for key in catalog.allKeys { entries.append(try entry(try env.routes.attached(key), of: catalog)) }
         try env.registry.add(entries)
         for entry in entries {
             for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.legacyLocations, of: entry.route.slot)) {

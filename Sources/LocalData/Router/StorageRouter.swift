@@ -88,10 +88,16 @@ public actor StorageRouter {
     }
 
     /// Stores a value; durable, as far as the domain's store is, when it returns.
-    /// - Throws: ``StorageError``; its `outcome` says whether the value may have been stored.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - replacingLaterVersions: Whether to replace a value of a later version than the key's, too. What a later program stored is lost then. Without it such a value is
+    ///     refused, also when it arrives during this call; one that has expired is not.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when a value of a later version stands there; nothing was changed then. Its `outcome` says whether the value may
+    ///   have been stored.
     @concurrent
-    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>) async throws {
-        try await ValueWriter(env).set(value, try entry(key), .new, self)
+    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) async throws {
+        try await ValueWriter(env).set(value, try entry(key), RecordFacts(replacesLaterVersions: replacingLaterVersions), self)
     }
 
     /// Stores a value that expires; durable, as far as the domain's store is, when it returns.
@@ -99,7 +105,7 @@ public actor StorageRouter {
     ///   - value: The value.
     ///   - key: The key.
     ///   - lifetime: How long the value stays valid from now on, by the wall clock, whatever the key says. A migration keeps the time that is left.
-    /// - Throws: ``StorageError``; its `outcome` says whether the value may have been stored.
+    /// - Throws: As ``set(_:for:replacingLaterVersions:)``.
     @concurrent
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) async throws {
         try await ValueWriter(env).set(value, try entry(key), RecordFacts(expiry: .after(lifetime)), self)
@@ -173,7 +179,7 @@ public actor StorageRouter {
 
     /// Removes a value, every older copy of it, and what is kept of its earlier versions. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
     ///
-    /// Repeating it is harmless.
+    /// Repeating it is harmless. A value of a later version is removed too: removing a value does not misread it.
     /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value is removed and an older copy could not be.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {

@@ -7,6 +7,7 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
+    private let policyChains = PolicyChains()
 
     init(stores: any StoreProvider) { self.stores = stores }
 
@@ -26,7 +27,16 @@ final class RouteTable: Sendable {
         let route = Route(
             keyName: key.name, domain: domain, backend: backend, slot: backend.slot(address), security: key.security, protection: protection
         )
-        return Slot(key: key, route: route)
+        return Slot(key: policyChains.attached(to: key, at: route.slot), route: route)
+    }
+
+    /// Gives a registered key, or the records of a collection, the chain that a migration policy describes: from now on every slot of theirs has it.
+    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws { policyChains.attach(chain, at: try route(for: entry).slot) }
+
+    /// An entry of a catalog with the chain that a migration policy gave to it, if one did.
+    func attached(_ entry: AnyStorageKey) throws -> AnyStorageKey {
+        let slot = try slot(entry.base)
+        return entry.base.evolution == nil && slot.key.evolution != nil ? entry.evolving(slot.key.evolution) : entry
     }
 
     /// Where a key leads whose type of value does not matter.

@@ -147,6 +147,7 @@ struct BatchWriter: Sendable {
         }
         let operation: StorageMutation.Operation
         if let prepared = change.prepared {
+            try env.requireNotLater(probe, prepared)
             let origins = Origins(env)
             let origin =
                 try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents) : origins.kept(slot, over: probe)

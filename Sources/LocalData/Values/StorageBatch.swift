@@ -13,7 +13,10 @@ public struct StorageBatch: Sendable {
     init() {}
 
     /// Stores a value when the batch is committed.
-    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>) { set(value, for: key, .new) }
+    /// - Parameter replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
+    public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
+        set(value, for: key, RecordFacts(replacesLaterVersions: replacingLaterVersions))
+    }
 
     /// Stores a value with a lifetime of its own when the batch is committed.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {

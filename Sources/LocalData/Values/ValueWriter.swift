@@ -22,25 +22,33 @@ struct ValueWriter: Sendable {
 
     private func store(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
         guard slot.key.hasMigration || slot.key.demandsTypeTag else {
-            return try await put(try await env.coder.complete(prepared, origin: nil).operation, slot.route)
+            return try await put(prepared, slot.route)
         }
         try await env.retrying(slot.name) {
             let probe = try await self.probe(slot)
+            try env.requireNotLater(probe, prepared)
             let coded = try await env.coder.complete(prepared, origin: try await Origins(env).next(slot, over: probe), over: probe)
             return try await Purger(env).change(coded.operation, slot.route, over: probe)
         }
     }
 
-    /// Makes a change without a condition. Damaged bytes in its way are quarantined first.
-    private func put(_ operation: StorageMutation.Operation, _ route: Route) async throws {
-        var precondition = StorageMutation.Precondition.none
+    /// Stores a value whatever the slot holds, unless that is a value of a later version: the store decides, under its own lock. Damaged bytes are
+    /// quarantined first.
+    private func put(_ prepared: Prepared, _ route: Route) async throws {
+        let operation = try await env.coder.complete(prepared, origin: nil).operation
+        let refusesLater = !prepared.facts.replacesLaterVersions && env.safeguards.contains(.laterVersions)
+        let demanded: StorageMutation.Precondition = refusesLater ? .notLater(version: prepared.shape.version) : .none
+        var precondition = demanded
         for _ in 0..<Environment.attempts {
             switch try await env.committer.commit([Committer.Change(operation, route, if: precondition)]).conflict {
             case nil: return
             case .corrupt(let corruption): precondition = try await env.quarantine.keep(corruption, of: route, beside: [])
+            case _ where precondition != demanded: precondition = demanded
             case let probe?:
-                if precondition == .none { throw route.error(for: .conflict(probe)) }
-                precondition = .none
+                try env.requireNotLater(probe, prepared)
+                guard probe.revision != nil else { throw route.error(for: .conflict(probe)) }
+                // A value of a later version that has expired.
+                precondition = probe.unchanged
             }
         }
         throw route.error(for: .notAttempted)

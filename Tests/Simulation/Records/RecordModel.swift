@@ -213,6 +213,8 @@ struct RecordModel: SequentialModel {
         case .refused(let program): return now.value != nil && now.isSettled && !canRead(program) ? [self] : []
         case .write(let value, let program, let life, let isAcknowledged):
             if rules.isTagged, now.value != nil, !canRead(program) { return [] }
+            // A value of a later version is not replaced, unless it may have expired.
+            if value != nil, now.value != nil, now.isSettled, now.version > program, now.life == .endless { return [] }
             return [written(value, program, life, isAcknowledged: isAcknowledged)]
         case .swap(let seen, let new, let program, let life, let span):
             return seeing(seen, program, span).map { state in

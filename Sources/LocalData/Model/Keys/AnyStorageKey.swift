@@ -22,6 +22,16 @@ public struct AnyStorageKey: Sendable {
     /// Whether it may come from somewhere else.
     public var hasMigration: Bool { base.hasMigration }
 
+    /// This entry, reading values that were stored in earlier shapes.
+    func evolving(_ chain: EvolutionChain?) -> AnyStorageKey {
+        func key<Key: TypedKey>(_ key: Key) -> AnyStorageKey { .key(key.typed.evolving(chain)) }
+        func collection<Collection: TypedCollection>(_ collection: Collection) -> AnyStorageKey {
+            .collection(collection.typed.evolving(chain))
+        }
+        if let own = self.collection { return collection(own) }
+        return key(base)
+    }
+
     /// The legacy locations of the value, or of the collection's records.
     var legacyLocations: [AnyStorageKey] {
         func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {

@@ -99,6 +99,13 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
+    /// This key with a chain that was checked before.
+    func evolving(checked chain: EvolutionChain) -> Self {
+        var key = self
+        key.evolution = chain
+        return key
+    }
+
     /// This key, for values of another version than the first, without a way from other versions: one that a later key names as its source.
     public func version(_ version: Int) -> Self {
         var key = self

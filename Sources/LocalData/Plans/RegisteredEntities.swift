@@ -1,65 +1,12 @@
-import BackendContract
-import Foundation
-
-/// Where an entity's records are, and how they are read and written without their type.
-struct EntityPlace: Sendable {
-    let entity: String
-    let kind: SchemaPlan.EntityKind
-    let domain: StorageDomain
-    let security: SecurityPolicy
-    /// The key or collection that the program has of the name.
-    var registered: RegisteredEntities.Entity?
-
-    /// The part of the store that the records are in.
-    var namespace: StorageNamespace { kind == .key ? .values : .collection(entity) }
-
-    /// The key of a record as a document, in the form in which it stands: its serializer and its type's tag stay.
-    /// - Parameters:
-    ///   - id: The record's id; for a key, its name.
-    ///   - past: What is known of the record.
-    ///   - chain: The chain that it is to come; nil to read and write it as it is.
-    ///   - version: The version to write without a chain; the record's own when not given.
-    ///   - demandsOwnTag: Whether what is written gets the tag of the program's own type, since it comes from another entity.
-    func key(
-        _ id: String, _ past: StorageMetadata, _ chain: EvolutionChain? = nil, version: Int? = nil, demandsOwnTag: Bool = false
-    ) -> StorageKey<StoredDocument> {
-        let serializer = past.serializer ?? registered?.serializer ?? "json"
-        var key = StorageKey<StoredDocument>(
-            name: id, domain: domain, security: security, serializer: Self.serializer(serializer), owner: "plan", description: entity)
-        let tag = demandsOwnTag ? registered?.typeTag ?? past.typeTag : past.typeTag ?? registered?.typeTag
-        key.membership = RecordMembership(
-            namespace: namespace, entity: entity, typeTag: tag, demandsTypeTag: kind == .collection, acceptsOtherTags: true)
-        if let chain { return key.evolving(chain) }
-        return key.version(version ?? past.schemaVersion ?? 1)
-    }
-
-    private static func serializer(_ name: String) -> Serializer<StoredDocument> {
-        switch name {
-        case "json": .json
-        case "plist": .plist
-        // It cannot be read as a document, and says so when it is tried.
-        default:
-            .custom(name: name) { _ in
-                throw CocoaError(.coderInvalidValue)
-            } decode: { _ in
-                throw CocoaError(.coderReadCorrupt)
-            }
-        }
-    }
-}
-
 /// The keys and collections of a catalog, by their names.
 struct RegisteredEntities: Sendable {
     struct Entity: Sendable {
         let kind: SchemaPlan.EntityKind
         let domain: StorageDomain
         let security: SecurityPolicy
-        let version: Int
         let hasChain: Bool
-        let typeTag: String
-        let serializer: String
-        /// Fails for a document that is none of the program's type.
-        let check: @Sendable (RecordCoder, StoredDocument) throws -> Void
+        let declared: DeclaredEntity
+        var version: Int { declared.version }
     }
 
     let all: [String: Entity]
@@ -117,42 +64,46 @@ struct RegisteredEntities: Sendable {
         if let domain = change.place.domain, domain != place.domain {
             return "it says that \(change.entity) is in \(domain), and it is in \(place.domain). Give one of them another name"
         }
-        if let kind = change.place.kind, kind != place.kind {
-            return "it says that \(change.entity) is a \(kind.rawValue), and it is a \(place.kind.rawValue)"
+        let known: SchemaPlan.EntityKind = place.isCollection ? .collection : .key
+        if let kind = change.place.kind, kind != known {
+            return "it says that \(change.entity) is a \(kind.rawValue), and it is a \(known.rawValue)"
         }
         return nil
     }
 
     /// Why one cannot become the other; nil when it can.
     func kindsDiffer(_ from: String, _ to: String) -> String? {
-        guard let one = place(of: from)?.kind, let other = place(of: to)?.kind, one != other else { return nil }
-        return "\(from) is a \(one.rawValue), and \(to) a \(other.rawValue)"
+        guard let one = place(of: from), let other = place(of: to), one.isCollection != other.isCollection else { return nil }
+        return one.isCollection ? "\(from) is a collection, and \(to) a key" : "\(from) is a key, and \(to) a collection"
     }
 
     /// Where an entity is; nil when that cannot be known.
-    func place(of name: String) -> EntityPlace? {
+    func place(of name: String) -> DocumentPlace? {
         if let entity = all[name] {
-            return EntityPlace(entity: name, kind: entity.kind, domain: entity.domain, security: entity.security, registered: entity)
+            return DocumentPlace(
+                entity: name, isCollection: entity.kind == .collection, domain: entity.domain, security: entity.security,
+                declared: entity.declared)
         }
         let places = Set(all.values.map { SchemaPlan.DeclaredPlace(domain: $0.domain, kind: nil, security: $0.security) })
         let said = declared[name]
         guard let domain = said?.domain ?? (Set(places.map(\.domain)).count == 1 ? places.first?.domain : nil) else { return nil }
         let kind = said?.kind ?? kinds[name] ?? .collection
-        return EntityPlace(entity: name, kind: kind, domain: domain, security: said?.security ?? .automatic)
+        return DocumentPlace(entity: name, isCollection: kind == .collection, domain: domain, security: said?.security ?? .automatic)
     }
 
     private static func entity(_ entry: AnyStorageKey) -> Entity {
         func open<Key: TypedKey>(_ key: Key, _ kind: SchemaPlan.EntityKind) -> Entity {
             let typed = key.typed
             return Entity(
-                kind: kind, domain: typed.domain, security: typed.security, version: typed.schemaVersion,
-                hasChain: typed.evolution != nil, typeTag: typed.typeTag, serializer: typed.serializer.name
-            ) { coder, document in
-                do { _ = try document.decode(Key.Value.self) } catch {
-                    if (try? coder.completed(.document(document), typed)) ?? nil != nil { return }
-                    throw error
-                }
-            }
+                kind: kind, domain: typed.domain, security: typed.security, hasChain: typed.evolution != nil,
+                declared: DeclaredEntity(
+                    version: typed.schemaVersion, typeTag: typed.typeTag, serializer: typed.serializer.name
+                ) { coder, document in
+                    do { _ = try document.decode(Key.Value.self) } catch {
+                        if (try? coder.completed(.document(document), typed)) ?? nil != nil { return }
+                        throw error
+                    }
+                })
         }
         func opened<Collection: TypedCollection>(_ collection: Collection) -> Entity {
             open(collection.typed.template, .collection)

@@ -1,50 +1,7 @@
 import BackendContract
 
-/// Changing, copying, moving and removing the records of an entity without their type.
-extension PlanRunner {
-    // MARK: Changing
-
-    /// What brings a record to a chain's end; nil when it is there already, or has expired.
-    func conversion(of entry: StoragePage.Entry, _ place: EntityPlace, _ chain: EvolutionChain) async throws -> Converter.Conversion? {
-        guard let record = entry.record else { throw try route(place, entry.address.name).damaged(entry) }
-        return try await PageConverter(env).conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain), session.host)
-    }
-
-    /// Brings an entity's records to the end of a chain; each page is one commit, where the store can.
-    func update(_ place: EntityPlace, _ chain: EvolutionChain) async throws -> Int {
-        var count = 0
-        for version in chain.older {
-            try await forEachPage(place, version: version) { page in
-                count += try await env.unbroken { try await update(page, place, chain) }
-            }
-        }
-        return count
-    }
-
-    private func update(_ page: [StoragePage.Entry], _ place: EntityPlace, _ chain: EvolutionChain) async throws -> Int {
-        var conversions: [Converter.Conversion] = []
-        for entry in page { if let conversion = try await conversion(of: entry, place, chain) { conversions.append(conversion) } }
-        try await requireTurn()
-        if try await PageConverter(env).convertTogether(conversions, place.entity) { return conversions.count }
-        var count = 0
-        for conversion in conversions { count += try await update(conversion.prepared.route, place, chain) ? 1 : 0 }
-        return count
-    }
-
-    /// Writes one record in its new shape. False when it has that already, or is gone.
-    private func update(_ route: Route, _ place: EntityPlace, _ chain: EvolutionChain) async throws -> Bool {
-        try await env.withLane(route) {
-            for _ in 0..<Environment.attempts {
-                guard case .value(let record) = try await route.probe(), !env.isExpired(record) else { return false }
-                let slot = try env.routes.slot(for: place.key(route.address.name, record.metadata, chain))
-                guard let conversion = try await Converter(env).conversion(of: record, slot, session.host) else { return false }
-                try await requireTurn()
-                if try await Converter(env).convert(conversion, slot) { return true }
-            }
-            throw route.error(for: .notAttempted)
-        }
-    }
-
+/// Copying, moving and removing an entity's records.
+extension DocumentRecords {
     // MARK: Copying and moving
 
     private struct Transfer: Sendable {
@@ -57,14 +14,13 @@ extension PlanRunner {
 
     /// Writes an entity's records to another, under their ids, and in a move removes them where they were once they are certain to stay.
     func transfer(
-        _ source: EntityPlace, to destination: EntityPlace, _ version: Int, _ chain: EvolutionChain?, isMove: Bool
+        _ source: DocumentPlace, to destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?, isMove: Bool
     ) async throws -> Int {
         var count = 0
         try await forEachPage(source) { page in
             count += try await env.unbroken {
                 let slots = try page.flatMap { entry in
-                    let id = destination.kind == .key ? destination.entity : entry.address.name
-                    return [try route(source, entry.address.name).slot, try route(destination, id).slot]
+                    [try route(source, entry.address.name).slot, try route(destination, destination.id(of: entry.address.name)).slot]
                 }
                 return try await env.lanes.withLanes(slots, keyName: destination.entity) {
                     try await repeating(page, source) { try await transfer($0, source, destination, version, chain, isMove: isMove) }
@@ -75,7 +31,7 @@ extension PlanRunner {
     }
 
     /// Fails for a destination that protects less than where the records are.
-    func checkProtection(_ source: EntityPlace, _ destination: EntityPlace) throws {
+    func checkProtection(_ source: DocumentPlace, _ destination: DocumentPlace) throws {
         let (from, to) = (try route(source, source.entity), try route(destination, destination.entity))
         guard to.protection >= from.protection else {
             throw StorageError(
@@ -86,7 +42,7 @@ extension PlanRunner {
 
     /// Does work on a page of records, anew with what stands there then when somebody else has changed one of them meanwhile.
     private func repeating(
-        _ page: [StoragePage.Entry], _ place: EntityPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
+        _ page: [StoragePage.Entry], _ place: DocumentPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
     ) async throws -> Int {
         var page = page
         for _ in 0..<Environment.attempts {
@@ -108,7 +64,7 @@ extension PlanRunner {
 
     /// Nil when somebody else has changed one of the records meanwhile: what was written until then stays, and is found.
     private func transfer(
-        _ page: [StoragePage.Entry], _ source: EntityPlace, _ destination: EntityPlace, _ version: Int, _ chain: EvolutionChain?,
+        _ page: [StoragePage.Entry], _ source: DocumentPlace, _ destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?,
         isMove: Bool
     ) async throws -> Int? {
         let plan = try await transfers(page, source, destination, version, chain)
@@ -143,7 +99,7 @@ extension PlanRunner {
     }
 
     private func transfers(
-        _ page: [StoragePage.Entry], _ source: EntityPlace, _ destination: EntityPlace, _ version: Int, _ chain: EvolutionChain?
+        _ page: [StoragePage.Entry], _ source: DocumentPlace, _ destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?
     ) async throws -> Transfer {
         var found: [(document: Decoded<StoredDocument>, slot: Slot<StoredDocument>, copy: SourceRecord)] = []
         var plan = Transfer()
@@ -156,9 +112,9 @@ extension PlanRunner {
                 continue
             }
             let document = try await env.coder.read(record, slot)
-            let id = destination.kind == .key ? destination.entity : entry.address.name
-            if let registered = destination.registered, registered.version == version {
-                try registered.require(document.value, env.coder, destination.entity, id)
+            let id = destination.id(of: entry.address.name)
+            if let declared = destination.declared, declared.version == version {
+                try declared.require(document.value, env.coder, destination.entity, id)
             }
             let key = destination.key(id, record.metadata, version: version, demandsOwnTag: true)
             found.append((document, try env.routes.slot(for: key), copy))
@@ -184,7 +140,7 @@ extension PlanRunner {
             var prepared = try env.coder.prepare(one.document.value, one.slot, .carried(from: [one.copy.record.metadata]))
             if let references = one.document.references { prepared.references = references }
             try await ReferenceWriter(env).store(
-                prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy], host: session.host))
+                prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy], host: host))
             let coded = try await env.coder.complete(prepared, origin: nil)
             plan.puts.append(Committer.Change(coded.operation, one.slot.route, if: probe.unchanged))
         }
@@ -194,7 +150,7 @@ extension PlanRunner {
     // MARK: Removing
 
     /// Removes an entity's records, once copies of them are certain to be there if they are to be kept.
-    func remove(_ place: EntityPlace, keepsBackup: Bool) async throws -> Int {
+    func remove(_ place: DocumentPlace, keepsBackup: Bool) async throws -> Int {
         var count = 0
         try await forEachPage(place) { page in
             count += try await env.unbroken {
@@ -207,7 +163,7 @@ extension PlanRunner {
         return count
     }
 
-    private func remove(_ page: [StoragePage.Entry], _ place: EntityPlace, keepsBackup: Bool) async throws -> Int? {
+    private func remove(_ page: [StoragePage.Entry], _ place: DocumentPlace, keepsBackup: Bool) async throws -> Int? {
         try await requireTurn()
         var changes: [Committer.Change] = []
         for entry in page {

@@ -1,0 +1,86 @@
+import BackendContract
+import Foundation
+
+/// Where an entity's records are, and how they are read and written as documents, without their type: a collection, or the one record of a key.
+struct DocumentPlace: Sendable {
+    let entity: String
+    let isCollection: Bool
+    let domain: StorageDomain
+    let security: SecurityPolicy
+    /// What the program declares of the entity; nil for one that it does not have any more.
+    var declared: DeclaredEntity?
+
+    /// The part of the store that the records are in.
+    var namespace: StorageNamespace { isCollection ? .collection(entity) : .values }
+
+    /// The key of a record as a document, in the form in which it stands: its serializer and its type's tag stay.
+    /// - Parameters:
+    ///   - id: The record's id; for a key, its name.
+    ///   - past: What is known of the record.
+    ///   - chain: The chain that it is to come; nil to read and write it as it is.
+    ///   - version: The version to write without a chain; the record's own when not given.
+    ///   - demandsOwnTag: Whether what is written gets the tag of the program's own type, since it comes from another entity.
+    func key(
+        _ id: String, _ past: StorageMetadata, _ chain: EvolutionChain? = nil, version: Int? = nil, demandsOwnTag: Bool = false
+    ) -> StorageKey<StoredDocument> {
+        let serializer = past.serializer ?? declared?.serializer ?? "json"
+        var key = StorageKey<StoredDocument>(
+            name: id, domain: domain, security: security, serializer: Self.serializer(serializer), owner: "plan", description: entity)
+        let tag = demandsOwnTag ? declared?.typeTag ?? past.typeTag : past.typeTag ?? declared?.typeTag
+        key.membership = RecordMembership(
+            namespace: namespace, entity: entity, typeTag: tag, demandsTypeTag: isCollection, acceptsOtherTags: true)
+        if let chain { return key.evolving(chain) }
+        return key.version(version ?? past.schemaVersion ?? 1)
+    }
+
+    private static func serializer(_ name: String) -> Serializer<StoredDocument> {
+        switch name {
+        case "json": .json
+        case "plist": .plist
+        // It cannot be read as a document, and says so when it is tried.
+        default:
+            .custom(name: name) { _ in
+                throw CocoaError(.coderInvalidValue)
+            } decode: { _ in
+                throw CocoaError(.coderReadCorrupt)
+            }
+        }
+    }
+
+    /// The name of the slot that a record has here.
+    func id(of record: String) -> String { isCollection ? record : entity }
+
+    /// A chain whose end has to be of the program's own type, where that is what the program declares.
+    func checking(_ chain: EvolutionChain, _ coder: RecordCoder) -> EvolutionChain {
+        guard let declared, declared.version == chain.version else { return chain }
+        var checked = chain
+        checked.steps = chain.steps.map { step in
+            guard step.to == chain.version else { return step }
+            return EvolutionStep(from: step.from, to: step.to, role: step.role) { value, context in
+                try step.apply(&value, context)
+                try declared.require(try value.document(), coder, context.entity, context.record)
+            }
+        }
+        return checked
+    }
+}
+
+/// What a program declares of an entity's records.
+struct DeclaredEntity: Sendable {
+    let version: Int
+    let typeTag: String
+    let serializer: String
+    /// Fails for a document that is none of the program's type.
+    let check: @Sendable (RecordCoder, StoredDocument) throws -> Void
+
+    /// Fails for a document that is none of the program's type.
+    /// - Throws: ``StorageError`` with `migrationFailed`, naming the record.
+    func require(_ document: StoredDocument, _ coder: RecordCoder, _ entity: String, _ record: String) throws {
+        do { try check(coder, document) } catch {
+            throw StorageError(
+                StorageError.migrationFailed, key: record,
+                "The record \(record) of \(entity) would not be a \(typeTag) as the program declares it: \(CodingFailure(error)). It is left as it is.",
+                underlying: CodingFailure(error))
+        }
+    }
+}

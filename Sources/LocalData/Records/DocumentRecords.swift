@@ -1,0 +1,110 @@
+import BackendContract
+
+/// Reads and changes an entity's records as documents, without their type, a page at a time. Each of its writes is a commit of the ``Committer``.
+struct DocumentRecords: Sendable {
+    let env: Environment
+    let host: any MigrationHost
+    /// Called between reading records and changing them: it throws where another process has gone on meanwhile, and what was read may be what it wrote since.
+    var requireTurn: @Sendable () async throws -> Void = {}
+
+    // MARK: Reading
+
+    /// Whether an entity's place holds anything.
+    func hasRecords(_ place: DocumentPlace) async throws -> Bool {
+        guard place.isCollection else { return try await route(place, place.entity).probe().isOccupied }
+        for try await page in pages(place, [], size: 1) where !page.isEmpty { return true }
+        return false
+    }
+
+    /// The records of an entity, page by page; of one version, if it is given.
+    func forEachPage(_ place: DocumentPlace, version: Int? = nil, _ body: ([StoragePage.Entry]) async throws -> Void) async throws {
+        if place.isCollection {
+            let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
+            for try await page in pages(place, conditions, size: env.pageSize) {
+                try Task.checkCancellation()
+                try await body(page)
+            }
+            return
+        }
+        let route = try route(place, place.entity)
+        switch try await route.probe() {
+        case .value(let record):
+            if let version, version != record.metadata.schemaVersion ?? 1 { return }
+            try await body([StoragePage.Entry(route.address, .record(record))])
+        case .corrupt(let corruption): throw route.corrupted(corruption)
+        default: return
+        }
+    }
+
+    private func pages(_ place: DocumentPlace, _ conditions: [StorageQuery.Condition], size: Int) -> RecordPages {
+        RecordPages(
+            routes: env.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions), size: size
+        )
+    }
+
+    func route(_ place: DocumentPlace, _ id: String) throws -> Route {
+        try env.routes.slot(for: place.key(id, StorageMetadata(schemaVersion: 1))).route
+    }
+
+    // MARK: Changing
+
+    /// Tries what a chain does to records of earlier versions, and writes nothing.
+    /// - Throws: ``StorageError`` with `migrationFailed`, naming the first record that it cannot change.
+    func check(_ place: DocumentPlace, _ chain: EvolutionChain) async throws {
+        for version in chain.older {
+            try await forEachPage(place, version: version) { page in for entry in page { _ = try await conversion(of: entry, place, chain) }
+            }
+        }
+    }
+
+    /// What brings a record to a chain's end; nil when it is there already, or has expired.
+    func conversion(of entry: StoragePage.Entry, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Converter.Conversion? {
+        guard let record = entry.record else { throw try route(place, entry.address.name).damaged(entry) }
+        return try await PageConverter(env).conversion(of: entry, to: place.key(entry.address.name, record.metadata, chain), host)
+    }
+
+    /// Brings an entity's records to the end of a chain; each page is one commit, where the store can.
+    func update(_ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Int {
+        var count = 0
+        for version in chain.older {
+            try await forEachPage(place, version: version) { page in
+                count += try await env.unbroken { try await update(page, place, chain) }
+            }
+        }
+        return count
+    }
+
+    private func update(_ page: [StoragePage.Entry], _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Int {
+        var conversions: [Converter.Conversion] = []
+        for entry in page { if let conversion = try await conversion(of: entry, place, chain) { conversions.append(conversion) } }
+        try await requireTurn()
+        if try await PageConverter(env).convertTogether(conversions, place.entity) { return conversions.count }
+        var count = 0
+        for conversion in conversions { count += try await update(conversion.prepared.route, place, chain) ? 1 : 0 }
+        return count
+    }
+
+    /// Writes one record in its new shape. False when it has that already, or is gone.
+    private func update(_ route: Route, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Bool {
+        try await env.withLane(route) {
+            for _ in 0..<Environment.attempts {
+                guard case .value(let record) = try await route.probe(), !env.isExpired(record) else { return false }
+                let slot = try env.routes.slot(for: place.key(route.address.name, record.metadata, chain))
+                guard let conversion = try await Converter(env).conversion(of: record, slot, host) else { return false }
+                try await requireTurn()
+                if try await Converter(env).convert(conversion, slot) { return true }
+            }
+            throw route.error(for: .notAttempted)
+        }
+    }
+}
+
+extension StorageProbe {
+    /// Whether there is something else than nothing, or the mark of a removal.
+    fileprivate var isOccupied: Bool {
+        switch self {
+        case .value, .corrupt: true
+        default: false
+        }
+    }
+}
