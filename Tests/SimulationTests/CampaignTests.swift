@@ -39,8 +39,8 @@ import Testing
 
     @Test func `runs with records break no rule, and come to everything`() async throws {
         let answers = [
-            "value answered", "value incompatibleSchema notApplied", "set done", "update done", "carry done", "all answered",
-            "sweep answered",
+            "value answered", "value incompatibleSchema notApplied", "set done", "set incompatibleSchema notApplied", "update done",
+            "carry done", "all answered", "sweep answered",
         ]
         try await run(StoredRecords.self, seeds: "LOCALDATA_RECORD_SEEDS", 2_000, answers)
     }
