@@ -40,7 +40,8 @@ import Testing
         let media = Shared<[BackendIdentity: MemoryMedium]>([:])
         @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
             let found = media.value.withLock { $0[store.identity] }
-            return try #require(found)
+            guard let found else { throw BackendError(.failed, "The laws made no such store.") }
+            return found
         }
         return LawBench(
             name: "faulty memory", capabilities: claims,

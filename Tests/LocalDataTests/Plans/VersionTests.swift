@@ -64,11 +64,11 @@ import Testing
             }
         }
 
-        func catalog(_ domain: StorageDomain) -> PlanCatalog {
+        func catalog(_ domain: StorageDomain) -> TestCatalog {
             let title = AttributeDescription("title", .string, originalName: self == .inferred ? "name" : nil)
             let entities = ["notes", "single"].map { EntityDescription($0, texts("id") + [title]) }
-            return PlanCatalog(
-                [.collection(VersionTests.notes(domain)), .key(VersionTests.newKey(domain))], CatalogSchema("V2", entities: entities))
+            return TestCatalog(
+                [.collection(VersionTests.notes(domain)), .key(VersionTests.newKey(domain))], CatalogSchema("V2", entities: entities), id: "plans")
         }
     }
 
