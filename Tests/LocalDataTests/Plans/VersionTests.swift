@@ -68,7 +68,8 @@ import Testing
             let title = AttributeDescription("title", .string, originalName: self == .inferred ? "name" : nil)
             let entities = ["notes", "single"].map { EntityDescription($0, texts("id") + [title]) }
             return TestCatalog(
-                [.collection(VersionTests.notes(domain)), .key(VersionTests.newKey(domain))], CatalogSchema("V2", entities: entities), id: "plans")
+                [.collection(VersionTests.notes(domain)), .key(VersionTests.newKey(domain))], CatalogSchema("V2", entities: entities),
+                id: "plans")
         }
     }
 
