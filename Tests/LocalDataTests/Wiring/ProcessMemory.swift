@@ -76,6 +76,32 @@
             }
         }
 
+        /// Uses the stacks of the pool's threads, and those of threads that have ended, which the C library keeps for later ones: they hold old contents of registers and
+        /// frames until they are used again.
+        static func useStacks() async {
+            DispatchQueue.concurrentPerform(iterations: 64) { _ in _ = clearStack(200) }
+            await withTaskGroup(of: Int.self) { group in
+                for _ in 0..<64 { group.addTask { clearStack(200) } }
+            }
+            let ended = DispatchGroup()
+            for _ in 0..<32 {
+                ended.enter()
+                Thread {
+                    _ = clearStack(200)
+                    ended.leave()
+                }.start()
+            }
+            await withCheckedContinuation { continuation in ended.notify(queue: .global()) { continuation.resume() } }
+        }
+
+        /// Clears about a kilobyte of stack in each of so many frames.
+        @inline(never) private static func clearStack(_ frames: Int) -> Int {
+            withUnsafeTemporaryAllocation(byteCount: 1_000, alignment: 16) { frame in
+                wipe(frame)
+                return frames == 0 ? 0 : clearStack(frames - 1) + Int(frame[0])
+            }
+        }
+
         /// How often any of some bytes occur in what this process can write to.
         static func occurrences(of needles: [Needle]) throws -> Int {
             let maps = try String(contentsOfFile: "/proc/self/maps", encoding: .utf8)

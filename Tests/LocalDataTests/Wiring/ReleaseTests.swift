@@ -47,10 +47,10 @@
         }
 
         /// Waits until a condition holds. The system ends threads when it likes, some seconds after their work.
-        private func wait(_ isReached: () throws -> Bool) async throws {
+        private func wait(_ isReached: () async throws -> Bool) async throws {
             let clock = ContinuousClock()
             let limit = clock.now.advanced(by: .seconds(60))
-            while try !isReached(), clock.now < limit { try await Task.sleep(for: .milliseconds(50)) }
+            while try await !isReached(), clock.now < limit { try await Task.sleep(for: .milliseconds(50)) }
         }
 
         /// In a process of its own: other tests' threads keep old contents of registers on their stacks, and their files open.
@@ -80,7 +80,10 @@
             #expect(alive().isEmpty, "still there: \(Set(alive()))")
             #expect(ProcessMemory.descriptors <= descriptors)
             #expect(ProcessMemory.threads <= threads)
-            try await wait { try ProcessMemory.occurrences(of: needles) == 0 }
+            try await wait {
+                await ProcessMemory.useStacks()
+                return try ProcessMemory.occurrences(of: needles) == 0
+            }
             #expect(try ProcessMemory.occurrences(of: needles) == 0, "the key is still in memory")
             #expect(try await stage.launch().get(row) == "row 201")
         }
