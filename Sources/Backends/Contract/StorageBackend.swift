@@ -21,6 +21,8 @@ public protocol StorageBackend: Sendable {
     var capabilities: BackendCapabilities { get }
 
     /// Looks at slots.
+    ///
+    /// Several slots are no snapshot: a change may be committed between reading one and the next.
     /// - Parameters:
     ///   - addresses: The slots, in any order; repeats are allowed.
     ///   - freshness: Whether the answer may come from validated memory.

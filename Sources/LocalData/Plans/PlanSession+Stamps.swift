@@ -234,7 +234,7 @@ struct StepRun: Sendable {
         return progress.done
     }
 
-    /// Whether a store's stamp says that somebody else has done a part since the run began.
+    /// Whether a store's stamp says that another program has done a part since the run began.
     func isPast(_ part: Int, _ stamp: SchemaStamp?, at index: Int) -> Bool {
         guard let stamp else { return false }
         if let done = done(stamp), done > part, done != seen[index] { return true }
@@ -242,7 +242,7 @@ struct StepRun: Sendable {
     }
 }
 
-/// Somebody else is further with a step: what this run has seen of it counts no more.
+/// Another program is further with a step: what this run has read of it is out of date.
 struct Overtaken: Error {}
 
 extension PlanSession {
@@ -279,7 +279,7 @@ extension PlanSession {
     }
 
     /// Notes that a part of a step is begun, and those before it are done.
-    /// - Throws: ``Overtaken`` when somebody else is further.
+    /// - Throws: ``Overtaken`` when another program is further.
     func note(_ run: StepRun, begun part: Int) async throws {
         for (index, store) in run.stores.enumerated() {
             let progress = SchemaStamp.Progress(
@@ -296,7 +296,7 @@ extension PlanSession {
         }
     }
 
-    /// Fails when somebody else is further with a step.
+    /// Fails when another program is further with a step.
     func requireTurn(_ run: StepRun, _ part: Int) async throws {
         for (index, store) in run.stores.enumerated() where run.isPast(part, try await stamp(store), at: index) { throw Overtaken() }
     }

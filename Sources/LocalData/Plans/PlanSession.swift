@@ -108,7 +108,7 @@ struct PlanSession: Sendable {
             report.to = plan.current
             return Outcome(report: report, chains: inferred(scene))
         }
-        // What nobody stamped and what has no data is current.
+        // An entity without a stamp and without data is current.
         if !stored.isCurrent(scene) { try await stamp(plan.current, scene) }
         report.to = plan.current
         return Outcome(report: report, chains: chains)

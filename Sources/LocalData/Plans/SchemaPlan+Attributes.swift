@@ -176,7 +176,7 @@ extension SchemaPlan.AttributeChange {
             if let type = update.type { value = try converted(value, to: type, context) }
             let newPath = DocumentPath([.name(update.newName ?? name)])
             if let newName = update.newName, newName != name, let standing = document[newPath], standing != .null {
-                // The plan knows nothing of what stands there, so it is not the plan's to replace.
+                // The plan does not know the value there, so it must not replace it.
                 let isMissing = document[path] == nil || document[path] == .null
                 if isMissing { value = try update.type.map { try converted(standing, to: $0, context) } ?? standing }
                 guard isMissing || standing == value else {

@@ -14,7 +14,7 @@
 /// A record carries the version of its entity. It is 1 for an entity that a plan adds, copies or renames, and each `UpdateEntity` raises it by one. The key or collection
 /// that the program registers has to be declared with the version that the plan ends in: `.version(2)`.
 public enum SchemaPlan {
-    /// What a name stands for where no registered key or collection has it.
+    /// What an entity is that has no registered key or collection.
     public enum EntityKind: String, Sendable, Hashable {
         /// A collection of records.
         case collection
@@ -121,7 +121,7 @@ public enum SchemaPlan {
     public struct CopyEntity: Sendable {
         let change: EntityChange
 
-        /// Copies an entity. A record that stands under an id of the copy already, and is another, fails the step.
+        /// Copies an entity. Fails the step if the copy has a different record with one of the ids.
         /// - Parameters:
         ///   - name: The entity.
         ///   - newName: The new one.
@@ -141,7 +141,7 @@ public enum SchemaPlan {
     public struct RenameEntity: Sendable {
         let change: EntityChange
 
-        /// Renames an entity. A record that stands under an id of the new one already, and is another, fails the step.
+        /// Renames an entity. Fails the step if the new entity has a different record with one of the ids.
         /// - Parameters:
         ///   - name: The entity.
         ///   - newName: Its new name.

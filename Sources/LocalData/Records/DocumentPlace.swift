@@ -13,7 +13,7 @@ struct DocumentPlace: Sendable {
     /// The part of the store that the records are in.
     var namespace: StorageNamespace { isCollection ? .collection(entity) : .values }
 
-    /// The key of a record as a document, in the form in which it stands: its serializer and its type's tag stay.
+    /// The key of a record as a document. Its serializer and its type's tag stay as they are stored.
     /// - Parameters:
     ///   - id: The record's id; for a key, its name.
     ///   - past: What is known of the record.

@@ -40,7 +40,7 @@ extension DocumentRecords {
         }
     }
 
-    /// Does work on a page of records, anew with what stands there then when somebody else has changed one of them meanwhile.
+    /// Repeats work on a page of records, with their present state, while another process or task changes one of them.
     private func repeating(
         _ page: [StoragePage.Entry], _ place: DocumentPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
     ) async throws -> Int {
@@ -62,7 +62,7 @@ extension DocumentRecords {
             "The records of \(place.entity) are being changed by others again and again. Run the plan again when they are done.")
     }
 
-    /// Nil when somebody else has changed one of the records meanwhile: what was written until then stays, and is found.
+    /// Nil if another process or task changed one of the records meanwhile: records written before that stay, and the next attempt finds them.
     private func transfer(
         _ page: [StoragePage.Entry], _ source: DocumentPlace, _ destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?,
         isMove: Bool

@@ -7,7 +7,7 @@ extension StorageNamespace {
     /// The part that holds the records of a collection.
     static func collection(_ name: String) -> StorageNamespace { StorageNamespace(collectionPrefix + name) }
 
-    /// The part in which each collection has one slot that stands for the whole collection.
+    /// The part in which each collection has one slot for the whole collection.
     static let collections = StorageNamespace("collections")
 
     /// The collection whose records are here; nil for any other part.
@@ -17,7 +17,7 @@ extension StorageNamespace {
 }
 
 extension PhysicalSlot {
-    /// The slot that stands for the collection of this slot's record; nil for a slot outside of collections.
+    /// The slot of the whole collection that this slot's record is in; nil for a slot outside of collections.
     var placeholder: PhysicalSlot? {
         address.namespace.collectionName.map { PhysicalSlot(store: store, address: StorageAddress($0, in: .collections)) }
     }

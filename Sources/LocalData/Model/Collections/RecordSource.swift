@@ -16,7 +16,7 @@ struct ListSource<Source: Codable & Sendable, Record: Codable & Sendable>: Recor
     let split: @Sendable (Source) throws -> [Record]
 }
 
-/// A legacy location of a collection, with the key that stands for it where keys are listed.
+/// A legacy location of a collection, with the key under which it is listed.
 struct LegacyLocation: Sendable {
     let key: AnyStorageKey
     let source: any RecordSource

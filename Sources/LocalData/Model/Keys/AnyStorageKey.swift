@@ -3,7 +3,7 @@ import BackendContract
 /// A key whose type of value is not known where it is used: an entry of a catalog, a source of a migration.
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
-    /// The collection that the entry stands for; nil for a single key.
+    /// The collection that is the entry; nil for a single key.
     var collection: (any TypedCollection)?
 
     /// Erases a key's type of value.
