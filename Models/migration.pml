@@ -2,14 +2,15 @@
  * The migration protocol of one key, for spin. Docs/Model.md says what is modelled, what is not, and how to read what spin finds.
  *
  * One key with a destination D and one older place S. Two processes of the new program get, set, remove and sweep; an old application that knows only
- * S writes there; the disk writes back what it likes when it likes; looks find a place locked or unavailable; processes die and the power fails
- * between any two steps. A step is one call to a store, or one flush: what a process works out between two calls is nobody else's to see.
+ * S writes there; a tool sets D through a key without the migration; the disk writes back what it likes when it likes; looks find a place locked or
+ * unavailable; processes die and the power fails between any two steps. A step is one call to a store, or one flush: what a process works out between
+ * two calls is nobody else's to see.
  *
- * Each row of `Program` is a step of MigrationEngine; the comment above it names the functions.
+ * Each row of `Program` is a step of the protocol; the comment above it names the functions of Sources/LocalData.
  */
 
 #define DESTINATION_WINS 0
-#define SOURCE_WINS      1    /* without the old application: what it writes would rightly replace what a user has set */
+#define SOURCE_WINS      1
 #ifndef POLICY
 #define POLICY DESTINATION_WINS
 #endif
@@ -23,7 +24,16 @@
 #define KILLS 1               /* deaths of one process; an error after which nobody knows whether the change was made is the same */
 #endif
 #ifndef OLD
-#define OLD (1 - POLICY)      /* changes by the old application */
+#define OLD 1                 /* changes by the old application, at most 2 */
+#endif
+#ifndef TOOL
+#define TOOL 0                /* sets through a key without the migration */
+#endif
+#ifndef FOREIGN
+#define FOREIGN 0             /* 0: the old application writes records of the library, each with a new revision. 1: bare values, known by their content only */
+#endif
+#ifndef REWRITES
+#define REWRITES 0            /* 1: it also writes a bare value again while a process is about to delete the same value. Nothing can tell the two apart */
 #endif
 
 /* Variants of the protocol that are wrong: Scripts/check-model says under which policy, and demands that each is found out. */
@@ -43,6 +53,14 @@
 #define REPEATED_REMOVE_UNFLUSHED 11  /* a remove that finds a tombstone trusts that it is on disk */
 #define COPY_TAKEN_FOR_CONFLICT  12   /* a sweep that cannot read S at first does not compare it with D's origin afterwards */
 #define SOURCE_UNSEEN            13   /* a set or remove goes ahead although S cannot be read, and the source wins conflicts */
+#define COPIES_BY_CONTENT        14   /* a record in S with the content that D's origin names is a copy, whoever wrote it when */
+#define FOREIGN_COPY_UNSEEN      15   /* the same for a bare value: it is deleted without being quarantined */
+#define FOREIGN_COPY_WINS        16   /* a bare value is a new write although its absence was never recorded */
+#define ABSENCE_RECORDED_EARLY   17   /* the absence of a bare value is recorded before it is durable */
+#define FOREIGN_OVER_TOMBSTONE   18   /* a bare value wins over a removal */
+#define EQUAL_NOT_READ_AGAIN     19   /* S is found equal to what D held some time ago */
+#define PLAIN_SET_FORGETS        20   /* a set through a key without the migration does not carry the origin */
+#define READ_DECIDES             21   /* a get, too, compares S with a value in D */
 #define is(variant) (VARIANT == variant)
 
 /* What D is, or a look at it finds. */
@@ -53,29 +71,37 @@
 #define UNAVAILABLE 4
 #define failed      (my.kind >= LOCKED)
 
-/* S is a number: the content, and with it the revision and the fingerprint, for a foreign value has no other. */
-#define NOTHING     0         /* 1 is there at first; 2 is what the old application writes and process 0 sets; 3 is what process 1 sets */
+/* S is the number of the write that it holds. For a record of the library this is its revision: no two are equal. What the write stored is its content, one of
+ * two. A bare value has no revision but its content: there, the number is a ghost, and only `sameState` may compare. */
+#define NOTHING     0         /* 1 is there at first; the old application writes 2 and 3 */
 #define REMOVED     4         /* a tombstone: an older version of the program removed it */
 #define UNREADABLE  5         /* only in `older`: locked or unavailable when it was looked at */
 #define isValue(s)  (s >= 1 && s <= 3)
+#define content(s)  (1 + ((second >> (s)) & 1))
+#define isWriteOf(s, c)    (isValue(s) && content(s) == (c))
+#define sameContent(s, t)  (isValue(s) && isValue(t) && content(s) == content(t))
+#define sameState(s, t)    ((s) == (t) || (FOREIGN && sameContent(s, t)))
 
 mtype = {
     NONE, GET, SET, REMOVE, SWEEP,                                                                /* what a process does, */
     IDLE, PLACE, SETTLE, SOURCE, SECOND_S, SECOND_D, PUT, FLUSH, VERIFY, COLLECT, FLUSH_S, LOOK,  /* and its next step */
-    NAMED, COMPARE, QUARANTINE, BARRIER, WRITE_D, WRITE_S, WRITE, FLUSH_WRITE
+    NAMED, COMPARE, EQUAL, QUARANTINE, BARRIER, SYNC_S, RECORD, FLUSH_RECORD, WRITE_D, WRITE_S, WRITE, FLUSH_WRITE
 }
 typedef Record {
     unsigned kind : 3, val : 2;
-    unsigned copy : 2;        /* the origin: the fingerprint of the copy in S that this replaces; 0: of none */
+    unsigned copy : 2;        /* the origin: the state of S that this replaces; 0: none */
+    bit gone;                 /* the origin: that bare value was durably absent afterwards */
     unsigned ver : 4;         /* ghost: the user's change it comes from, in the order of commits; 0: none. Also of an empty slot */
-    unsigned past : 4         /* ghost: the set of contents that it holds, names or descends from */
+    unsigned past : 4         /* ghost: the set of writes to S that it holds, replaced or descends from */
 }
 typedef Process {
     mtype at, op;
     unsigned ops : 2;
     unsigned kind : 3, val : 2, copy : 2, ver : 4;   /* what it saw in D */
+    bit gone;
     bit stale;                /* D has another revision by now. None is ever used again: only another look clears this */
     unsigned older : 3;       /* what it saw in S */
+    unsigned under : 2;       /* ghost: the write that S held when a set or remove looked at it, also in vain; the one that D agreed with */
     unsigned floor : 4;       /* ghost: what was acknowledged when its get began */
     bit gap                   /* ghost: since its get began there was a moment without a value in either place */
 }
@@ -83,12 +109,13 @@ Record D, onDisk;             /* what everybody sees, and what a power cut leave
 bit dirty;                    /* D was changed since it was written back */
 unsigned S : 3, S_onDisk : 3;
 Process P[2];
-unsigned cuts : 2, kills : 2, old : 2;
+unsigned cuts : 2, kills : 2, old : 2, tool : 1;
+unsigned second : 4;          /* the set of writes to S with the second content */
 unsigned alone : 3;           /* 1 to 3: no more faults, and process 0 sweeps, sweeps again, gets; 4: the end */
 /* More ghosts: only assertions look at them. */
 unsigned changes : 4;         /* of users, so far */
 unsigned acked : 4;           /* the newest that was acknowledged */
-unsigned safe : 4;            /* a set of contents: the past of all that was in D on disk, and the quarantine */
+unsigned safe : 4;            /* a set of writes: the past of all that was in D on disk, and the quarantine */
 bit waiting;                  /* 1 was in S at first, and nobody has deleted or replaced it */
 bit moved;                    /* D was changed in the last sweep */
 unsigned fault : 3;           /* what this look runs into: chosen for one step, and 0 between steps */
@@ -104,23 +131,24 @@ inline note() {               /* after every visible change */
     :: else
     fi
 }
+inline outdate(p) { if :: P[p].at != IDLE -> P[p].stale = 1 :: else fi }
 inline changed() {            /* D has a new revision */
     dirty = 1;
     if :: alone -> moved = 1 :: else fi;
-    if :: P[1 - me].at != IDLE -> P[1 - me].stale = 1 :: else fi;
+    outdate(1 - me);
     note()
 }
-inline copyTo(to, from) { to.kind = from.kind; to.val = from.val; to.copy = from.copy; to.ver = from.ver }
+inline copyTo(to, from) { to.kind = from.kind; to.val = from.val; to.copy = from.copy; to.gone = from.gone; to.ver = from.ver }
 inline persist() {            /* D is on disk */
     copyTo(onDisk, D); onDisk.past = D.past; dirty = 0;
     safe = safe | D.past;
     assert(onDisk.ver >= acked)                       /* I1: nothing replaces what was acknowledged but something newer */
 }
 inline drop(p) {              /* what it saw in D does not matter any more */
-    P[p].kind = 0; P[p].val = 0; P[p].copy = 0; P[p].stale = 0;
+    P[p].kind = 0; P[p].val = 0; P[p].copy = 0; P[p].gone = 0; P[p].stale = 0;
     if :: P[p].op != REMOVE -> P[p].ver = 0 :: else fi
 }
-inline forget(p) { P[p].op = NONE; P[p].at = IDLE; drop(p); P[p].older = 0; P[p].floor = 0; P[p].gap = 0 }
+inline forget(p) { P[p].op = NONE; P[p].at = IDLE; drop(p); P[p].older = 0; P[p].under = 0; P[p].floor = 0; P[p].gap = 0 }
 inline begin(p, what, where) {
     P[p].op = what; P[p].at = where;
     if :: what == GET -> P[p].floor = acked; P[p].gap = nothingThere :: else fi
@@ -134,8 +162,14 @@ inline lookD() {
 inline lookS() {
     if :: fault == 0 -> my.older = S :: takenAsAbsent -> my.older = NOTHING :: else -> my.older = UNREADABLE fi
 }
+/* Whether a state of S is one that the origin names. A record of the library is named by its revision. */
+#define named(it) (isValue(it.older) && !it.gone && (sameState(it.older, it.copy) || is(COPIES_BY_CONTENT) && sameContent(it.older, it.copy)))
+/* Whether a bare value is certain to have been written after the change in D. */
+#define mayWin(it) (POLICY == SOURCE_WINS && (!FOREIGN || ((it.kind != TOMBSTONE || is(FOREIGN_OVER_TOMBSTONE)) && (!named(it) || is(FOREIGN_COPY_WINS)))))
+
 inline lookBeforeWriting() {
     lookS();
+    my.under = (isValue(S) -> S : 0);
     if :: my.older == UNREADABLE && POLICY == SOURCE_WINS && !is(SOURCE_UNSEEN) -> forget(me) :: else fi
 }
 
@@ -164,8 +198,8 @@ inline again(where) {         /* changed meanwhile */
 
 /* What `spin -t` prints of a step: the state it begins with, and what is done. A record is kind.content.origin and, behind #, its change. */
 inline tell() {
-    printf("D %d.%d.%d#%d  on disk %d.%d.%d#%d  S %d  on disk %d  acknowledged %d  | ", D.kind, D.val, D.copy, D.ver,
-        onDisk.kind, onDisk.val, onDisk.copy, onDisk.ver, S, S_onDisk, acked)
+    printf("D %d.%d.%d#%d  on disk %d.%d.%d#%d  S %d.%d  on disk %d  acknowledged %d  | ", D.kind, D.val, D.copy, D.ver,
+        onDisk.kind, onDisk.val, onDisk.copy, onDisk.ver, S, (isValue(S) -> content(S) : 0), S_onDisk, acked)
 }
 inline tellStep() {
     tell(); printf("process %d: %e, %e", me, my.op, my.at);
@@ -187,18 +221,22 @@ proctype Program(bit me) {
     BEGIN(REMOVE, WRITE_D)
     BEGIN(SWEEP, SETTLE)
 
-    /* current, lookInPlace */
+    /* ValueReader.readInPlace */
     CALL(PLACE, lookD();
-        if :: failed -> forget(me) :: my.kind == ABSENT -> my.at = SETTLE :: else -> answer() fi)
-    /* settle: the state table */
+        if
+        :: failed -> forget(me)
+        :: my.kind == ABSENT || is(READ_DECIDES) && my.kind == VALUE -> my.at = SETTLE
+        :: else -> answer()
+        fi)
+    /* Settler.settle: the state table */
     CALL(SETTLE, lookD();
         if
         :: failed -> forget(me)
         :: my.kind == ABSENT -> my.at = SOURCE
-        :: my.kind != ABSENT && !failed && my.op == SWEEP -> my.at = NAMED
+        :: my.kind != ABSENT && !failed && (my.op == SWEEP || is(READ_DECIDES)) -> my.at = NAMED
         :: else -> done()
         fi)
-    /* fill, attempt, readSource */
+    /* Settler.fill, Mover.attempt, SourceReader.read */
     CALL(SOURCE, lookS();
         if
         :: my.older == UNREADABLE -> forget(me)
@@ -207,31 +245,35 @@ proctype Program(bit me) {
         :: my.older == NOTHING && !(is(NO_SECOND_LOOK) && my.op == GET) -> my.at = SECOND_S
         :: else -> my.at = PUT
         fi)
-    /* fill: the second look, in the direction in which values travel */
+    /* Settler.isFilledMeanwhile: the second look, in the direction in which values travel */
     CALL(SECOND_S, lookS();
         if :: my.older == UNREADABLE -> forget(me) :: isValue(my.older) -> my.at = SETTLE :: else -> my.at = SECOND_D fi)
     CALL(SECOND_D, lookD();
         if :: failed -> forget(me) :: my.kind == ABSENT -> done() :: else -> again(SETTLE) fi)
 
-    /* move, write; also resolve, replace(with:), where what stands in D makes room under its revision */
+    /* Mover.move, DurableWriter; also Reconciler.resolve and replace, where what stands in D makes room under its revision */
     STEP(PUT,
         if
         :: !my.stale || is(NO_PUT_PRECONDITION) ->
+            assert(my.kind == ABSENT || my.op == SWEEP);   /* a read does not decide */
+            assert(my.kind == ABSENT || !(D.past & (1 << my.older)));   /* I2: nothing that the record in D replaced replaces it */
+            assert(my.kind != TOMBSTONE || !FOREIGN);      /* I3: no bare value proves that it was written after a removal */
             D.past = (my.kind == ABSENT -> 0 : D.past) | (1 << my.older);
-            D.kind = VALUE; D.val = my.older; D.copy = my.older; D.ver = 0;
+            D.ver = (my.kind == ABSENT -> 0 : D.ver);
+            D.kind = VALUE; D.val = content(my.older); D.copy = my.older; D.gone = 0;
             changed(); drop(me);
             my.at = (is(DELETE_BEFORE_DURABLE) -> COLLECT : FLUSH)
         :: else -> again(SETTLE)
         fi)
     STEP(FLUSH, persist();
         if :: is(DELETE_BEFORE_DURABLE) -> done() :: else -> my.at = VERIFY fi)
-    /* verify: what others wrote after us is as good */
+    /* Committer.readBack: what others wrote after us is as good */
     CALL(VERIFY, lookD();
         if :: failed || my.kind == ABSENT -> forget(me) :: else -> drop(me); my.at = COLLECT fi)
-    /* collect: delete S on condition of the revision that was read. What cannot be deleted is residue */
+    /* Collector.collect: delete S on condition of the revision that was read. What cannot be deleted is residue */
     CALL(COLLECT,
         if
-        :: fault == 0 && (S == my.older || (isValue(S) && is(NO_DELETE_PRECONDITION))) ->
+        :: fault == 0 && (sameState(S, my.older) || (isValue(S) && is(NO_DELETE_PRECONDITION))) ->
             assert(safe & (1 << S));                  /* I1, I6: nothing is deleted that is not safe on disk */
             S = NOTHING; my.older = 0;
             note();
@@ -239,56 +281,83 @@ proctype Program(bit me) {
         :: else -> done()
         fi)
     STEP(FLUSH_S, S_onDisk = S;
-        if :: is(DELETE_BEFORE_DURABLE) && my.op != REMOVE -> my.at = FLUSH :: else -> done() fi)
-    /* migrateAndLook: whoever joined looks again */
+        if
+        :: is(DELETE_BEFORE_DURABLE) && my.op != REMOVE -> my.at = FLUSH
+        :: FOREIGN && my.op == SWEEP -> my.at = SETTLE    /* to record the absence */
+        :: else -> done()
+        fi)
+    /* ValueReader.read: whoever joined looks again */
     CALL(LOOK, lookD();
         if :: failed -> forget(me) :: else -> answer() fi)
 
-    /* sweep, reconcile: copies that the record names */
+    /* Reconciler.collectCopies: copies that the record names. A bare value with their content may also be a new write */
     CALL(NAMED, lookS();
-        my.at = (isValue(my.older) && my.older == my.copy -> BARRIER : COMPARE))
-    /* reconcile(step): a copy that could not be read a moment ago, the same value, or a conflict */
+        my.at = (named(my) && (!FOREIGN || is(FOREIGN_COPY_UNSEEN)) -> BARRIER : COMPARE))
+    /* Reconciler.reconcile(step): a copy that could not be read a moment ago, the same value, or a conflict */
     CALL(COMPARE, lookS();
         if
-        :: !isValue(my.older) -> forget(me)
-        :: isValue(my.older) && (my.older == my.copy && !is(COPY_TAKEN_FOR_CONFLICT) || my.kind == VALUE && my.older == my.val) -> my.at = BARRIER
+        :: my.older == NOTHING && FOREIGN && my.copy && !my.gone -> my.at = (is(ABSENCE_RECORDED_EARLY) -> RECORD : SYNC_S)
+        :: !isValue(my.older) && !(my.older == NOTHING && FOREIGN && my.copy && !my.gone) -> done()
+        :: isValue(my.older) && named(my) && !FOREIGN && !is(COPY_TAKEN_FOR_CONFLICT) -> my.at = BARRIER
+        :: isWriteOf(my.older, my.val) && my.kind == VALUE && !(named(my) && !FOREIGN && !is(COPY_TAKEN_FOR_CONFLICT)) ->
+            my.at = EQUAL
         :: else -> my.at = QUARANTINE
         fi)
-    /* resolve: the loser is in quarantine, durably, before anything goes */
-    STEP(QUARANTINE,
+    /* Reconciler.reconcile(step): D still holds what S was found equal to, after S was read. So that write to S says what D says */
+    CALL(EQUAL,
         if
-        :: POLICY == SOURCE_WINS -> my.at = PUT
+        :: fault -> forget(me)
+        :: !fault && my.stale && !is(EQUAL_NOT_READ_AGAIN) -> again(SETTLE)
+        :: else ->
+            if :: !my.stale -> my.under = my.older :: else fi;
+            my.at = BARRIER
+        fi)
+    /* Reconciler.resolve: the loser is in quarantine, durably, before anything goes */
+    STEP(QUARANTINE,
+        assert(my.op == SWEEP);                           /* a read does not decide */
+        if
+        :: mayWin(my) -> my.at = PUT
         :: else ->
             if :: is(NO_QUARANTINE) -> skip :: else -> safe = safe | (1 << my.older) fi;
             my.at = BARRIER
         fi)
-    /* settledDurability: what was found, not written, is made durable first */
+    /* The absence of a bare value that the origin names: durable first, then recorded, on D's revision. What is met there afterwards was written afterwards */
+    STEP(SYNC_S, S_onDisk = S; my.at = RECORD)
+    STEP(RECORD,
+        if
+        :: my.stale -> again(SETTLE)
+        :: else -> D.gone = 1; changed(); drop(me); my.at = FLUSH_RECORD
+        fi)
+    STEP(FLUSH_RECORD, persist(); done())
+    /* Collector.settledDurability: what was found, not written, is made durable first */
     STEP(BARRIER,
-        if :: is(NO_BARRIER) -> skip :: else -> persist() fi;
-        drop(me);
+        if :: is(NO_BARRIER) -> skip :: else -> persist(); safe = safe | (1 << my.under) fi;
+        drop(me); my.under = 0;
         if :: isValue(my.older) -> my.at = COLLECT :: else -> acknowledge() fi)
 
-    /* set, remove: standing, readableSources. An S that cannot be read is no obstacle */
+    /* ValueWriter.store and bury: the place, then LegacyLocations.read. An S that cannot be read is no obstacle */
     CALL(WRITE_D, lookD();
         if :: failed -> forget(me) :: else -> my.at = WRITE_S fi)
     CALL(WRITE_S, lookBeforeWriting();
         if
-        :: my.op == REMOVE && my.kind == TOMBSTONE && (!isValue(my.older) || my.older == my.copy) ->
+        :: my.op == REMOVE && my.kind == TOMBSTONE && (!isValue(my.older) || named(my) && !FOREIGN) ->
             /* bury: removed before, nothing new to name; but whoever wrote the tombstone may have died before it was on disk */
             if :: !isValue(my.older) && is(REPEATED_REMOVE_UNFLUSHED) -> acknowledge() :: else -> my.at = BARRIER fi
         :: my.op == NONE -> skip
         :: else -> my.at = WRITE
         fi)
-    /* commit, with carriedOrigin */
+    /* Committer.commit, with Origins.carried */
     STEP(WRITE,
         if
         :: !my.stale ->
             changes++;
             D.kind = (my.op == SET -> VALUE : (is(NO_TOMBSTONE) -> ABSENT : TOMBSTONE));
-            D.val = (my.op == SET -> 2 + me : 0);
+            D.val = (my.op == SET -> 2 - me : 0);
+            D.gone = (isValue(my.older) || is(NO_ORIGIN) -> 0 : my.gone);
             D.copy = (is(NO_ORIGIN) -> 0 : (isValue(my.older) -> my.older : my.copy));
             D.ver = changes;
-            D.past = D.past | (1 << D.val) | (1 << D.copy);
+            D.past = D.past | (1 << my.under);
+            my.under = 0;
             waiting = 0;
             changed(); drop(me);
             my.ver = changes;
@@ -302,9 +371,15 @@ proctype Program(bit me) {
     od
 }
 
-/* The disk, the power, the old application, and the end. */
+/* The old application. It does not wait for the disk, and knows no revision but its own. */
+#define newWrite (2 + OLD - old)
+#define isAboutToDelete(c) (isWriteOf(P[0].older, c) || isWriteOf(P[1].older, c))
+#define mayWrite(c) (old > 0 && !alone && (!FOREIGN || !isWriteOf(S, c) && (REWRITES || !isAboutToDelete(c))))
+inline writeS() { S = newWrite; old--; if :: POLICY == SOURCE_WINS -> S_onDisk = S :: else fi }
+
+/* The disk, the power, the old application, the tool, and the end. */
 init {
-    d_step { forget(0); P[0].ops = OPS; forget(1); P[1].ops = OPS; cuts = CUTS; kills = KILLS; old = OLD }
+    d_step { forget(0); P[0].ops = OPS; forget(1); P[1].ops = OPS; cuts = CUTS; kills = KILLS; old = OLD; tool = TOOL }
     atomic {
         if :: S = NOTHING :: S = 1; waiting = 1 :: S = REMOVED fi;
         S_onDisk = S;
@@ -317,9 +392,13 @@ init {
         copyTo(D, onDisk); D.past = onDisk.past; dirty = 0; S = S_onDisk; forget(0); forget(1) }
     :: d_step { kills > 0 && !alone && P[0].at != IDLE -> tellEvent("PROCESS 0 DIES"); kills--; forget(0) }
     :: d_step { kills > 0 && !alone && P[1].at != IDLE -> tellEvent("PROCESS 1 DIES"); kills--; forget(1) }
-    :: d_step { old > 0 && !alone && S != 1 -> tellEvent("the old application writes 1"); old--; S = 1 }
-    :: d_step { old > 0 && !alone && S != 2 -> tellEvent("the old application writes 2"); old--; S = 2 }
+    :: d_step { mayWrite(1) -> tellEvent("the old application writes content 1"); writeS() }
+    :: d_step { mayWrite(2) -> tellEvent("the old application writes content 2"); second = second | (1 << newWrite); writeS() }
     :: d_step { old > 0 && !alone && S != NOTHING -> tellEvent("the old application deletes"); old--; S = NOTHING; waiting = 0; note() }
+    :: d_step { tool > 0 && !alone -> tellEvent("a tool sets content 1"); tool--; changes++; waiting = 0;
+        D.kind = VALUE; D.val = 1; D.ver = changes;
+        if :: is(PLAIN_SET_FORGETS) -> D.copy = 0; D.gone = 0 :: else fi;
+        dirty = 1; outdate(0); outdate(1); note() }
     :: d_step { alone < 4 && P[0].at == IDLE && P[1].at == IDLE && P[0].ops == 0 && P[1].ops == 0 ->
         if
         :: alone == 0 -> begin(0, SWEEP, SETTLE)
