@@ -41,15 +41,17 @@ final class Quarantine: Sendable {
         var content = RecordCodec.encode(record)
         var attributes = ["key": route.keyName, "place": route.placeName, "reason": reason, "since": String(runtime.clock.wallSeconds)]
         if record.metadata.sealing != nil, let seal = route.security.keySource { attributes["seal"] = Self.text(of: seal) }
-        var id = "q" + hexadecimalText(of: SHA256.hash(data: content).prefix(16))
+        // Equal values of several keys are entries of their own: whoever discards one does not mean the others.
+        let named = Envelope.Context(purpose: "quarantine 2", [route.keyName, route.placeName]).bytes + content
+        var id = "q" + hexadecimalText(of: SHA256.hash(data: named).prefix(16))
         if needed > store.capabilities.protection {
             let source = try source(for: needed, [route] + others)
             attributes["source"] = source.1
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
-            (id, content) = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+            (id, content) = try await translatingErrors(key: route.keyName) { [content] () throws(BackendError) in
                 // A missing key never becomes a new one beside what it sealed, here as everywhere.
                 let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in try await sealedIDs(source.0) }
-                let mac = HMAC<SHA256>.authenticationCode(for: Data("LocalData quarantine 1".utf8) + content, using: key.key)
+                let mac = HMAC<SHA256>.authenticationCode(for: Data(named), using: key.key)
                 let id = "q" + hexadecimalText(of: mac.prefix(16))
                 return (id, try Envelope.seal(content, with: key, for: Envelope.Context(purpose: "quarantine", [id]), runtime.randomBytes))
             }
