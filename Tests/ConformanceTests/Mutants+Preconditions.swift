@@ -12,7 +12,7 @@ extension Mutant {
                 "of 100 tasks that change one state exactly one wins, in every round",
                 "of 100 tasks over two instances exactly one wins, in every round",
                 "a precondition holds against what another instance wrote",
-                "the precondition notLater refuses a value of a later schema version, and no other state",
+                "the precondition replaceable refuses a later schema version, an origin, and no other state",
                 fault: .mutations { StorageMutation($0.address, $0.operation) }),
             Mutant(
                 "looks before it writes, without a lock", breaks: "of 100 tasks that change one state exactly one wins, in every round",
@@ -24,13 +24,33 @@ extension Mutant {
                     return try await store.apply(mutations.map { StorageMutation($0.address, $0.operation) })
                 })),
             Mutant(
-                "ignores the precondition notLater",
-                breaks: "the precondition notLater refuses a value of a later schema version, and no other state",
+                "ignores the precondition replaceable",
+                breaks: "the precondition replaceable refuses a later schema version, an origin, and no other state",
                 "of 16 puts in any order, the one of a later schema version stands in the end",
                 fault: .mutations { mutation in
-                    guard case .notLater = mutation.precondition else { return mutation }
+                    guard case .replaceable = mutation.precondition else { return mutation }
                     return StorageMutation(mutation.address, mutation.operation)
                 }),
+            Mutant(
+                "replaces a record without its origin",
+                breaks: "the precondition replaceable refuses a later schema version, an origin, and no other state",
+                fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
+                    var changed: [StorageMutation] = []
+                    for var mutation in mutations {
+                        let probe = try await store.read(mutation.address)
+                        let hasOrigin =
+                            switch probe {
+                            case .value(let record): record.metadata.origin != nil
+                            case .tombstone(let tombstone): tombstone.metadata.origin != nil
+                            default: false
+                            }
+                        if case .replaceable = mutation.precondition, hasOrigin, let revision = probe.revision {
+                            mutation.precondition = .revision(revision)
+                        }
+                        changed.append(mutation)
+                    }
+                    return try await store.apply(changed)
+                })),
             Mutant(
                 "takes a tombstone for an empty slot", breaks: "the precondition absent holds for an empty slot only",
                 fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in

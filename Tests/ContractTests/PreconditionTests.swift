@@ -40,12 +40,12 @@ import Testing
         }
     }
 
-    @Test func `a value of a later schema version conflicts with notLater, and every other state is treated as by none`() {
+    @Test func `a later schema version and an origin conflict with replaceable, and every other state is treated as by none`() {
         func value(_ version: Int?) -> StorageProbe {
             .value(StorageRecord(payload: .bytes([0]), metadata: StorageMetadata(schemaVersion: version), revision: Self.seen))
         }
         func refusal(of operation: StorageMutation.Operation, on state: StorageProbe, _ version: Int) -> MutationResult? {
-            state.refusal(of: StorageMutation(Self.address, operation, if: .notLater(version: version)))
+            state.refusal(of: StorageMutation(Self.address, operation, if: .replaceable(version: version)))
         }
         let laterGrave = StorageProbe.tombstone(StorageTombstone(metadata: StorageMetadata(schemaVersion: 9), revision: Self.seen))
         for operation in Self.operations {
@@ -57,11 +57,23 @@ import Testing
                 let expected = row.state.refusal(of: StorageMutation(Self.address, operation))
                 #expect(refusal(of: operation, on: row.state, 2) == expected, "\(row.state)")
             }
+            let past = StorageMetadata(schemaVersion: 1, origin: [1])
+            for state in [
+                StorageProbe.value(StorageRecord(payload: .bytes([0]), metadata: past, revision: Self.seen)),
+                .tombstone(StorageTombstone(metadata: past, revision: Self.seen)),
+            ] {
+                for version in [1, nil] {
+                    let mutation = StorageMutation(Self.address, operation, if: .replaceable(version: version))
+                    #expect(state.refusal(of: mutation) == .conflict(state), "\(state)")
+                }
+            }
+            let anyVersion = StorageMutation(Self.address, operation, if: .replaceable(version: nil))
+            #expect(value(Int.max).refusal(of: anyVersion) == nil)
         }
     }
 
     @Test func `nothing is changed in a store that cannot be seen`() {
-        for precondition in [StorageMutation.Precondition.none, .absent, .revision(Self.seen), .notLater(version: 1)] {
+        for precondition in [StorageMutation.Precondition.none, .absent, .revision(Self.seen), .replaceable(version: 1)] {
             let mutation = StorageMutation.delete(Self.address, if: precondition)
             #expect(StorageProbe.locked.refusal(of: mutation) == .locked)
             #expect(StorageProbe.unavailable(Self.offline).refusal(of: mutation) == .failed(Self.offline))

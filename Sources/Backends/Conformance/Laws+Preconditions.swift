@@ -46,23 +46,36 @@ extension BackendLaw {
             try await store.put(bytes("same"), at: address)
             try await refuses(store, .put(bytes("new"), at: address, if: .revision(first)), "the revision before the delete")
         },
-        BackendLaw("the precondition notLater refuses a value of a later schema version, and no other state") { bench in
+        BackendLaw("the precondition replaceable refuses a later schema version, an origin, and no other state") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("version")
             let (second, third) = (StorageMetadata(schemaVersion: 2), StorageMetadata(schemaVersion: 3))
-            let condition = StorageMutation.Precondition.notLater(version: 2)
+            let condition = StorageMutation.Precondition.replaceable(version: 2)
             try await store.put(bytes("into an empty slot"), second, at: address, if: condition)
             try await store.put(bytes("over its own version"), third, at: address, if: condition)
-            let why = "notLater on a value of a later version"
+            let why = "replaceable on a value of a later version"
             try await refuses(store, .put(bytes("over a later one"), second, at: address, if: condition), why)
             try await refuses(store, .tombstone(at: address, if: condition), why)
             try await refuses(store, .delete(address, if: condition), why)
-            try await store.put(bytes("over the later one"), at: address, if: .notLater(version: 3))
+            try await store.put(bytes("over the later one"), at: address, if: .replaceable(version: 3))
             _ = try await store.hold(.tombstone(third, at: address, if: condition))
             try await store.put(bytes("over a tombstone"), StorageMetadata(schemaVersion: 1), at: address, if: condition)
             _ = try await store.hold(.put(bytes("over an earlier one"), second, at: address, if: condition))
             try await store.empty(address, if: condition)
             try await store.empty(address, if: condition)
+            let any = StorageMutation.Precondition.replaceable(version: nil)
+            try await store.put(bytes("with an origin"), StorageMetadata(schemaVersion: 1, origin: [1]), at: address)
+            for refused in [condition, any] {
+                try await refuses(store, .put(bytes("over an origin"), second, at: address, if: refused), "replaceable on an origin")
+                try await refuses(store, .delete(address, if: refused), "replaceable on an origin")
+            }
+            _ = try await store.hold(.tombstone(StorageMetadata(origin: [1]), at: address))
+            for refused in [condition, any] {
+                try await refuses(
+                    store, .put(bytes("over a removal"), second, at: address, if: refused), "replaceable on a removal's origin")
+            }
+            try await store.put(bytes("of a later version"), third, at: address)
+            try await store.put(bytes("over any version"), second, at: address, if: any)
         },
         BackendLaw("of 16 puts in any order, the one of a later schema version stands in the end") { bench in
             let store = try await bench.makeStore()
@@ -74,7 +87,7 @@ extension BackendLaw {
                             let version = task == 8 ? 2 : 1
                             let metadata = StorageMetadata(schemaVersion: version)
                             let change = StorageMutation.put(
-                                bytes("version \(version)"), metadata, at: address, if: .notLater(version: version))
+                                bytes("version \(version)"), metadata, at: address, if: .replaceable(version: version))
                             let result = try await store.apply(change)
                             try demand(
                                 result.isApplied || result.isConflict && version == 1,

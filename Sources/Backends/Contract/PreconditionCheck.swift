@@ -9,12 +9,21 @@ extension StorageProbe {
         case (.corrupt(let corruption), .revision(let revision)) where corruption.revision == revision: nil
         case (.corrupt, _): .conflict(self)
         case (_, .none): nil
-        case (.value(let record), .notLater(let version)) where record.metadata.schemaVersion ?? version <= version: nil
-        case (.absent, .notLater), (.tombstone, .notLater): nil
-        case (.absent, .absent): nil
+        case (.value(let record), .replaceable(let version)) where record.metadata.isReplaceable(version): nil
+        case (.tombstone(let tombstone), .replaceable) where tombstone.metadata.origin == nil: nil
+        case (.absent, .replaceable), (.absent, .absent): nil
         case (.value(let record), .revision(let revision)) where record.revision == revision: nil
         case (.tombstone(let tombstone), .revision(let revision)) where tombstone.revision == revision: nil
         default: .conflict(self)
         }
+    }
+}
+
+extension StorageMetadata {
+    /// Whether a new record of this schema version may take the place of one with this metadata, without knowing it.
+    fileprivate func isReplaceable(_ version: Int?) -> Bool {
+        guard origin == nil else { return false }
+        guard let version, let schemaVersion else { return true }
+        return schemaVersion <= version
     }
 }

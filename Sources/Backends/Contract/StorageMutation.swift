@@ -18,9 +18,10 @@ public struct StorageMutation: Hashable, Sendable {
         case absent
         /// The slot is in the state that has this revision.
         case revision(StorageRevision)
-        /// The slot holds no value of a later schema version than this one: it is empty, holds a tombstone, or holds a value whose ``StorageMetadata/schemaVersion``
-        /// is unknown or at most this. Damaged bytes are treated as by ``none``.
-        case notLater(version: Int)
+        /// The slot holds nothing that a new record would have to take into account. It is empty, or it holds a value or a tombstone without
+        /// ``StorageMetadata/origin``; and a value's ``StorageMetadata/schemaVersion`` is unknown or at most `version`. Without a version, any is. Damaged bytes
+        /// are treated as by ``none``.
+        case replaceable(version: Int?)
     }
 
     /// The slot.

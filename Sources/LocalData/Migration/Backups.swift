@@ -36,7 +36,9 @@ struct Backups: Sendable {
                 if case .absent = probes[0] { continue }
                 throw route.error(for: .conflict(probes[0]))
             }
-            var changes = [Committer.Change(.put(kept.payload, kept.metadata), route, if: probes[1].unchanged)]
+            let restored = StorageMutation.Operation.put(
+                kept.payload, try await carryingOrigin(kept.metadata, slot.untyped, over: probes[1]))
+            var changes = [Committer.Change(restored, route, if: probes[1].unchanged)]
             switch probes[1] {
             case .value(let record):
                 changes.append(Self.change(of: record, at: route, version: record.metadata.schemaVersion ?? version))
@@ -48,6 +50,17 @@ struct Backups: Sendable {
             return version
         }
         return nil
+    }
+
+    /// The metadata of a restored record: it also names what the record names that it replaces.
+    private func carryingOrigin(
+        _ metadata: StorageMetadata, _ slot: UntypedSlot, over probe: StorageProbe
+    ) async throws -> StorageMetadata {
+        guard var origin = try await Origins(env).kept(slot, over: probe) else { return metadata }
+        origin.merge(try await env.coder.origin(of: metadata, slot.route))
+        var metadata = metadata
+        metadata.origin = try await env.coder.tombstone(origin, slot.route).origin
+        return metadata
     }
 
     /// Purges what is kept of a value's earlier versions.

@@ -141,7 +141,7 @@ extension DocumentRecords {
             if let references = one.document.references { prepared.references = references }
             try await ReferenceWriter(env).store(
                 prepared.references, for: ReferenceHolder(route: one.slot.route, copies: [one.copy], host: host))
-            let coded = try await env.coder.complete(prepared, origin: nil)
+            let coded = try await env.coder.complete(prepared, origin: try await Origins(env).kept(one.slot.untyped, over: probe))
             plan.puts.append(Committer.Change(coded.operation, one.slot.route, if: probe.unchanged))
         }
         return plan

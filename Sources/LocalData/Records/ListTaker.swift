@@ -35,7 +35,13 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         var origin: RecordOrigin?
         if case .tombstone(let tombstone) = marked { origin = try await env.coder.origin(of: tombstone.metadata, mark.route) }
         let collector = Collector(env)
-        if origin?.names(slot.route.placeName, record) == true {
+        let standing = await Origins(env).standing(of: copy, to: origin)
+        if standing == .matching {
+            // Another program's list, as it was taken apart before, and perhaps written anew.
+            if run.reason == .read { return work }
+            try await env.quarantine.keep(record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
+        }
+        if standing != .unknown {
             work.residue = await collector.collect(
                 [copy], for: mark.route, achieved: try await collector.settledDurability(of: mark.route, origin))
             work.reconciled = work.residue.isEmpty ? 1 : 0
@@ -135,7 +141,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
     ) async throws -> Outcome {
         let route = part.slot.route
         if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
-        if case .absent = probe, !isLate { return .written(try await change(part.prepared, over: probe, holder)) }
+        if case .absent = probe, !isLate { return .written(try await change(part.prepared, part.slot, over: probe, holder)) }
         var mine: Record?
         if let stored = probe.record {
             let value = try await env.coder.decode(stored, part.slot)
@@ -163,12 +169,15 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         if let stored = probe.record {
             try await env.quarantine.keep(stored, of: route, beside: [copy.route], reason: "replaced in a conflict")
         }
-        return .conflict(try await change(prepared, over: probe, holder))
+        return .conflict(try await change(prepared, part.slot, over: probe, holder))
     }
 
-    private func change(_ prepared: Prepared, over probe: StorageProbe, _ holder: ReferenceHolder) async throws -> Committer.Change {
+    private func change(
+        _ prepared: Prepared, _ slot: Slot<Record>, over probe: StorageProbe, _ holder: ReferenceHolder
+    ) async throws -> Committer.Change {
         try await ReferenceWriter(env).store(prepared.references, for: holder)
-        return Committer.Change(try await env.coder.complete(prepared, origin: nil).operation, prepared.route, if: probe.unchanged)
+        let origin = try await Origins(env).kept(slot.untyped, over: probe)
+        return Committer.Change(try await env.coder.complete(prepared, origin: origin).operation, prepared.route, if: probe.unchanged)
     }
 
     /// Commits the records with the mark; where the store cannot, the records first, each durable. Nil when a slot changed meanwhile.

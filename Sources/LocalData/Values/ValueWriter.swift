@@ -22,7 +22,7 @@ struct ValueWriter: Sendable {
 
     private func store(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
         guard slot.key.hasMigration || slot.key.demandsTypeTag else {
-            return try await put(prepared, slot.route)
+            return try await put(prepared, slot)
         }
         try await env.retrying(slot.name) {
             let probe = try await self.probe(slot)
@@ -32,26 +32,34 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Stores a value whatever the slot holds, unless that is a value of a later version: the store decides, under its own lock. Damaged bytes are
-    /// quarantined first.
-    private func put(_ prepared: Prepared, _ route: Route) async throws {
-        let operation = try await env.coder.complete(prepared, origin: nil).operation
-        let refusesLater = !prepared.facts.replacesLaterVersions && env.safeguards.contains(.laterVersions)
-        let demanded: StorageMutation.Precondition = refusesLater ? .notLater(version: prepared.shape.version) : .none
-        var precondition = demanded
+    /// Stores a value whatever the slot holds, unless that is a value of a later version or names older copies: the store decides, under its own lock. What names older copies
+    /// is replaced by a record that names them too. Damaged bytes are quarantined first.
+    private func put(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
+        let plain = try await env.coder.complete(prepared, origin: nil).operation
+        var (operation, precondition) = (plain, demanded(of: prepared))
         for _ in 0..<Environment.attempts {
-            switch try await env.committer.commit([Committer.Change(operation, route, if: precondition)]).conflict {
+            switch try await env.committer.commit([Committer.Change(operation, slot.route, if: precondition)]).conflict {
             case nil: return
-            case .corrupt(let corruption): precondition = try await env.quarantine.keep(corruption, of: route, beside: [])
-            case _ where precondition != demanded: precondition = demanded
+            case .corrupt(let corruption):
+                operation = plain
+                precondition = try await env.quarantine.keep(corruption, of: slot.route, beside: [])
+            case .absent: (operation, precondition) = (plain, demanded(of: prepared))
             case let probe?:
                 try env.requireNotLater(probe, prepared)
-                guard probe.revision != nil else { throw route.error(for: .conflict(probe)) }
-                // A value of a later version that has expired.
+                guard probe.revision != nil else { throw slot.route.error(for: .conflict(probe)) }
+                // A value of a later version that has expired, or one that names older copies.
+                operation = try await env.coder.complete(prepared, origin: try await Origins(env).kept(slot, over: probe)).operation
                 precondition = probe.unchanged
             }
         }
-        throw route.error(for: .notAttempted)
+        throw slot.route.error(for: .notAttempted)
+    }
+
+    /// What the store checks before it replaces what a slot holds.
+    private func demanded(of prepared: Prepared) -> StorageMutation.Precondition {
+        let refusesLater = !prepared.facts.replacesLaterVersions && env.safeguards.contains(.laterVersions)
+        if !env.safeguards.contains(.carriedOrigin) { return .none }
+        return .replaceable(version: refusesLater ? prepared.shape.version : nil)
     }
 
     /// What a slot holds, when it is the key's to change.
@@ -146,7 +154,7 @@ struct ValueWriter: Sendable {
         let contents = try await LegacyLocations(env).read(for: slot)
         let origin = try await Origins(env).carried(slot, over: probe, contents)
         if case .tombstone(let tombstone) = probe, let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
-            contents.found.allSatisfy({ old.names($0.route.placeName, $0.record) })
+            contents.found.allSatisfy({ old.standing(of: $0.record, at: $0.route.placeName) != .unknown })
         {
             // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
             // returns only once it is.
