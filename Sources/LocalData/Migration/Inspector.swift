@@ -57,7 +57,9 @@ struct Inspector: Sendable {
             return inspection
         default: break
         }
-        inspection.older = sources.found.map { ($0, inspection.origin?.names($0.route.placeName, $0.record) == true) }
+        for source in sources.found {
+            inspection.older.append((source, await Origins(env).standing(of: source, to: inspection.origin) == .copy))
+        }
         if inspection.state == .absent, !inspection.older.isEmpty { inspection.state = .pending }
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }
         if let place = sources.unreadable.first {

@@ -9,6 +9,8 @@ struct LegacyLocations: Sendable {
     /// What was found in the legacy locations of a value.
     struct Contents: Sendable {
         var found: [SourceRecord] = []
+        /// Locations that hold nothing.
+        var empty: [Route] = []
         /// Locations that cannot be read now.
         var unreadable: [Route] = []
 
@@ -48,7 +50,7 @@ struct LegacyLocations: Sendable {
             // A record of another type in an older collection is no copy of the value, and not the key's to remove.
             case .value(let record) where source.base.refuses(record.metadata): continue
             case .value(let record): contents.found.append(SourceRecord(key: source, route: route, record: record))
-            case .absent, .tombstone: continue
+            case .absent, .tombstone: contents.empty.append(route)
             case .locked, .unavailable, .corrupt: contents.unreadable.append(route)
             }
         }

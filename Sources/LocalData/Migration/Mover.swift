@@ -159,7 +159,7 @@ struct Mover: Sendable {
             if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
             // A record whose origin names these copies is newer than they are: it has another shape, and is not damaged.
             if !isInPlace, let past = try? await env.coder.origin(of: record.metadata, route),
-                elsewhere.contains(where: { past.names($0.route.placeName, $0.record) })
+                elsewhere.contains(where: { past.standing(of: $0.record, at: $0.route.placeName) != .unknown })
             {
                 throw error
             }

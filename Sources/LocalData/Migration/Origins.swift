@@ -11,7 +11,7 @@ struct Origins: Sendable {
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
         var origin = RecordOrigin(migration: migration, boot: env.runtime.host.bootID)
         for source in sources {
-            origin.add(source, destination: route)
+            origin.add(source, destination: route, byContent: knowsByContent)
             if route.protection >= source.route.protection {
                 origin.merge(try await env.coder.origin(of: source.record.metadata, source.route))
             }
@@ -36,7 +36,7 @@ struct Origins: Sendable {
     func carried(_ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents) async throws -> RecordOrigin {
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
-        for copy in contents.found { origin.add(copy, destination: slot.route) }
+        for copy in contents.found { origin.add(copy, destination: slot.route, byContent: knowsByContent) }
         if let metadata = probe.metadata, env.safeguards.contains(.carriedOrigin) {
             do { origin.merge(try await env.coder.origin(of: metadata, slot.route)) } catch let error as StorageError
                 where error.meansUndecodable
@@ -44,8 +44,19 @@ struct Origins: Sendable {
                 // The old record's seal does not open: its copies are unknown, and will count as conflicts instead of copies.
             }
         }
+        for place in contents.empty where origin.awaitsAbsence(of: place.placeName) {
+            if await isDurablyEmpty(place) { origin.recordAbsence(of: place.placeName) }
+        }
         return origin
     }
+
+    /// Whether the emptiness of a place, which has been seen, lasts. A power cut would otherwise bring the old content back, and it would count as a new write.
+    private func isDurablyEmpty(_ place: Route) async -> Bool {
+        (try? await Collector(env).settledDurability(of: place, nil)) == .durable
+    }
+
+    /// Whether copies are known by their content alone: only where the simulation takes the safeguard away.
+    private var knowsByContent: Bool { !env.safeguards.contains(.copiesByRevision) }
 
     /// Refuses a change because of a location that could not be read, unless its content is damaged: damage wins no conflict. A location that can be read again meanwhile
     /// was not named all the same.
@@ -57,13 +68,16 @@ struct Origins: Sendable {
         )
     }
 
-    /// Whether a record in a legacy location is a copy of what another record replaced: one that its origin names, or one that an older version of the program has moved
-    /// since, from a place that the origin names.
-    func isCopy(_ source: SourceRecord, of origin: RecordOrigin?) async -> Bool {
-        guard let origin else { return false }
-        if origin.names(source.route.placeName, source.record) { return true }
-        guard let past = try? await env.coder.origin(of: source.record.metadata, source.route), past.migration != nil else { return false }
-        return origin.namesAll(of: past)
+    /// How a record in a legacy location stands to a value: one that the value's origin names is a copy, and so is one that an older version of the program has made since of
+    /// what the origin names, or has written again.
+    func standing(of source: SourceRecord, to origin: RecordOrigin?) async -> RecordOrigin.Standing {
+        guard let origin else { return .unknown }
+        var standing = origin.standing(of: source.record, at: source.route.placeName)
+        if standing != .copy, let past = try? await env.coder.origin(of: source.record.metadata, source.route) {
+            standing = max(standing, origin.standing(ofRewriteOf: past, at: source.route.placeName))
+            if past.migration != nil { standing = max(standing, origin.standing(ofOneMadeOf: past)) }
+        }
+        return standing == .matching && knowsByContent ? .copy : standing
     }
 
     /// What the record of a moved value keeps of those that it was made of.

@@ -34,7 +34,7 @@ struct Reconciler: Sendable {
         var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
         guard slot.key.hasMigration else { return visit }
         let origin = try await env.coder.origin(of: settled.metadata, slot.route)
-        let known = try await collectCopies(slot, origin, &visit)
+        let known = try await collectCopies(slot, run, settled, origin, &visit)
         for migration in slot.key.migrations {
             switch migration.form {
             case .custom(let custom):
@@ -70,27 +70,55 @@ struct Reconciler: Sendable {
         return visit
     }
 
-    /// Deletes the copies that a record's origin names, wherever among the legacy locations they are.
-    /// - Returns: The slots of the copies.
-    private func collectCopies<Value>(_ slot: Slot<Value>, _ origin: RecordOrigin?, _ visit: inout Visit) async throws -> Set<PhysicalSlot>
-    {
+    /// Deletes the copies that a record's origin names, wherever among the legacy locations they are. What has only the content of one, and may have been written anew, is
+    /// quarantined first; in a source of a value it is left to the comparison with that value.
+    /// - Returns: The slots of what was found here and needs no comparison.
+    private func collectCopies<Value>(
+        _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?, _ visit: inout Visit
+    ) async throws -> Set<PhysicalSlot> {
         let locations = LegacyLocations(env)
         let contents = try await locations.read(for: slot.untyped)
         let occupied = Set(contents.found.map(\.route.slot) + contents.unreadable.map(\.slot))
         for place in try locations.all(of: slot.untyped) where !occupied.contains(place.route.slot) {
             env.ledger.isGone(place.route, of: slot.route)
         }
+        let compared = settled.isRemoved ? [] : try comparedSources(slot)
         var copies: [SourceRecord] = []
-        for source in contents.found where await Origins(env).isCopy(source, of: origin) { copies.append(source) }
+        var doubtful: [SourceRecord] = []
+        for source in contents.found {
+            switch await Origins(env).standing(of: source, to: origin) {
+            case .copy: copies.append(source)
+            case .matching where origin?.isMade(of: source.record, at: source.route.placeName) == true: copies.append(source)
+            case .matching where !compared.contains(source.route.slot): doubtful.append(source)
+            // Another program cannot have seen the removal, and its value has no mark that tells a new write from an old one.
+            case .unknown where settled.isRemoved && source.record.isForeign && env.safeguards.contains(.copiesByRevision):
+                doubtful.append(source)
+            case .matching, .unknown: continue
+            }
+        }
+        try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
+        let found = copies + doubtful
+        if found.isEmpty { return [] }
+        let collector = Collector(env)
         if !copies.isEmpty {
-            let collector = Collector(env)
             visit.residue += await collector.collect(
                 copies, for: slot.route, achieved: try await collector.settledDurability(of: slot.route, origin))
-            if visit.residue.count < copies.count { visit.state = .collected }
-            visit.from = copies.map(\.route.displayName).joined(separator: " + ")
-            visit.protectionBefore = copies.map(\.route.protection).min()
         }
-        return Set(copies.map(\.route.slot))
+        if !doubtful.isEmpty {
+            visit.residue += await collector.collect(
+                doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
+        }
+        if visit.residue.count < found.count { visit.state = doubtful.isEmpty ? .collected : .resolved }
+        visit.from = found.map(\.route.displayName).joined(separator: " + ")
+        visit.protectionBefore = found.map(\.route.protection).min()
+        return Set(found.map(\.route.slot))
+    }
+
+    /// The sources of ready-made migrations, which are decoded and compared with the value.
+    private func comparedSources<Value>(_ slot: Slot<Value>) throws -> Set<PhysicalSlot> {
+        Set(
+            try slot.key.migrations.filter { $0.step(for: Value.self) != nil }.flatMap(\.sources).map { try env.routes.route(for: $0).slot }
+        )
     }
 
     private enum Comparison {
@@ -104,6 +132,7 @@ struct Reconciler: Sendable {
         except known: Set<PhysicalSlot>
     ) async throws -> Comparison {
         var found: [SourceRecord] = []
+        var doubtful: [SourceRecord] = []
         var values: [(any Sendable)?] = []
         for source in step.sources {
             let route = try env.routes.route(for: source)
@@ -115,27 +144,37 @@ struct Reconciler: Sendable {
             }
             let copy = SourceRecord(key: source, route: route, record: record)
             // A location that could not be read at first, and can be now: what the origin names is a copy, and no conflict. The next sweep deletes it.
-            if await Origins(env).isCopy(copy, of: origin) {
+            let standing = await Origins(env).standing(of: copy, to: origin)
+            if standing == .copy {
                 env.ledger.remains(route, of: slot.route, "it could not be read at first")
                 values.append(nil)
                 continue
             }
             values.append(value)
-            found.append(copy)
+            if standing == .matching { doubtful.append(copy) } else { found.append(copy) }
         }
-        if found.isEmpty { return .nothing }
-        let from = found.map(\.route.displayName).joined(separator: " + ")
-        let protection = found.map(\.route.protection).min()
+        if found.isEmpty, doubtful.isEmpty { return .nothing }
+        let from = (found + doubtful).map(\.route.displayName).joined(separator: " + ")
+        let protection = (found + doubtful).map(\.route.protection).min()
         let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
         if case .value(_, let value) = settled, let candidate {
             let prepared = try env.coder.prepare(candidate, slot, .new)
             if try env.coder.bytes(of: value, slot.key) == prepared.bytes {
                 // Equal but for the records within them, perhaps.
-                try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, found))
+                let copies = found + doubtful
+                try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, copies))
                 let residue = await Collector(env).collect(
-                    found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
+                    copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
                 return .done(residue.isEmpty ? .collected : .unchanged, from: from, protection, residue: residue)
             }
+        }
+        if !doubtful.isEmpty {
+            // Nobody can tell this content from a copy of what was replaced: it decides nothing, and is not lost.
+            try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
+            let residue = await Collector(env).collect(
+                doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
+            // What else was found is compared with the value by the next sweep.
+            return .done(.resolved, from: from, protection, residue: residue)
         }
         guard let residue = try await resolve(candidate, found, step, slot, run, settled, origin) else { return .lookAgain }
         return .done(.resolved, from: from, protection, residue: residue)
@@ -190,9 +229,10 @@ struct Reconciler: Sendable {
             "A legacy location holds another value than \(slot.route.domain), and it cannot be read. Both are left as they are.")
     }
 
-    private func quarantine<Value>(_ found: [SourceRecord], _ slot: Slot<Value>) async throws {
+    private func quarantine<Value>(_ found: [SourceRecord], _ slot: Slot<Value>, _ reason: String? = nil) async throws {
         for source in found {
-            try await env.quarantine.keep(source.record, of: source.route, beside: [slot.route], reason: "conflict with \(slot.name)")
+            try await env.quarantine.keep(
+                source.record, of: source.route, beside: [slot.route], reason: reason ?? "conflict with \(slot.name)")
         }
     }
 
@@ -247,7 +287,7 @@ struct Reconciler: Sendable {
                 let record = try await SourceReader(env).readOther(source.base, MigrationOptions(), run)?.record
             else { continue }
             let copy = SourceRecord(key: source, route: route, record: record)
-            if await !Origins(env).isCopy(copy, of: origin) { try await quarantine([copy], slot) }
+            if await Origins(env).standing(of: copy, to: origin) != .copy { try await quarantine([copy], slot) }
             found.append(copy)
         }
         if found.isEmpty { return nil }
@@ -269,6 +309,7 @@ struct Reconciler: Sendable {
         case .value(let record, let value):
             var newOrigin = try await Origins(env).made(of: copies, migration: nil, for: slot.route)
             newOrigin.merge(origin)
+            newOrigin.recordRewrite(of: record, origin)
             let written = try await DurableWriter(env).write(
                 value, slot, newOrigin, .kept(record.metadata), if: .revision(record.revision),
                 ReferenceHolder(route: slot.route, copies: copies, host: run.host))

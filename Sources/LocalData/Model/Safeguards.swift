@@ -34,11 +34,13 @@ package struct Safeguards: OptionSet, Sendable {
     package static let laterVersions = Safeguards(rawValue: 1 << 13)
     /// Records that a made value refers to are stored before it.
     package static let referredRecords = Safeguards(rawValue: 1 << 14)
+    /// A copy is known by its revision, and another program's value by its content only until its absence is recorded.
+    package static let copiesByRevision = Safeguards(rawValue: 1 << 15)
 
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
-        .referredRecords,
+        .referredRecords, .copiesByRevision,
     ]
 }

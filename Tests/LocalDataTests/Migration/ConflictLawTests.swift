@@ -9,7 +9,7 @@ import Testing
         let place = zip(
             Arbitrary<Held>.one(of: [.value("a"), .value("b"), .value("c")]), Arbitrary<Naming>.one(of: [.none, .former, .current])
         ).map { held, naming in
-            OlderPlace(held: held, reach: .open, isStrong: false, naming: naming, skips: false, allowsWeaker: false)
+            OlderPlace(held: held, reach: .open, isStrong: false, isForeign: false, naming: naming, skips: false, allowsWeaker: false)
         }
         return zip(
             Arbitrary<Held>.one(of: [.value("a"), .value("b"), .tombstone]), Arbitrary<Policy>.one(of: policies), place.list(1...3)

@@ -151,7 +151,7 @@ extension FaultScenario {
                 description: description, stores: scenario.stores, keys: scenario.keys,
                 prepare: { machine in
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
-                    // An old program has written the same value again: the record names this copy.
+                    // An old program has written the same value again.
                     _ = try await machine.launch().get(third)
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
                 }, act: act, read: scenario.read, outcomes: scenario.outcomes, mayBeQuarantined: scenario.mayBeQuarantined,

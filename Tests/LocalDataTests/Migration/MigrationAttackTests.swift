@@ -136,7 +136,8 @@ import Testing
         try await router.registerCatalog(TestCatalog([.key(Places.key)]), migrateImmediately: true)
         #expect(try await router.value(for: Places.key) == nil)
         #expect(try await router.value(for: source) == nil)
-        #expect(try await router.audit().quarantine.isEmpty)
+        // Nobody can tell whether the other program wrote it before the removal.
+        #expect(try await router.audit().quarantine.count == 1)
     }
 
     @Test(arguments: 1...12) func `residue is not forgotten because a second look failed`(reads: Int) async throws {

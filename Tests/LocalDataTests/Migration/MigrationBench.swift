@@ -12,6 +12,8 @@ struct MigrationBench {
     private let machine = TestMachine()
     let router: StorageRouter
     private let key: StorageKey<String>
+    /// What the records in the older places are known by.
+    private var marks: [Int: String] = [:]
 
     /// Sets the world up.
     init(_ world: World) async throws {
@@ -19,7 +21,13 @@ struct MigrationBench {
         router = machine.launch()
         key = Self.key(world)
         for (index, place) in world.places.enumerated() {
-            try await put(place.held, in: Self.domain(index, place.isStrong), isStrong: place.isStrong)
+            let domain = Self.domain(index, place.isStrong)
+            if place.isForeign, let text = place.held.text {
+                machine.writeForeign(.string(text), to: domain, name: "v")
+            } else {
+                try await put(place.held, in: domain, isStrong: place.isStrong)
+            }
+            marks[index] = try await backend(domain).read(StorageAddress("v")).record.map { RecordOrigin.mark(of: $0) }
         }
         let domain = key.domain
         try await put(world.held, in: domain, isStrong: world.isStrong, naming: world.named)
@@ -86,9 +94,8 @@ struct MigrationBench {
         "\(place.isStrong ? "keychain" : "userDefaults")/s\(index)//v"
     }
 
-    private static func fingerprint(_ text: String, isStrong: Bool) -> String {
-        RecordOrigin.fingerprint(of: StorageRecord(payload: payload(text, isStrong: isStrong), revision: StorageRevision([])))
-    }
+    /// What a record that is gone was known by. It had the same content.
+    private static let formerMark = RecordOrigin.mark(of: StorageRecord(payload: .bytes([]), revision: StorageRevision([0])))
 
     private func backend(_ domain: StorageDomain) async throws -> FaultingBackend {
         if let backend = machine.backends(of: domain).first { return backend }
@@ -102,7 +109,7 @@ struct MigrationBench {
         let backend = try await backend(domain)
         var copies: [String: String] = [:]
         for (index, text) in naming {
-            copies[Self.place(index, world.places[index])] = Self.fingerprint(text, isStrong: world.places[index].isStrong)
+            copies[Self.place(index, world.places[index])] = text == "former" ? Self.formerMark : marks[index]
         }
         var metadata = StorageMetadata()
         if !copies.isEmpty { metadata.origin = Array(try JSONSerialization.data(withJSONObject: ["copies": copies], options: .sortedKeys)) }
@@ -195,9 +202,8 @@ struct MigrationBench {
         let copies = try JSONDecoder().decode(RecordOrigin.self, from: Data(origin)).copies
         var named: [Int: String] = [:]
         for (index, place) in world.places.enumerated() {
-            guard let fingerprint = copies[Self.place(index, place)] else { continue }
-            let texts = ["a", "b", "c", "former"] + [place.held.text].compactMap(\.self)
-            named[index] = texts.first { Self.fingerprint($0, isStrong: place.isStrong) == fingerprint } ?? "unknown"
+            guard let mark = copies[Self.place(index, place)] else { continue }
+            named[index] = mark == marks[index] ? place.held.text : mark == Self.formerMark ? "former" : "unknown"
         }
         return named
     }

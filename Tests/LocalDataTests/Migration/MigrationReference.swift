@@ -134,9 +134,16 @@ struct MigrationReference {
     private mutating func reconcile() throws -> MigrationReport.State {
         var state = after.held == .tombstone ? MigrationReport.State.removed : .unchanged
         for (index, place) in world.places.enumerated() where place.reach == .open {
-            guard after.places[index].isRecord, after.named[index] == after.places[index].text else { continue }
+            guard after.places[index].isRecord, let text = after.places[index].text else { continue }
+            let isNamed = after.named[index] == text
+            if place.isForeign, after.held == .tombstone {
+                // Whether it was written before the removal, nobody can tell.
+                after.quarantine.insert(text)
+            } else if place.isForeign || !isNamed {
+                continue
+            }
             after.places[index] = .absent
-            state = .collected
+            state = after.quarantine.isEmpty ? .collected : .resolved
         }
         for (index, place) in world.places.enumerated() {
             guard let held = try look(place), let text = after.places[index].text else { continue }
@@ -145,6 +152,12 @@ struct MigrationReference {
                 after.places[index] = .absent
                 state = .collected
                 continue
+            }
+            if place.isForeign, after.named[index] == text {
+                // The same content may have been written anew.
+                after.quarantine.insert(text)
+                after.places[index] = .absent
+                return .resolved
             }
             try resolve(index, place, text)
             // What further places hold is compared with what stands there now, by the next sweep.

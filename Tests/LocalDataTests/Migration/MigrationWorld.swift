@@ -58,7 +58,7 @@ enum Held: Hashable, Sendable {
 /// Whether a store can be looked at.
 enum Reach: Hashable, Sendable { case open, locked, unavailable }
 
-/// What a destination's origin says of an older place.
+/// What a destination's origin says of an older place: nothing, that it replaced what is there, or that it replaced an earlier record with the same content.
 enum Naming: Hashable, Sendable { case none, current, former }
 
 /// An older place and the migration that leads from it.
@@ -67,6 +67,8 @@ struct OlderPlace: Hashable, Sendable {
     var reach: Reach
     /// Whether it is in the keyring, which protects better than a property list.
     var isStrong: Bool
+    /// Whether another program wrote what is there: it has no revision to be known by.
+    var isForeign: Bool
     var naming: Naming
     /// `whenSourceUnavailable: .skip`
     var skips: Bool
@@ -101,7 +103,7 @@ struct World: Hashable, Sendable {
     /// Short enough to be read in a report.
     var spelledOut: String {
         let places = places.map { place in
-            "\(place.isStrong ? "strong" : "plain") \(place.held) \(place.reach) named: \(place.naming)\(place.skips ? " skips" : "")\(place.allowsWeaker ? " allowsWeaker" : "")"
+            "\(place.isStrong ? "strong" : "plain")\(place.isForeign ? " foreign" : "") \(place.held) \(place.reach) named: \(place.naming)\(place.skips ? " skips" : "")\(place.allowsWeaker ? " allowsWeaker" : "")"
         }
         return
             "\(isStrong ? "strong" : "plain") \(held) \(reach), \(policy)\(convertsInPlace ? ", converts in place" : "")\(keepsReplacedBytes ? ", keeps" : ""); from [\(places.joined(separator: "; "))]"
@@ -140,11 +142,14 @@ extension Arbitrary where Value == Held {
 extension Arbitrary where Value == OlderPlace {
     static var place: Arbitrary {
         zip(
-            zip(Arbitrary<Held>.held(0), .reach), zip(Arbitrary<Bool>.flag, .flag, .flag),
+            zip(Arbitrary<Held>.held(0), .reach), zip(Arbitrary<Bool>.flag, .flag, .flag, .flag),
             Arbitrary<Naming>.one(of: [.none, .current, .former])
         ).map { state, flags, naming in
-            OlderPlace(
-                held: state.0, reach: state.1, isStrong: flags.0, naming: naming, skips: flags.1, allowsWeaker: flags.2)
+            // What another program writes is not encoded as the library would, but for a text.
+            let isForeign = if case .value = state.0 { flags.3 && !flags.0 } else { false }
+            return OlderPlace(
+                held: state.0, reach: state.1, isStrong: flags.0, isForeign: isForeign, naming: naming, skips: flags.1,
+                allowsWeaker: flags.2)
         }
     }
 }

@@ -143,23 +143,23 @@ import Testing
         let routes = machine.launch().env.routes
         func copy(_ text: String) throws -> SourceRecord {
             let route = try routes.slot(for: old).route
-            return SourceRecord(
-                key: .key(old), route: route, record: StorageRecord(payload: .native(.string(text)), revision: StorageRevision([1])))
+            let record = StorageRecord(payload: .native(.string(text)), revision: StorageRevision(Array(text.utf8)))
+            return SourceRecord(key: .key(old), route: route, record: record)
         }
         let destination = try routes.slot(for: new).route
         var origin = RecordOrigin()
         for number in 0..<12 { origin.add(try copy("\(number)"), destination: destination) }
         for number in 0..<12 {
             let one = try copy("\(number)")
-            #expect(origin.names(one.route.placeName, one.record) == (number >= 3), "\(number)")
+            #expect(origin.standing(of: one.record, at: one.route.placeName) == (number >= 3 ? .copy : .unknown), "\(number)")
         }
         // What is named here is the latest, whatever is merged into it.
         var newer = RecordOrigin()
         newer.add(try copy("newest"), destination: destination)
         newer.merge(origin)
         let (newest, before) = (try copy("newest"), try copy("11"))
-        #expect(newer.names(newest.route.placeName, newest.record))
-        #expect(newer.names(before.route.placeName, before.record))
+        #expect(newer.standing(of: newest.record, at: newest.route.placeName) == .copy)
+        #expect(newer.standing(of: before.record, at: before.route.placeName) == .copy)
     }
 
     @Test func `what was sealed in its place is told in the clear from quarantine`() async throws {

@@ -105,15 +105,25 @@ import Testing
     @Test func `removed: a tombstone stays, and the copy it names is collected`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
-        try await router.remove(key)
-        #expect(try await router.value(for: key) == nil)
-        #expect(try await router.value(for: source) == nil)
-        // The same content again, as an old program would write it back.
-        try await router.set("v", for: source)
+        for backend in machine.backends(of: source.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
+        await expectRefusal(StorageError.residueRemains) { try await router.remove(key) }
+        for backend in machine.backends(of: source.domain) { backend.removeFaults() }
         #expect(try await router.value(for: key) == nil)
         #expect(try await sweep(router).state == .collected)
         #expect(try await router.value(for: key) == nil)
         #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    @Test func `removed: the same content, written anew, is a conflict and no copy`() async throws {
+        let router = machine.launch()
+        try await router.set("v", for: source)
+        try await router.remove(key)
+        #expect(try await router.value(for: source) == nil)
+        try await router.set("v", for: source)
+        #expect(try await router.value(for: key) == nil)
+        #expect(try await sweep(router).state == .resolved)
+        #expect(try await router.value(for: key) == nil)
+        #expect(try await router.audit().quarantine.count == 1)
     }
 
     @Test func `LD2 after a removal, what an old program writes does not come back by itself`() async throws {

@@ -4,7 +4,7 @@ package import LocalData
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Parts of writing and moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, sharedSourceCollected, noProtectionCheck,
-        originNotCarried
+        originNotCarried, copiesByContent
     /// Parts of versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, noValidation, laterVersionNotChecked
     case referredNotStored
@@ -21,6 +21,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .sharedSourceCollected: Safeguards.all.subtracting(.sharedSources)
         case .noProtectionCheck: Safeguards.all.subtracting(.protection)
         case .originNotCarried: Safeguards.all.subtracting(.carriedOrigin)
+        case .copiesByContent: Safeguards.all.subtracting(.copiesByRevision)
         case .convertedOverAnything: Safeguards.all.subtracting(.convertedUnchanged)
         case .markBeforeRecords: Safeguards.all.subtracting(.markWithRecords)
         case .noBackup: Safeguards.all.subtracting(.backups)

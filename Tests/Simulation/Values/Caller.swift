@@ -68,7 +68,7 @@ struct Caller: Sendable {
         let moving = scene.moving[index]
         guard let place = moving.older.firstIndex(where: { $0.calls != nil }), let calls = moving.older[place].calls else { return }
         let spot = moving.older[place].spot
-        let text = Marks.text(of: turn.first)
+        let text = verb == .batch ? Scene.beginning(of: index, place) : Marks.text(of: turn.first)
         func label(_ verb: String) -> String { "\(verb) older \(index) (\(turn.name))" }
         func deeds(_ value: String?) -> [(key: Int, deed: ValueDeed)] {
             if moving.rules.isInPlace { return [(index, .write(value))] }

@@ -15,7 +15,8 @@ package enum MovingValues: Subject {
 
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
-        .noSecondLook, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .lockDropped, .lyingStore,
+        .noSecondLook, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
+        .lyingStore,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {

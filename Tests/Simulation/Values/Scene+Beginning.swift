@@ -12,7 +12,7 @@ extension Scene {
                     older.append(text)
                     continue
                 }
-                let text = Marks.text(of: 100_000 + index * 10 + place)
+                let text = Self.beginning(of: index, place)
                 // What has an older shape stands in the place itself: there, one thing only.
                 let isTaken = moving.rules.isInPlace && plan.beginnings[index] != .absent
                 let value = isTaken ? nil : plant(plan.older[index * 2 + place], text, at: olderPlace)
@@ -39,6 +39,9 @@ extension Scene {
             return model
         }
     }
+
+    /// What an older place holds in the beginning, if it holds a value. It is written again later: a new write has an old content.
+    static func beginning(of index: Int, _ place: Int) -> String { Marks.text(of: 100_000 + index * 10 + place) }
 
     private func plant(_ beginning: ValuePlan.OlderBeginning, _ text: String, at place: OlderPlace) -> String? {
         switch beginning {

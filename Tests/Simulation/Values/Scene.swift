@@ -68,11 +68,11 @@ final class Scene: Stage {
     }
 
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int) {
-        let moving = moving[key % moving.count]
-        let older = moving.older[place % moving.older.count]
+        let (key, place) = (key % moving.count, place % moving[key % moving.count].older.count)
+        let older = moving[key].older[place]
         guard let foreign = older.foreign, mayChange(older.spot) else { return }
         machine.cover(.foreign)
-        let text = removes ? nil : Marks.text(of: number)
+        let text = removes ? nil : number % 3 == 0 ? Self.beginning(of: key, place) : Marks.text(of: number)
         machine.disk.writeForeign(text.map(foreign), to: older.spot.medium, at: older.spot.address)
         for (index, other) in self.moving.enumerated() {
             for (number, place) in other.older.enumerated() where place.spot == older.spot {
@@ -94,11 +94,9 @@ final class Scene: Stage {
     private func row(of moving: Moving) -> MovingValues.Row {
         if machine.weather.trouble(of: moving.spot.medium) != nil { return .unknown }
         let here = machine.disk.contents(of: moving.spot.medium)[moving.spot.address]
-        var olderValues: [(Spot, StoragePayload)] = []
+        var olderValues: [(Spot, StorageRecord)] = []
         for place in moving.older where place.spot != moving.spot {
-            if case .value(let payload, _, _) = machine.disk.contents(of: place.spot.medium)[place.spot.address] {
-                olderValues.append((place.spot, payload))
-            }
+            if let record = machine.disk.record(of: place.spot.medium, place.spot.address) { olderValues.append((place.spot, record)) }
         }
         func named(_ metadata: StorageMetadata) -> Bool {
             guard let origin = metadata.origin else { return false }
@@ -107,10 +105,7 @@ final class Scene: Stage {
                 let change = machine.disk.change(of: moving.spot.medium, moving.spot.address)
                 return olderValues.allSatisfy { spot, _ in machine.disk.change(of: spot.medium, spot.address) < change }
             }
-            return olderValues.allSatisfy { spot, payload in
-                facts.copies[Moving.placeName(spot)]
-                    == RecordOrigin.fingerprint(of: StorageRecord(payload: payload, revision: StorageRevision([])))
-            }
+            return olderValues.allSatisfy { spot, record in facts.copies[Moving.placeName(spot)] == RecordOrigin.mark(of: record) }
         }
         switch here {
         case nil: return olderValues.isEmpty ? .absent : .pending

@@ -100,6 +100,13 @@ package final class SimulatedDisk: Sendable {
     /// What anybody can see in a medium.
     func contents(of name: String) -> [StorageAddress: Content] { state.withLock { ($0.media[name]?.slots ?? [:]).mapValues(\.content) } }
 
+    /// The record that anybody can see in a slot.
+    func record(of medium: String, _ address: StorageAddress) -> StorageRecord? {
+        guard case .value(let payload, let metadata, let isForeign)? = contents(of: medium)[address] else { return nil }
+        let revision = SimulatedStore.revision(change(of: medium, address))
+        return StorageRecord(payload: payload, metadata: metadata, revision: revision, isForeign: isForeign)
+    }
+
     /// How many changes came before the last one of a slot; 0 for an empty one.
     func change(of medium: String, _ address: StorageAddress) -> UInt64 { state.withLock { $0.media[medium]?.slots[address]?.change ?? 0 } }
 

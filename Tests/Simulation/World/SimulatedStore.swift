@@ -263,7 +263,7 @@ package final class SimulatedStore: StorageBackend {
         }
     }
 
-    private static func revision(_ change: UInt64) -> StorageRevision {
+    static func revision(_ change: UInt64) -> StorageRevision {
         StorageRevision(withUnsafeBytes(of: change.bigEndian) { Array($0) })
     }
 }

@@ -1,0 +1,166 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// An older program still runs, and writes the older place again: what it writes is new, whatever its content.
+@Suite(.inTurn) struct OlderWriterTests {
+    enum Standing: String, CaseIterable, Sendable { case value, removal }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let name: String
+        let policy: ConflictPolicy<Bool>
+        let standing: Standing
+        var testDescription: String { "\(name) over a \(standing.rawValue)" }
+
+        static let all = Standing.allCases.flatMap { standing in
+            [
+                Case(name: "destination wins", policy: .destinationWins, standing: standing),
+                Case(name: "source wins", policy: .sourceWins, standing: standing),
+                Case(name: "merge", policy: .merge { _, theirs in theirs }, standing: standing),
+            ]
+        }
+    }
+
+    private let machine = TestMachine()
+    private let old = testKey("old", .userDefaults(suite: "a"), of: Bool.self)
+    private let bare = testKey("new", .keychain(service: "s"), of: Bool.self)
+
+    private func key(_ policy: ConflictPolicy<Bool>) -> StorageKey<Bool> { bare.moved(from: old).resolvingConflicts(policy) }
+
+    private func settle(_ router: StorageRouter, _ key: StorageKey<Bool>) async throws {
+        for _ in 0..<3 { try await router.sweep(TestCatalog([.key(key)])).requireComplete() }
+    }
+
+    private func quarantine(_ router: StorageRouter) async throws -> [String] {
+        var texts: [String] = []
+        for kept in try await router.audit().quarantine {
+            texts.append(String(decoding: try await router.quarantinedData(kept), as: UTF8.self))
+        }
+        return texts.sorted()
+    }
+
+    /// Moves "true", and then replaces or removes it.
+    private func replace(_ router: StorageRouter, _ key: StorageKey<Bool>, _ standing: Standing) async throws {
+        #expect(try await router.get(key))
+        if standing == .value { try await router.set(false, for: key) } else { try await router.remove(key) }
+    }
+
+    @Test(arguments: Case.all) func `a write with the content that was moved before is a new write`(_ test: Case) async throws {
+        let (before, now) = (machine.launch(), machine.launch())
+        let key = key(test.policy)
+        try await before.set(true, for: old)
+        try await replace(now, key, test.standing)
+        try await before.set(true, for: old)
+        try await settle(now, key)
+        let stays = test.standing == .value ? false : nil
+        if case .destinationWins = test.policy {
+            #expect(try await now.value(for: key) == stays)
+            #expect(try await quarantine(now) == ["true"])
+        } else {
+            #expect(try await now.value(for: key) == true)
+        }
+        #expect(try await !now.exists(old))
+    }
+
+    @Test(arguments: Case.all) func `a foreign write with the content that was moved before is a new write, but not over a removal`(
+        _ test: Case
+    ) async throws {
+        let now = machine.launch()
+        let key = key(test.policy)
+        machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        try await replace(now, key, test.standing)
+        machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        try await settle(now, key)
+        if case .destinationWins = test.policy {
+            #expect(try await now.value(for: key) == (test.standing == .value ? false : nil))
+            #expect(try await quarantine(now) == ["true"])
+        } else if test.standing == .removal {
+            #expect(try await now.value(for: key) == nil)
+            #expect(try await quarantine(now) == ["true"])
+        } else {
+            #expect(try await now.value(for: key) == true)
+        }
+        #expect(try await !now.exists(old))
+    }
+
+    @Test(arguments: Case.all) func `foreign content that may be a new write goes into quarantine, and is never deleted silently`(
+        _ test: Case
+    ) async throws {
+        let now = machine.launch()
+        let key = key(test.policy)
+        machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        _ = await now.status(of: old.domain)
+        // The copy stays: nobody can tell it from the same content that is written anew.
+        for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
+        #expect(try await now.get(key))
+        if test.standing == .value { try await now.set(false, for: key) } else { _ = try? await now.remove(key) }
+        for backend in machine.backends(of: old.domain) { backend.removeFaults() }
+        machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        try await settle(now, key)
+        #expect(try await now.value(for: key) == (test.standing == .value ? false : nil))
+        #expect(try await quarantine(now) == ["true"])
+        #expect(try await !now.exists(old))
+    }
+
+    @Test func `a copy that stayed by accident goes without quarantine while the moved value stands`() async throws {
+        let now = machine.launch()
+        let key = key(.sourceWins)
+        machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        _ = await now.status(of: old.domain)
+        for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
+        #expect(try await now.get(key))
+        for backend in machine.backends(of: old.domain) { backend.removeFaults() }
+        try await settle(now, key)
+        #expect(try await now.get(key))
+        #expect(try await quarantine(now).isEmpty)
+        #expect(try await !now.exists(old))
+    }
+
+    @Test(arguments: Case.all.filter { $0.standing == .value })
+    func `a set through a key without the migration keeps what the record names`(
+        _ test: Case
+    ) async throws {
+        let router = machine.launch()
+        let key = key(test.policy)
+        try await router.set(true, for: old)
+        try await router.set(true, for: key)
+        try await router.set(false, for: bare)
+        try await settle(router, key)
+        #expect(try await router.get(key) == false)
+        #expect(try await !router.exists(old))
+    }
+
+    @Test func `a set over the tombstone of a migrating key keeps what the tombstone names`() async throws {
+        let router = machine.launch()
+        let key = key(.sourceWins)
+        try await router.set(true, for: old)
+        for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
+        await expectRefusal(StorageError.residueRemains) { try await router.remove(key) }
+        for backend in machine.backends(of: old.domain) { backend.removeFaults() }
+        try await router.set(false, for: bare)
+        try await settle(router, key)
+        #expect(try await router.get(key) == false)
+    }
+
+    @Test func `each value that loses a conflict has a quarantine entry of its own`() async throws {
+        let stage = try Stage()
+        let router = stage.launch()
+        let keys = (0..<3).map { number in
+            textKey("new \(number)", .userDefaults(suite: "b")).moved(from: textKey("old \(number)", .userDefaults(suite: "a")))
+        }
+        for key in keys { try await router.set("mine", for: key) }
+        // Another program's equal values have equal revisions, too: they are known by their content.
+        try stage.writePropertyList(Dictionary(uniqueKeysWithValues: (0..<3).map { ("old \($0)", "theirs") }), suite: "a")
+        try await router.sweep(TestCatalog(keys.map { .key($0) })).requireComplete()
+        let kept = try await router.audit().quarantine
+        #expect(Set(kept.map(\.key)) == ["old 0", "old 1", "old 2"])
+        try await router.discardQuarantined(try #require(kept.first))
+        #expect(try await router.audit().quarantine.count == 2)
+        for entry in try await router.audit().quarantine {
+            #expect(String(decoding: try await router.quarantinedData(entry), as: UTF8.self) == "theirs")
+        }
+    }
+}
