@@ -17,6 +17,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     private var absent: [String]?
     /// The revisions of this record before it was written again without a change of its value.
     private var rewrites: [String]?
+    /// The fingerprints of what other programs wrote and this value was made of; nil after a `set`.
+    private var made: [String]?
     /// The migration that brought the value; nil after a `set`.
     var migration: String?
     /// The start of the machine in which it was written.
@@ -85,10 +87,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return Self.isRevision(mark) ? .copy : .matching
     }
 
-    /// Whether the value still is what the migration made of this record.
-    func isMade(of record: StorageRecord, at place: String) -> Bool {
-        migration != nil && copies[place] == Self.mark(of: record)
-    }
+    /// Whether the value still is what a migration made of this content: a new write of it says nothing new.
+    func isMade(of record: StorageRecord) -> Bool { made?.contains(Self.fingerprint(of: record)) == true }
 
     private func isAbsent(_ place: String) -> Bool { absent?.contains(place) == true }
 
@@ -107,6 +107,14 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         let before = copies.updateValue(Self.mark(of: copy.record, byContent: byContent), forKey: place)
         if let before { remember([before], of: place, isLatest: true) }
         absent?.removeAll { $0 == place }
+    }
+
+    /// Adds a copy that the value is made of.
+    mutating func addSource(_ copy: SourceRecord, destination: Route, byContent: Bool) {
+        add(copy, destination: destination, byContent: byContent)
+        if copy.record.isForeign, destination.protection >= copy.route.protection {
+            made = (made ?? []) + [Self.fingerprint(of: copy.record)]
+        }
     }
 
     /// Records that a place is empty, durably.

@@ -11,7 +11,11 @@ struct Origins: Sendable {
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
         var origin = RecordOrigin(migration: migration, boot: env.runtime.host.bootID)
         for source in sources {
-            origin.add(source, destination: route, byContent: knowsByContent)
+            if migration == nil {
+                origin.add(source, destination: route, byContent: knowsByContent)
+            } else {
+                origin.addSource(source, destination: route, byContent: knowsByContent)
+            }
             if route.protection >= source.route.protection {
                 origin.merge(try await env.coder.origin(of: source.record.metadata, source.route))
             }

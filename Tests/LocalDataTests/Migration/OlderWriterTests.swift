@@ -119,6 +119,23 @@ import Testing
         #expect(try await !now.exists(old))
     }
 
+    @Test func `content that the source of a value had replaced is no content of that value`() async throws {
+        let (before, now) = (machine.launch(), machine.launch())
+        // A version between moves the value to a place of its own, and replaces it there.
+        let oldest = textKey("oldest", .userDefaults(suite: "a"))
+        let between = textKey("between", .userDefaults(suite: "b")).moved(from: oldest)
+        let key = textKey("new", .keychain(service: "s")).moved(from: textKey("between", .userDefaults(suite: "b"))).moved(from: oldest)
+            .resolvingConflicts(.sourceWins)
+        machine.seedUserDefaults(["oldest": .string("first")], suite: "a")
+        try await before.set("second", for: between)
+        #expect(try await now.get(key) == "second")
+        machine.seedUserDefaults(["oldest": .string("first")], suite: "a")
+        for _ in 0..<3 { try await now.sweep(TestCatalog([.key(key)])).requireComplete() }
+        #expect(try await now.get(key) == "second")
+        #expect(try await quarantine(now) == ["first"])
+        #expect(try await !now.exists(oldest))
+    }
+
     @Test(arguments: Case.all.filter { $0.standing == .value })
     func `a set through a key without the migration keeps what the record names`(
         _ test: Case
