@@ -43,6 +43,12 @@ let observer: StorageKey<String> = new.key("observer", "The name that signs repo
 // snippet.hide
 
 // snippet.show
+// The other key keeps its value. The copy is made once, and later changes of the other key are not seen.
+let recipient: StorageKey<String> = new.key("recipient", "Who gets the reports")
+    .copied(from: new.key("email", "The address of the account"))
+// snippet.hide
+
+// snippet.show
 // A chain: reading `second` first runs the migration of `second`, so a value moves first → second → third.
 let first: StorageKey<String> = old.key("name.1", "The name, in version 1")
 let second: StorageKey<String> = old.key("name.2", "The name, in version 2").moved(from: first)

@@ -48,7 +48,7 @@ struct LaunchReport: Encodable {
 
     private func color(_ state: MigrationReport.State) -> Style.Look {
         switch state {
-        case .moved, .converted, .collected, .resolved: .green
+        case .moved, .copied, .converted, .collected, .resolved: .green
         case .unchanged, .absent, .removed, .expired: .faint
         case .pending, .conflict, .blocked: .yellow
         case .failed: .red

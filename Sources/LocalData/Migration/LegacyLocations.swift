@@ -19,7 +19,7 @@ struct LegacyLocations: Sendable {
 
     /// Every legacy location of a value, through the migrations of its sources too: the oldest last. A location that leads back is named once.
     func all(of slot: UntypedSlot) throws -> [(key: AnyStorageKey, route: Route)] {
-        try all(slot.key.migrations.flatMap(\.sources), of: slot.id)
+        try all(slot.key.migrations.flatMap(\.legacyLocations), of: slot.id)
     }
 
     func all(_ direct: [AnyStorageKey], of slot: PhysicalSlot) throws -> [(key: AnyStorageKey, route: Route)] {

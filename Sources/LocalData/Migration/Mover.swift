@@ -48,7 +48,8 @@ struct Mover: Sendable {
         try checkProtection(of: step.sources, step.options, slot.untyped)
         var probes: [SourceReader.Probe] = []
         for source in step.sources {
-            probes.append(try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run))
+            probes.append(
+                try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run, keeps: step.keepsSources))
         }
         if !step.isAggregating, case .removed = probes.first {
             // The removal of the source decides, and older values do not count. An unreadable value at the destination is not gone by it.
@@ -130,19 +131,22 @@ struct Mover: Sendable {
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
         let prepared = try env.coder.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        var origin = try await Origins(env).made(of: elsewhere, migration: step.id, for: route)
+        // A copy leaves nothing behind that is its own to delete.
+        let emptied = step.keepsSources ? [] : elsewhere
+        var origin = try await Origins(env).made(of: emptied, migration: step.id, for: route)
         // A value in a new shape still replaces the copies that it named in the old one.
         for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
             origin.merge(try await env.coder.origin(of: old.source.record.metadata, old.source.route))
         }
-        if !env.safeguards.contains(.destinationFirst) { _ = await Collector(env).collect(elsewhere, for: route, achieved: .durable) }
+        if !env.safeguards.contains(.destinationFirst) { _ = await Collector(env).collect(emptied, for: route, achieved: .durable) }
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
         guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, holder) else { return .lookAgain }
         var visit = Visit(
-            state: elsewhere.isEmpty ? .converted : .moved, from: readings.map(\.source.route.displayName).joined(separator: " + "),
+            state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
+            from: readings.map(\.source.route.displayName).joined(separator: " + "),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
-        visit.residue = await Collector(env).collect(elsewhere, for: route, achieved: written.durability)
+        visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
         env.ledger.worked(step.id)
         return .finished(visit)
     }

@@ -51,7 +51,7 @@ struct Reconciler: Sendable {
                     return visit
                 }
             case .step:
-                guard let step = migration.step(for: Value.self),
+                guard let step = migration.step(for: Value.self), !step.keepsSources,
                     try await env.wrappingUserErrors(slot.name, { try await step.condition(run) })
                 else { continue }
                 switch try await reconcile(step, slot, run, settled, origin, except: known) {
@@ -88,7 +88,7 @@ struct Reconciler: Sendable {
         for source in contents.found {
             switch await Origins(env).standing(of: source, to: origin) {
             case .copy: copies.append(source)
-            case .matching where origin?.isMade(of: source.record, at: source.route.placeName) == true: copies.append(source)
+            case .matching where origin?.isMade(of: source.record) == true: copies.append(source)
             case .matching where !compared.contains(source.route.slot): doubtful.append(source)
             // Another program cannot have seen the removal, and its value has no mark that tells a new write from an old one.
             case .unknown where settled.isRemoved && source.record.isForeign && env.safeguards.contains(.copiesByRevision):

@@ -22,8 +22,10 @@ struct SourceReader: Sendable {
     }
 
     /// Reads a source for a destination that holds nothing usable.
+    /// - Parameter keeps: Whether the source keeps its value, also one that has expired.
     func read<Key: TypedKey>(
-        _ source: Key, for destination: UntypedSlot, _ occupant: Mover.Occupant, _ options: MigrationOptions, _ run: MigrationRun
+        _ source: Key, for destination: UntypedSlot, _ occupant: Mover.Occupant, _ options: MigrationOptions, _ run: MigrationRun,
+        keeps: Bool
     ) async throws -> Probe {
         let slot = try env.routes.slot(for: source.typed)
         if slot.id == destination.id { return try await readInPlace(slot, occupant) }
@@ -31,7 +33,7 @@ struct SourceReader: Sendable {
         switch try await readSettled(slot, skips, run) {
         case .value(let record) where env.isExpired(record):
             // A sweep purges it in its place.
-            if run.reason != .read { _ = try await Purger(env).purge(record, slot.untyped) }
+            if run.reason != .read, !keeps { _ = try await Purger(env).purge(record, slot.untyped) }
             return .removed
         case .value(let record):
             do {

@@ -26,7 +26,7 @@ struct RecordWork: Sendable {
     /// Adds what a visit of a single record did.
     mutating func add(_ visit: Visit) {
         switch visit.state {
-        case .moved: moved += 1
+        case .moved, .copied: moved += 1
         case .converted: converted += 1
         case .expired: expired += 1
         case .collected, .resolved: reconciled += 1

@@ -37,7 +37,10 @@ struct Retirement: Sendable {
         var found: [MigrationStatus] = []
         for migration in key.migrations {
             var pending = 0
-            for source in migration.sources {
+            if migration.keepsSources, case .absent = try await own.probe() {
+                for source in migration.sources where try await env.routes.route(for: source).probe().record != nil { pending += 1 }
+            }
+            for source in migration.legacyLocations {
                 let route = try env.routes.route(for: source)
                 if route.slot == own.slot {
                     // A change of shape in place waits for what does not decode as the key's type.

@@ -49,7 +49,7 @@ struct Sweep: Sendable {
         // Keys that touch a slow store share its few places; the others do not wait for them.
         var groups: [BackendIdentity: (limit: Int, indices: [Int])] = [:]
         for (index, entry) in entries.enumerated() {
-            let stores = [entry.route] + entry.key.legacyLocations.compactMap { try? env.routes.route(for: $0) }
+            let stores = [entry.route] + entry.key.sources.compactMap { try? env.routes.route(for: $0) }
             guard let slowest = stores.min(by: { $0.capabilities.usefulConcurrency < $1.capabilities.usefulConcurrency }) else { continue }
             groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].indices.append(index)
         }

@@ -16,7 +16,7 @@ extension StorageRouter {
         for key in catalog.allKeys { entries.append(try entry(try env.routes.attached(key), of: catalog)) }
         try env.registry.add(entries)
         for entry in entries {
-            for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.legacyLocations, of: entry.route.slot)) {
+            for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.sources, of: entry.route.slot)) {
                 try wiring.noteSealed(place.1)
             }
         }
@@ -38,7 +38,7 @@ extension StorageRouter {
                 "\(catalog.id) demands the protection \(catalog.minimumProtection); \(route.domain) with the policy \(key.security) gives \(route.protection). Nothing was registered."
             )
         }
-        let direct = key.legacyLocations
+        let direct = key.sources
         let sources = try direct.map { try env.routes.route(for: $0).slot }
         let reach = try LegacyLocations(env).all(direct, of: route.slot).map(\.route.slot)
         return KeyRegistry.Entry(

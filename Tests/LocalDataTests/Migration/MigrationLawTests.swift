@@ -56,7 +56,7 @@ import Testing
                 // Something cannot be looked at; whether that matters, the order of the places decides.
                 case .blocked: world.reach == .open ? Set(MigrationReport.State.allCases) : [.blocked]
                 case .expired: [.expired]
-                case .moved, .converted, .collected, .resolved: []
+                case .moved, .copied, .converted, .collected, .resolved: []
                 }
             try hold(foreseen.contains(state), "planned: \(plan.state), done: \(state) \(code ?? "")")
             let isSettled = [.absent, .unchanged, .removed, .failed].contains(plan.state) && plan.residue.isEmpty

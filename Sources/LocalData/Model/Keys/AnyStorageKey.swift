@@ -38,8 +38,11 @@ public struct AnyStorageKey: Sendable {
             collection.typed.legacyLocations.map(\.key)
         }
         if let collection { return locations(collection) }
-        return base.migrations.flatMap(\.sources)
+        return base.migrations.flatMap(\.legacyLocations)
     }
+
+    /// The keys that the value may be made of: the legacy locations, and those that are copied.
+    var sources: [AnyStorageKey] { collection == nil ? base.migrations.flatMap(\.sources) : legacyLocations }
 }
 
 /// The parts of a key that do not depend on its type of value. `StorageKey` is the only type that conforms.

@@ -23,6 +23,31 @@ extension StorageKey {
         }
     }
 
+    /// This key, beginning with a copy of another key's value if it is not in its own place yet. The other key keeps its value: nothing of it is ever changed or removed. The
+    /// copy is made once: later changes of the other key are not seen, and a copy that was removed does not come back.
+    /// - Parameters:
+    ///   - source: The other key. It may be in use, by this program too.
+    ///   - id: The migration's name in the ledger; derived from both places when not given.
+    ///   - options: What the migration may do beyond the safe default.
+    public func copied(from source: StorageKey<Value>, id: String? = nil, options: MigrationOptions = MigrationOptions()) -> Self {
+        adding { AnyStorageMigration(MigrationStep.moving(to: $0, from: .key(source), id: id, options: options).keepingSources) }
+    }
+
+    /// This key, beginning with a copy of another key's value, in another shape.
+    /// - Parameters:
+    ///   - source: The other key. It may be in use, by this program too, but is not this very place.
+    ///   - id: The migration's name in the ledger; derived from both places when not given.
+    ///   - options: What the migration may do beyond the safe default.
+    ///   - transform: Makes the value of the copy. It may run again after a crash, so it must not invent identities.
+    public func copied<Source>(
+        from source: StorageKey<Source>, id: String? = nil, options: MigrationOptions = MigrationOptions(),
+        _ transform: @escaping @Sendable (Source) throws -> Value
+    ) -> Self {
+        adding {
+            AnyStorageMigration(MigrationStep.transforming(to: $0, from: source, id: id, options: options, transform).keepingSources)
+        }
+    }
+
     /// This key, made of several older values.
     /// - Parameters:
     ///   - sources: The legacy locations.

@@ -16,20 +16,27 @@ public struct AnyStorageMigration: Sendable {
 
     /// The migration's name in the ledger.
     public let id: String
-    /// The legacy locations.
+    /// The keys that it reads: legacy locations, or keys of others that are copied.
     public let sources: [AnyStorageKey]
     let form: Form
+    /// Whether the sources keep their values.
+    let keepsSources: Bool
+
+    /// The sources that are emptied.
+    var legacyLocations: [AnyStorageKey] { keepsSources ? [] : sources }
 
     init<Value>(_ step: MigrationStep<Value>) {
         id = step.id
         sources = step.sources
         form = .step(step)
+        keepsSources = step.keepsSources
     }
 
     init(id: String, sources: [AnyStorageKey], _ custom: CustomMigration) {
         self.id = id
         self.sources = sources
         form = .custom(custom)
+        keepsSources = false
     }
 
     /// The step of a ready-made migration; nil for the program's own.

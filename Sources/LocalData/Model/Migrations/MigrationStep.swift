@@ -11,6 +11,15 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
     let combine: @Sendable ([(any Sendable)?]) throws -> Value?
     /// Whether the step applies now.
     var condition: @Sendable (MigrationRun) async throws -> Bool = { _ in true }
+    /// Whether the sources keep their values: they belong to others, and are no legacy locations.
+    var keepsSources = false
+
+    /// The same step, as a copy.
+    var keepingSources: Self {
+        var step = self
+        step.keepsSources = true
+        return step
+    }
 }
 
 extension MigrationStep {

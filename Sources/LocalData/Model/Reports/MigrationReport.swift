@@ -7,6 +7,8 @@ public struct MigrationReport: Sendable, Codable {
     public enum State: String, Sendable, Codable, CaseIterable {
         /// Its value is now in its place.
         case moved
+        /// It begins with a copy of another key's value, which stays where it is.
+        case copied
         /// Its value was given a new shape, serializer or seal, in its place.
         case converted
         /// It was in its place already; an older copy was removed.
@@ -75,7 +77,7 @@ public struct MigrationReport: Sendable, Codable {
     }
 
     /// The rows in which something was moved, converted, collected or resolved.
-    public var moved: [Row] { rows.filter { [.moved, .converted, .collected, .resolved].contains($0.state) } }
+    public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .collected, .resolved].contains($0.state) } }
     /// The rows that a locked or unreachable store kept from finishing.
     public var blocked: [Row] { rows.filter { $0.state == .blocked } }
     /// The rows that failed.
