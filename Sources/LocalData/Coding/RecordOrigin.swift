@@ -117,6 +117,12 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         }
     }
 
+    /// Adds what a source of this value names, and what it was made of itself.
+    mutating func mergeSource(_ other: RecordOrigin?) {
+        merge(other)
+        if let content = other?.made { made = (made ?? []) + content }
+    }
+
     /// Records that a place is empty, durably.
     mutating func recordAbsence(of place: String) {
         if !isAbsent(place) { absent = (absent ?? []) + [place] }

@@ -11,13 +11,14 @@ struct Origins: Sendable {
     func made(of sources: [SourceRecord], migration: String?, for route: Route) async throws -> RecordOrigin {
         var origin = RecordOrigin(migration: migration, boot: env.runtime.host.bootID)
         for source in sources {
+            let past =
+                route.protection >= source.route.protection ? try await env.coder.origin(of: source.record.metadata, source.route) : nil
             if migration == nil {
                 origin.add(source, destination: route, byContent: knowsByContent)
+                origin.merge(past)
             } else {
                 origin.addSource(source, destination: route, byContent: knowsByContent)
-            }
-            if route.protection >= source.route.protection {
-                origin.merge(try await env.coder.origin(of: source.record.metadata, source.route))
+                origin.mergeSource(past)
             }
         }
         return origin
