@@ -85,7 +85,7 @@
 mtype = {
     NONE, GET, SET, REMOVE, SWEEP,                                                                /* what a process does, */
     IDLE, PLACE, SETTLE, SOURCE, SECOND_S, SECOND_D, PUT, FLUSH, VERIFY, COLLECT, FLUSH_S, LOOK,  /* and its next step */
-    NAMED, COMPARE, EQUAL, QUARANTINE, BARRIER, SYNC_S, RECORD, FLUSH_RECORD, WRITE_D, WRITE_S, WRITE, FLUSH_WRITE
+    NAMED, COMPARE, EQUAL, QUARANTINE, BARRIER, SYNC_S, WRITE_D, WRITE_S, WRITE, FLUSH_WRITE
 }
 typedef Record {
     unsigned kind : 3, val : 2;
@@ -283,7 +283,6 @@ proctype Program(bit me) {
     STEP(FLUSH_S, S_onDisk = S;
         if
         :: is(DELETE_BEFORE_DURABLE) && my.op != REMOVE -> my.at = FLUSH
-        :: FOREIGN && my.op == SWEEP -> my.at = SETTLE    /* to record the absence */
         :: else -> done()
         fi)
     /* ValueReader.read: whoever joined looks again */
@@ -296,8 +295,7 @@ proctype Program(bit me) {
     /* Reconciler.reconcile(step): a copy that could not be read a moment ago, the same value, or a conflict */
     CALL(COMPARE, lookS();
         if
-        :: my.older == NOTHING && FOREIGN && my.copy && !my.gone -> my.at = (is(ABSENCE_RECORDED_EARLY) -> RECORD : SYNC_S)
-        :: !isValue(my.older) && !(my.older == NOTHING && FOREIGN && my.copy && !my.gone) -> done()
+        :: !isValue(my.older) -> done()
         :: isValue(my.older) && named(my) && !FOREIGN && !is(COPY_TAKEN_FOR_CONFLICT) -> my.at = BARRIER
         :: isWriteOf(my.older, my.val) && my.kind == VALUE && !(named(my) && !FOREIGN && !is(COPY_TAKEN_FOR_CONFLICT)) ->
             my.at = EQUAL
@@ -321,14 +319,6 @@ proctype Program(bit me) {
             if :: is(NO_QUARANTINE) -> skip :: else -> safe = safe | (1 << my.older) fi;
             my.at = BARRIER
         fi)
-    /* The absence of a bare value that the origin names: durable first, then recorded, on D's revision. What is met there afterwards was written afterwards */
-    STEP(SYNC_S, S_onDisk = S; my.at = RECORD)
-    STEP(RECORD,
-        if
-        :: my.stale -> again(SETTLE)
-        :: else -> D.gone = 1; changed(); drop(me); my.at = FLUSH_RECORD
-        fi)
-    STEP(FLUSH_RECORD, persist(); done())
     /* Collector.settledDurability: what was found, not written, is made durable first */
     STEP(BARRIER,
         if :: is(NO_BARRIER) -> skip :: else -> persist(); safe = safe | (1 << my.under) fi;
@@ -344,8 +334,13 @@ proctype Program(bit me) {
             /* bury: removed before, nothing new to name; but whoever wrote the tombstone may have died before it was on disk */
             if :: !isValue(my.older) && is(REPEATED_REMOVE_UNFLUSHED) -> acknowledge() :: else -> my.at = BARRIER fi
         :: my.op == NONE -> skip
-        :: else -> my.at = WRITE
+        :: else -> my.at = (FOREIGN && my.older == NOTHING && my.copy && !my.gone -> SYNC_S : WRITE)
         fi)
+    /* Origins.isDurablyEmpty: the place of a bare value that the origin names was seen empty. Once that lasts, it is recorded with the change: what is met there
+     * afterwards was written afterwards */
+    STEP(SYNC_S,
+        if :: is(ABSENCE_RECORDED_EARLY) -> skip :: else -> S_onDisk = S fi;
+        my.gone = 1; my.at = WRITE)
     /* Committer.commit, with Origins.carried */
     STEP(WRITE,
         if
