@@ -7,9 +7,8 @@ enum Failure {
     /// Prints an error and returns the exit code to throw for it.
     static func exit(for error: any Error) -> any Error {
         guard let error = error as? StorageError else { return error }
-        write("localdata: \(error.keyName.isEmpty ? "" : error.keyName + ": ")\(error.message)")
+        write("localdata: \(error.localizedDescription)")
         if error.code == StorageError.locked { write("To unlock it: localdata unlock DOMAIN") }
-        if error.outcome == .unknown { write("The outcome is unknown: read the value before you retry.") }
         return ExitCode(status(of: error))
     }
 

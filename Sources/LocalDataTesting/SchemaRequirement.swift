@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import LocalData
 
 /// Requires that a catalog matches its recorded snapshot: one line in a test keeps a release from changing stored data by accident.
@@ -44,7 +44,7 @@ public func requireSchemaUnchanged(
 }
 
 /// The error of a fixture that does not match.
-public struct FixtureMismatch: Error, Hashable, Sendable, CustomStringConvertible {
+public struct FixtureMismatch: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The problem and the remedy.
     public let summary: String
     /// The differences, one text for each.
@@ -54,6 +54,9 @@ public struct FixtureMismatch: Error, Hashable, Sendable, CustomStringConvertibl
         self.summary = summary
         self.differences = differences
     }
+
+    /// The summary, then one line for each difference.
+    public var errorDescription: String? { description }
 
     /// The summary, then one line for each difference.
     public var description: String { ([summary] + differences.map { "  \($0)" }).joined(separator: "\n") }

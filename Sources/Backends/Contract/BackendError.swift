@@ -63,6 +63,18 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// The error of a value that is larger than a store takes.
+    /// - Parameters:
+    ///   - size: The value's size in bytes.
+    ///   - limit: The most bytes that the store takes.
+    ///   - store: The store, with its article.
+    ///   - remedy: What to do instead, in a sentence.
+    package static func tooLarge(
+        _ size: Int, limit: Int, _ store: String, remedy: String = "Split it, or keep it in a file and store the name of the file."
+    ) -> BackendError {
+        BackendError(.tooLarge, "The value has \(size) bytes, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
+    }
+
     /// The code and the sentence; never a value.
     public var description: String { "\(code): \(reason)" }
 }

@@ -94,7 +94,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
             switch mutation.operation {
             case .put(let payload, let metadata):
                 if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
-                    return .failed(BackendError(.tooLarge, "The value has \(payload.byteCount) bytes; this store takes at most \(limit)."))
+                    return .failed(.tooLarge(payload.byteCount, limit: limit, "this store"))
                 }
                 if case .native(let value) = payload, value.isNested(deeperThan: NativeValue.maximumDepth) {
                     return .failed(

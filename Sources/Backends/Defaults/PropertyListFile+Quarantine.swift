@@ -68,6 +68,7 @@ extension PropertyListFile {
         BackendError(
             .corrupted,
             "The property list \(path) is damaged: \(reason). It was left as it is, and a copy is kept in \(quarantineDirectory). "
-                + "Repair or restore it, or set the damaged store aside to begin with an empty one.")
+                + "Restore it from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata set-aside."
+        )
     }
 }

@@ -90,9 +90,7 @@ extension PropertyListStore {
         case .put(let payload, _):
             try validateNormalization(of: mutation.address)
             guard payload.byteCount <= maximumValueSize else {
-                throw BackendError(
-                    .tooLarge,
-                    "The value has \(payload.byteCount) bytes; a property list takes at most \(maximumValueSize). Nothing was changed.")
+                throw BackendError.tooLarge(payload.byteCount, limit: maximumValueSize, "a property list")
             }
             if case .native(let value) = payload, value.isDeeper(than: maximumDepth) {
                 throw BackendError(

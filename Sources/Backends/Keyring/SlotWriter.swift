@@ -61,9 +61,9 @@
 
         private func refuse(size: Int) throws(BackendError) {
             guard size > SecretServiceStore.maximumValueSize else { return }
-            throw BackendError(
-                .tooLarge,
-                "The value has \(size) bytes; the keyring takes at most \(SecretServiceStore.maximumValueSize). Keep it in another store.")
+            throw BackendError.tooLarge(
+                size, limit: SecretServiceStore.maximumValueSize, "the keyring",
+                remedy: "Keep it in an encrypted database, .encryptedSQLite.")
         }
 
         private func apply(_ mutation: StorageMutation, on first: SlotView) -> MutationResult {

@@ -165,7 +165,7 @@ extension InMemoryStore {
                 return .failed(BackendError(.unsupported, "This store takes bytes only, no native values. Give it a serializer's bytes."))
             }
             if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
-                return .failed(BackendError(.tooLarge, "The value has \(payload.byteCount) bytes; this store takes at most \(limit)."))
+                return .failed(.tooLarge(payload.byteCount, limit: limit, "this store"))
             }
         }
         return probe(mutation.address, in: state).refusal(of: mutation)

@@ -25,7 +25,11 @@
                 BackendError(.corrupted, "The database is damaged (\(text)). Restore it from a backup; nothing was changed.")
             case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
                 BackendError(.timedOut, "Another program keeps the database busy. Nothing was changed; try again once it is done.")
-            case SQLITE_TOOBIG: BackendError(.tooLarge, "The value is larger than SQLite can hold. Nothing was changed.")
+            case SQLITE_TOOBIG:
+                BackendError(
+                    .tooLarge,
+                    "The value with its attributes has more than \(SealedRow.maximumLength) bytes. Shorten the attributes, or keep the data in a file and store the name of the file. Nothing was changed."
+                )
             case SQLITE_IOERR:
                 BackendError(
                     .failed, "The database could not be \(isCommit ? "written" : "read or written") (\(text)). Check the disk.",

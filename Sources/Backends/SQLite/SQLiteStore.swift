@@ -241,8 +241,7 @@
                         throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
                     }
                     guard bytes.count <= maximumValueSize else {
-                        throw BackendError(
-                            .tooLarge, "The value has \(bytes.count) bytes; the database takes \(maximumValueSize). Nothing was changed.")
+                        throw BackendError.tooLarge(bytes.count, limit: maximumValueSize, "an encrypted database")
                     }
                 } catch {
                     var results = [MutationResult](repeating: .notAttempted, count: mutations.count)

@@ -60,8 +60,7 @@ enum NativeCoding {
     static func decodeForeign<Value: Decodable>(_ value: NativeValue, as type: Value.Type) throws -> Value {
         if let value = direct(value, as: type) { return value }
         let list = try PropertyListSerialization.data(fromPropertyList: [object(of: value)], format: .binary, options: 0)
-        guard let value = try Coders.plistDecoder.decode([Value].self, from: list).first else { throw CocoaError(.coderReadCorrupt) }
-        return value
+        return try Coders.value(type, inPropertyList: list)
     }
 
     private static func object(of value: NativeValue) -> Any {

@@ -18,7 +18,7 @@ extension RecordCoder {
         guard key.refuses(record.metadata), let tag = record.metadata.typeTag else { return }
         throw StorageError(
             StorageError.incompatibleSchema, key: key.name,
-            "The record in \(key.entity) is a \(tag), and this collection holds \(key.typeTag). Migrate the older ones with migrateAll(from:to:); nothing was changed."
+            "The record in \(key.entity) has the type \(tag), and this collection holds \(key.typeTag). Migrate the older ones with migrateAll(from:to:); nothing was changed."
         )
     }
 
@@ -96,13 +96,13 @@ extension RecordCoder {
         do { try chain.evolve(&value, from: stored, entity: key.entity, record: key.name) } catch let error as StorageError {
             throw error
         } catch {
-            throw failed(key, "The way from version \(stored) to \(chain.version) failed", error)
+            throw failed(key, "A step from version \(stored) to \(chain.version) failed", error)
         }
         do { return Decoded(value: try value.decoded(Value.self), isOutdated: true) } catch {
             if let document = try? value.document(), let value = try? completed(.document(document), key) {
                 return Decoded(value: value.value, isOutdated: true)
             }
-            throw failed(key, "What the way from version \(stored) ends in is not a \(Value.self)", error)
+            throw failed(key, "The steps from version \(stored) do not end in the type \(Value.self)", error)
         }
     }
 

@@ -73,10 +73,11 @@ struct RecordCoder: Sendable {
     /// The serializer's bytes of a value.
     func bytes<Value>(of value: Value, _ key: StorageKey<Value>, _ references: ReferenceCollector? = nil) throws -> [UInt8] {
         do { return try references?.encoding(value, key.serializer) ?? Array(try key.serializer.encode(value)) } catch {
+            let failure = CodingFailure(error)
             throw StorageError(
                 StorageError.encodingFailed, key: key.name,
-                "The serializer \(key.serializer.name) cannot encode the value. Nothing was changed.",
-                underlying: CodingFailure(error))
+                "The serializer \(key.serializer.name) cannot encode the value: \(failure). Change what is encoded there, or give the key a serializer that can hold it; .plist holds numbers that are not finite. Nothing was changed.",
+                underlying: failure)
         }
     }
 
@@ -152,7 +153,7 @@ struct RecordCoder: Sendable {
             default: break
             }
             if let value = try? completed(.document(StoredDocument(DocumentValue(native))), key) { return value }
-            throw undecodable(key, "Another program wrote it in another shape.", error)
+            throw undecodable(key, "Another program wrote it. Give the key the type that it wrote, or \(Self.declaration).", error)
         }
     }
 
@@ -176,16 +177,21 @@ struct RecordCoder: Sendable {
             if let format = DocumentFormat(rawValue: serializer.name), let value = try? completed(.bytes(data, format), key) {
                 return value
             }
-            throw undecodable(key, "It has another shape.", error)
+            throw undecodable(key, "If an earlier version of this program wrote it, \(Self.declaration).", error)
         }
     }
 
-    func undecodable<Value>(_ key: StorageKey<Value>, _ why: String, _ error: (any Error)? = nil) -> StorageError {
-        StorageError(
+    /// The error of a record that does not decode.
+    /// - Parameter remedy: What it may be, and what to do about it.
+    func undecodable<Value>(_ key: StorageKey<Value>, _ remedy: String, _ error: (any Error)? = nil) -> StorageError {
+        let failure = error.map(CodingFailure.init)
+        return StorageError(
             StorageError.undecodable, key: key.name,
-            "What is stored is not a \(Value.self) as the key describes it. \(why) The bytes are left as they are.",
-            underlying: error.map(CodingFailure.init))
+            "The stored value cannot be read as \(Value.self)\(failure.map { ": \($0)" } ?? ""). \(remedy) The bytes are left as they are.",
+            underlying: failure)
     }
+
+    private static let declaration = "declare the older shape with evolving(_:), or with moved(from:) and a transformation"
 }
 
 extension RecordCoder {

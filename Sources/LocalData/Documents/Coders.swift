@@ -9,10 +9,42 @@ enum Coders {
         return encoder
     }()
     static let jsonDecoder = JSONDecoder()
-    static let plistEncoder: PropertyListEncoder = {
+    private static let plistEncoder: PropertyListEncoder = {
         let encoder = PropertyListEncoder()
         encoder.outputFormat = .binary
         return encoder
     }()
-    static let plistDecoder = PropertyListDecoder()
+    private static let plistDecoder = PropertyListDecoder()
+
+    /// A property list needs a container at its root: a value is the only element of a list.
+    static func propertyList<Value: Encodable>(of value: Value) throws -> Data {
+        do { return try plistEncoder.encode([value]) } catch EncodingError.invalidValue(let part, let context) {
+            throw EncodingError.invalidValue(
+                part, EncodingError.Context(codingPath: Array(context.codingPath.dropFirst()), debugDescription: context.debugDescription))
+        }
+    }
+
+    /// The value in a list that ``propertyList(of:)`` made. The paths of errors begin at the value.
+    static func value<Value: Decodable>(_ type: Value.Type, inPropertyList data: Data) throws -> Value {
+        do {
+            guard let value = try plistDecoder.decode([Value].self, from: data).first else { throw CocoaError(.coderReadCorrupt) }
+            return value
+        } catch let error as DecodingError { throw error.beginningAtElement }
+    }
+}
+
+extension DecodingError {
+    /// The same error, its path without the list that a value was the only element of.
+    fileprivate var beginningAtElement: DecodingError {
+        func context(_ context: Context) -> Context {
+            Context(codingPath: Array(context.codingPath.dropFirst()), debugDescription: context.debugDescription)
+        }
+        return switch self {
+        case .typeMismatch(let type, let place): .typeMismatch(type, context(place))
+        case .valueNotFound(let type, let place): .valueNotFound(type, context(place))
+        case .keyNotFound(let key, let place): .keyNotFound(key, context(place))
+        case .dataCorrupted(let place): .dataCorrupted(context(place))
+        @unknown default: self
+        }
+    }
 }

@@ -1,8 +1,10 @@
+public import Foundation
+
 /// Why a value could not be encoded or decoded, without any of its content.
 ///
 /// The coders' own errors quote what they could not read; here only the kind of failure and the place in the document remain, without the keys of
 /// dictionaries.
-public struct CodingFailure: Error, Sendable, CustomStringConvertible {
+public struct CodingFailure: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened: the kind of failure, or the name of the error's type.
     public let kind: String
     /// The path of declared property names and positions to the place; empty for the root.
@@ -10,15 +12,29 @@ public struct CodingFailure: Error, Sendable, CustomStringConvertible {
 
     init(_ error: any Error) {
         switch error {
-        case DecodingError.typeMismatch(let type, let context): (kind, path) = ("is not a \(type)", Self.text(context.codingPath))
-        case DecodingError.valueNotFound(let type, let context): (kind, path) = ("lacks a \(type)", Self.text(context.codingPath))
+        case DecodingError.typeMismatch(let type, let context): (kind, path) = ("is not \(Self.text(type))", Self.text(context.codingPath))
+        case DecodingError.valueNotFound(let type, let context):
+            (kind, path) = ("is missing, where the type has \(Self.text(type))", Self.text(context.codingPath))
         case DecodingError.keyNotFound(let key, let context):
             (kind, path) = ("lacks the property\(Self.text([key]))", Self.text(context.codingPath))
-        case DecodingError.dataCorrupted(let context): (kind, path) = ("is not what it should be", Self.text(context.codingPath))
-        case EncodingError.invalidValue(_, let context): (kind, path) = ("cannot be encoded", Self.text(context.codingPath))
-        default: (kind, path) = ("failed with \(String(describing: type(of: error)))", "")
+        case DecodingError.dataCorrupted(let context): (kind, path) = ("is not valid", Self.text(context.codingPath))
+        case EncodingError.invalidValue(let value, let context):
+            (kind, path) = (Self.isFinite(value) ? "cannot be encoded" : "is not a finite number", Self.text(context.codingPath))
+        default: (kind, path) = ("caused the error \(String(describing: type(of: error)))", "")
         }
     }
+
+    /// The type in words: coders ask for objects and lists by the types of their contents.
+    private static func text(_ type: any Any.Type) -> String {
+        switch type {
+        case is [String: Any].Type: "an object"
+        case is [Any].Type: "a list"
+        default: "of type \(type)"
+        }
+    }
+
+    /// False for the numbers that JSON cannot hold.
+    private static func isFinite(_ value: Any) -> Bool { (value as? any BinaryFloatingPoint)?.isFinite ?? true }
 
     /// Positions, and the names of declared properties. The keys of a dictionary are part of the value: the standard library and Foundation have
     /// types of their own for them, whose names begin with an underscore.
@@ -29,6 +45,9 @@ public struct CodingFailure: Error, Sendable, CustomStringConvertible {
             return isDeclared ? ".\(key.stringValue)" : "[…]"
         }.joined()
     }
+
+    /// One sentence, without any of the content.
+    public var errorDescription: String? { description }
 
     /// One sentence, without any of the content.
     public var description: String { path.isEmpty ? "the value \(kind)" : "the value at \(path) \(kind)" }

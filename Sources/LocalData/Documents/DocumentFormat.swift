@@ -7,10 +7,8 @@ enum DocumentFormat: String, Sendable {
 
     func decode<Value: Decodable>(_ type: Value.Type, _ bytes: Data) throws -> Value {
         switch self {
-        case .json: return try Coders.jsonDecoder.decode(type, from: bytes)
-        case .plist:
-            guard let value = try Coders.plistDecoder.decode([Value].self, from: bytes).first else { throw CocoaError(.coderReadCorrupt) }
-            return value
+        case .json: try Coders.jsonDecoder.decode(type, from: bytes)
+        case .plist: try Coders.value(type, inPropertyList: bytes)
         }
     }
 }

@@ -64,18 +64,18 @@ extension DocumentValue {
         }
     }
 
-    /// What kind of value it is, in one word, for messages.
+    /// What kind of value it is, in words for messages: "is an integer".
     var kindName: String {
         switch self {
         case .null: "null"
-        case .boolean: "boolean"
-        case .integer, .unsigned: "integer"
-        case .real, .decimal: "number"
-        case .string: "string"
+        case .boolean: "a boolean"
+        case .integer, .unsigned: "an integer"
+        case .real, .decimal: "a number"
+        case .string: "a string"
         case .data: "data"
-        case .date: "date"
-        case .array: "array"
-        case .object: "object"
+        case .date: "a date"
+        case .array: "an array"
+        case .object: "an object"
         }
     }
 }

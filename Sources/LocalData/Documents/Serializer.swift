@@ -22,13 +22,7 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
     /// A binary property list.
     public static var plist: Serializer {
         Serializer(
-            name: "plist",
-            // A property list needs a container at its root.
-            encode: { try Coders.plistEncoder.encode([$0]) },
-            decode: {
-                guard let value = try Coders.plistDecoder.decode([Value].self, from: $0).first else { throw CocoaError(.coderReadCorrupt) }
-                return value
-            })
+            name: "plist", encode: { try Coders.propertyList(of: $0) }, decode: { try Coders.value(Value.self, inPropertyList: $0) })
     }
 
     /// A way of one's own.

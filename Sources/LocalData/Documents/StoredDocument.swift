@@ -99,7 +99,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
     public mutating func convert(_ path: DocumentPath, to type: AttributeType) throws {
         guard let value = self[path], value != .null else { return }
         guard let converted = type.converted(value) else {
-            throw DocumentError(path: path, "is a \(value.kindName) that cannot become \(type)")
+            throw DocumentError(path: path, "is \(value.kindName) and cannot become \(type)")
         }
         self[path] = converted
     }
@@ -149,7 +149,7 @@ public struct StoredDocument: Hashable, Sendable, Codable {
 }
 
 /// Why a document could not be changed as a step asked. It names the place, never the content.
-public struct DocumentError: Error, Sendable, CustomStringConvertible {
+public struct DocumentError: LocalizedError, Sendable, CustomStringConvertible {
     /// The place.
     public let path: DocumentPath
     private let what: String
@@ -158,6 +158,9 @@ public struct DocumentError: Error, Sendable, CustomStringConvertible {
         self.path = path
         self.what = what
     }
+
+    /// One sentence, without any of the content.
+    public var errorDescription: String? { description }
 
     /// One sentence, without any of the content.
     public var description: String { "\(path) \(what)" }

@@ -11,6 +11,9 @@ final class KeyRegistry: Sendable {
         /// The slots that its value may come from, through the migrations of its sources too.
         let reach: Set<PhysicalSlot>
         let catalog: String
+
+        /// The key in words: its name, its owner and its catalog.
+        var title: String { "\(key.name) (owner \(key.owner), catalog \(catalog))" }
     }
 
     private struct State {
@@ -25,13 +28,14 @@ final class KeyRegistry: Sendable {
     /// - Throws: ``StorageError`` with `duplicateKey` when two keys of different catalogs, or of one, mean the same slot.
     func add(_ entries: [Entry]) throws {
         try state.withLock { state in
-            var slots: Set<PhysicalSlot> = []
+            var slots: [PhysicalSlot: Entry] = [:]
             for entry in entries {
-                let known = state.entries[entry.route.slot]
-                if !slots.insert(entry.route.slot).inserted || (known != nil && known?.catalog != entry.catalog) {
+                let known = state.entries[entry.route.slot].flatMap { $0.catalog == entry.catalog ? nil : $0 }
+                if let other = slots.updateValue(entry, forKey: entry.route.slot) ?? known {
                     throw StorageError(
                         StorageError.duplicateKey, key: entry.key.name,
-                        "Two keys mean the same place in \(entry.route.domain). Give one of them another name; nothing was registered.")
+                        "\(entry.title) and \(other.title) have the same slot in \(entry.route.domain). Give one of them another name; nothing was registered."
+                    )
                 }
             }
             for entry in entries {

@@ -40,7 +40,7 @@ struct EntityModel: Sendable {
             }
             if let type = update.type {
                 if update.transform == nil, !type.canConvert(from: attribute.type) {
-                    throw problem("a \(attribute.type) cannot become \(type)")
+                    throw problem("the type \(attribute.type) cannot become \(type)")
                 }
                 if stage == .lightweight, type != attribute.type {
                     throw problem("a change of type cannot be inferred: make the stage a custom one")

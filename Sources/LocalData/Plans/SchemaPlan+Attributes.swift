@@ -149,7 +149,7 @@ extension [SchemaPlan.AttributeChange] {
         guard document.root.object != nil else {
             throw StorageError(
                 StorageError.migrationFailed, key: context.record,
-                "The record \(context.record) of \(context.entity) is a \(document.root.kindName), and has no attributes to change. It is left as it is."
+                "The record \(context.record) of \(context.entity) is \(document.root.kindName), and has no attributes to change. It is left as it is."
             )
         }
         let old = document
@@ -194,7 +194,7 @@ extension SchemaPlan.AttributeChange {
     private func converted(_ value: DocumentValue?, to type: AttributeType, _ context: EvolutionContext) throws -> DocumentValue? {
         guard let value, value != .null else { return value }
         if let converted = type.converted(value) { return converted }
-        throw failure("is a \(value.kindName) that cannot become \(type)", context)
+        throw failure("is \(value.kindName) and cannot become \(type)", context)
     }
 
     private func require(_ value: DocumentValue?, _ context: EvolutionContext) throws {

@@ -79,7 +79,7 @@ struct DeclaredEntity: Sendable {
         do { try check(coder, document) } catch {
             throw StorageError(
                 StorageError.migrationFailed, key: record,
-                "The record \(record) of \(entity) would not be a \(typeTag) as the program declares it: \(CodingFailure(error)). It is left as it is.",
+                "The record \(record) of \(entity) could not be read as \(typeTag), the type that the program declares: \(CodingFailure(error)). It is left as it is.",
                 underlying: CodingFailure(error))
         }
     }

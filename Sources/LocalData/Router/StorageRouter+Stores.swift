@@ -42,7 +42,8 @@ extension StorageRouter {
     public nonisolated func setAsideDamagedStore(of domain: StorageDomain) async throws -> String {
         let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
         guard let recoverable = backend as? any RecoverableBackend else {
-            throw StorageError(StorageError.unsupported, key: "\(domain)", "A store of this kind is not set aside as a whole.")
+            throw StorageError(
+                StorageError.unsupported, key: "\(domain)", "A store of this kind is not set aside as a whole. Nothing was changed.")
         }
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
     }

@@ -59,10 +59,13 @@ struct Route: Sendable {
 
     /// The error for a slot whose bytes are not a record.
     func corrupted(_ corruption: StorageCorruption) -> StorageError {
-        StorageError(
-            StorageError.corrupted, key: keyName,
-            "The value in \(domain) is damaged (\(corruption.reason)). Its bytes are kept; restore them from a backup, or set a new value."
-        )
+        // A slot without a revision cannot be changed: the whole store is damaged.
+        let remedy =
+            corruption.revision == nil && backend is any RecoverableBackend
+            ? "Restore the store from a backup, or begin with an empty one: StorageRouter.setAsideDamagedStore(of:), or the command localdata set-aside."
+            : "Restore them from a backup, or set a new value."
+        return StorageError(
+            StorageError.corrupted, key: keyName, "The value in \(domain) is damaged (\(corruption.reason)). Its bytes are kept. \(remedy)")
     }
 
     /// The error for an entry of a page whose bytes are not a record.

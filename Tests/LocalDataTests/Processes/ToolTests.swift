@@ -111,6 +111,20 @@
             }
         }
 
+        @Test func `a damaged property list is set aside on request, and a sound one is not`() async throws {
+            let file = try folder.folder("root/preferences") + "/old.plist"
+            try Data("<plist><dict><key>".utf8).write(to: URL(fileURLWithPath: file))
+            let read = try await tool("get", "defaults:old", "a")
+            #expect(read.status == 65 && read.stderr.contains("localdata set-aside"), "\(read.stderr)")
+            let aside = try await tool("set-aside", "defaults:old")
+            #expect(aside.status == 0, "\(aside.stderr)")
+            let kept = try String(contentsOfFile: aside.stdout.trimmingCharacters(in: .newlines), encoding: .utf8)
+            #expect(kept == "<plist><dict><key>")
+            #expect(try await tool("set", "defaults:old", "a", "new").status == 0)
+            #expect(try await tool("set-aside", "defaults:old").status != 0)
+            #expect(try await tool("get", "defaults:old", "a", "--reveal").stdout == "new\n")
+        }
+
         @Test func `another key, another source and no key are refused, and the value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)

@@ -148,7 +148,7 @@ import Testing
         #expect(await differences(Keys(.key(upper))) == [#"1.0/note was {"stars":1,"title":"a"} and is {"stars":1,"title":"A"}"#])
         #expect(await differences(Keys(.key(textKey("other", .userDefaults)))) == ["1.0/note had a value and is absent"])
         let unread = await differences(Keys(.key(key("note", .userDefaults, Int.self))))
-        #expect(unread.count == 1 && unread[0].contains("is not a Int"), "\(unread)")
+        #expect(unread.count == 1 && unread[0].contains("not of type Int"), "\(unread)")
         // What is meant is recorded, and holds from then on.
         try await GoldenStore.replay(Keys(.key(upper)), in: folder.path, isRecording: true)
         #expect(await differences(Keys(.key(upper))).isEmpty)

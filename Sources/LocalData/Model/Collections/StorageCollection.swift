@@ -186,9 +186,11 @@ extension StorageCollection {
             do {
                 return hexadecimalText(of: SHA256.hash(data: try serializer.encode(record)))
             } catch {
+                let failure = CodingFailure(error)
                 throw StorageError(
-                    StorageError.encodingFailed, key: name, "The record has no content to find it by. Nothing was changed.",
-                    underlying: CodingFailure(error))
+                    StorageError.encodingFailed, key: name,
+                    "The record has no id, since the serializer \(serializer.name) cannot encode it: \(failure). Change what is encoded there, or give the collection another serializer. Nothing was changed.",
+                    underlying: failure)
             }
         }
     }

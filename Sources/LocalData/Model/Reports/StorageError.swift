@@ -1,17 +1,20 @@
 public import BackendContract
+public import Foundation
 
 /// What the router throws: what went wrong, of which key, whether a change may have happened, and what to do next. Never a value.
 ///
 /// ```swift
-/// do { … } catch StorageError.locked { … } catch StorageError.notFound { … }
+/// do { … } catch StorageError.locked { … } catch let error as StorageError where error.code == .notFound { … }
 /// ```
-public struct StorageError: Error, Sendable, CustomStringConvertible, CustomReflectable {
+///
+/// `localizedDescription` is a sentence for a person: ``errorDescription``.
+public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, CustomReflectable {
     /// What went wrong. Open: new codes break no `switch`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name.
         public let name: String
 
-        /// Creates a code; the names of the static members are taken.
+        /// Creates a code. The names of the static members are reserved.
         public init(_ name: String) { self.name = name }
 
         /// The code's name.
@@ -41,6 +44,12 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, CustomRefl
         self.underlying = underlying
     }
 
+    /// What a person reads: the key's name, what happened and what to do next. Never a value.
+    public var errorDescription: String? {
+        let named = keyName.isEmpty ? message : "\(keyName): \(message)"
+        return outcome == .unknown ? "\(named) The outcome is unknown: read the value before you retry." : named
+    }
+
     /// The code, the key's name and the sentence; never a value.
     public var description: String { "\(code) (\(keyName)): \(message)" }
 
@@ -56,63 +65,6 @@ public struct StorageError: Error, Sendable, CustomStringConvertible, CustomRefl
 }
 
 extension StorageError {
-    /// The value is absent, proven, and the key has no default.
-    public static let notFound = Code("notFound")
-    /// The stored bytes are not a value of the key's type; they are left as they are.
-    public static let undecodable = Code("undecodable")
-    /// The value could not be turned into bytes.
-    public static let encodingFailed = Code("encodingFailed")
-    /// The store is locked.
-    public static let locked = Code("locked")
-    /// The store cannot be reached, or is not part of this build.
-    public static let unavailable = Code("unavailable")
-    /// The stored bytes are damaged; they are left as they are.
-    public static let corrupted = Code("corrupted")
-    /// Something else was changed at the same time, again and again.
-    public static let conflict = Code("conflict")
-    /// The value was removed, and an older copy of it could not be.
-    public static let residueRemains = Code("residueRemains")
-    /// The machine refused access.
-    public static let accessDenied = Code("accessDenied")
-    /// There is no room left.
-    public static let noSpace = Code("noSpace")
-    /// The deadline passed.
-    public static let timedOut = Code("timedOut")
-    /// The person declined to unlock.
-    public static let promptDismissed = Code("promptDismissed")
-    /// Several items answer to the name.
-    public static let ambiguous = Code("ambiguous")
-    /// The value is larger than the store can hold.
-    public static let tooLarge = Code("tooLarge")
-    /// The name cannot be used.
-    public static let invalidName = Code("invalidName")
-    /// Two keys mean the same slot.
-    public static let duplicateKey = Code("duplicateKey")
-    /// The configuration demands registered keys, and this one is not, or a registered key lacks what it must say.
-    public static let unregisteredKey = Code("unregisteredKey")
-    /// A catalog's key says too little of itself: its owner or description is empty.
-    public static let incompleteKey = Code("incompleteKey")
-    /// What is stored was sealed with a key that is not there.
-    public static let encryptionKeyMissing = Code("encryptionKeyMissing")
-    /// The sealing key that is there is another one.
-    public static let encryptionKeyMismatch = Code("encryptionKeyMismatch")
-    /// The stored shape has a version that this program does not know.
-    public static let incompatibleSchema = Code("incompatibleSchema")
-    /// A chain of versions cannot be used as it was put together; nothing was read or written.
-    public static let invalidEvolution = Code("invalidEvolution")
-    /// A migration failed; the old value is where it was.
-    public static let migrationFailed = Code("migrationFailed")
-    /// A value would be protected less, or last shorter, than where it is.
-    public static let weakerProtection = Code("weakerProtection")
-    /// The shared router exists already.
-    public static let alreadyBootstrapped = Code("alreadyBootstrapped")
-    /// The caller was cancelled while a change was under way.
-    public static let cancelled = Code("cancelled")
-    /// The store cannot do this at all.
-    public static let unsupported = Code("unsupported")
-}
-
-extension StorageError {
     /// The router's form of a backend's error; a caller's cancellation that changed nothing stays a `CancellationError`.
     static func from(_ error: BackendError, key: String) -> any Error {
         if error.code == .cancelled && error.outcome == .notApplied { return CancellationError() }
@@ -124,6 +76,11 @@ extension StorageError {
     static func locked(_ key: String, _ domain: StorageDomain) -> StorageError {
         StorageError(locked, key: key, "\(domain) is locked. Unlock it (StorageRouter.unlock) and try again; nothing was changed.")
     }
+}
+
+extension BackendError: LocalizedError {
+    /// What a person reads: what happened and what to do next. Never a value.
+    public var errorDescription: String? { reason }
 }
 
 /// Runs work on a backend and throws what the router may throw.

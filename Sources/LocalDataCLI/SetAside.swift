@@ -1,0 +1,19 @@
+import ArgumentParser
+import LocalData
+
+/// `localdata set-aside`: replaces a damaged store by an empty one.
+struct SetAside: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Moves a damaged property list away, so that the program begins with an empty one.",
+        discussion: """
+            Restore a backup instead if there is one. The command keeps the damaged file and prints its path; a property list that can be read \
+            is refused.
+            """)
+
+    @Argument(help: DomainArgument.help) var domain: DomainArgument
+    @OptionGroup var place: PlaceOptions
+
+    func run() async throws {
+        print(try await place.withRouter(for: [domain.domain]) { try await $0.setAsideDamagedStore(of: domain.domain) })
+    }
+}
