@@ -12,6 +12,19 @@ enum Terminal {
         }
     }
 
+    /// Asks a question with a visible answer.
+    /// - Returns: The line; nil if the user cancels, or if there is no terminal.
+    static func ask(_ question: String) async -> String? {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+                guard terminal >= 0 else { return continuation.resume(returning: nil) }
+                defer { close(terminal) }
+                continuation.resume(returning: line(terminal, question, echoes: true))
+            }
+        }
+    }
+
     private static func ask(_ name: String, _ twice: Bool) -> String? {
         let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard terminal >= 0 else {
@@ -27,19 +40,19 @@ enum Terminal {
         return first
     }
 
-    /// Reads a line without echo; nil if the user cancels (Control-C, Control-D).
-    private static func line(_ terminal: Int32, _ prompt: String) -> String? {
+    /// Reads a line; nil if the user cancels (Control-C, Control-D).
+    private static func line(_ terminal: Int32, _ prompt: String, echoes: Bool = false) -> String? {
         var usual = termios()
         guard tcgetattr(terminal, &usual) == 0 else { return nil }
         var silent = usual
-        silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        silent.c_lflag &= ~tcflag_t(echoes ? ISIG : ECHO | ISIG)
         // Signals are off, so Control-C ends the line and never leaves the terminal without echo.
         let giveUp: cc_t = 3
         withUnsafeMutableBytes(of: &silent.c_cc) { $0[Int(VEOL)] = giveUp }
         guard tcsetattr(terminal, TCSAFLUSH, &silent) == 0 else { return nil }
         defer {
             _ = tcsetattr(terminal, TCSAFLUSH, &usual)
-            show("\n", terminal)
+            if !echoes { show("\n", terminal) }
         }
         show(prompt, terminal)
         var typed: [UInt8] = []

@@ -30,6 +30,21 @@ struct SlotOptions: ParsableArguments {
     }
 }
 
+/// Keeps a command from destroying a sealing key: everything that was sealed with it would be lost.
+struct SealingKeyOptions: ParsableArguments {
+    @Flag(help: "Do this also to the sealing key of databases and sealed values. What it sealed is then lost for good.")
+    var destroySealingKey = false
+
+    /// Asks for consent if a slot holds a sealing key.
+    /// - Throws: `ValidationError` without consent.
+    func requireConsent(_ router: StorageRouter, _ slot: SlotOptions, to action: String) async throws {
+        guard !destroySealingKey, try await router.holdsSealingKey(.key(slot.key(DocumentValue.self))) else { return }
+        let what = "\(slot.name) in \(slot.domain.domain) is a sealing key. What it sealed is lost for good without it."
+        if await Terminal.ask("\(what)\nTo \(action) it all the same, type its name: ") == slot.name { return }
+        throw ValidationError("\(what) Nothing was changed. To \(action) it without a question: --destroy-sealing-key.")
+    }
+}
+
 /// `localdata get`: the kind of a stored value, and the value itself on request.
 struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Shows the kind of a stored value; prints the value only with --reveal.")
@@ -53,15 +68,20 @@ struct Set: AsyncParsableCommand {
     @OptionGroup var slot: SlotOptions
     @Argument(help: "The value, as text.") var value: String?
     @Flag(help: "The value is JSON: a number, true, an object, …") var json = false
+    @OptionGroup var sealingKey: SealingKeyOptions
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
         let text = try value ?? Self.readStandardInput()
-        if json {
-            guard let value = DocumentValue(json: text) else { throw ValidationError("The value is not JSON.") }
-            try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(value, for: slot.key(DocumentValue.self)) }
-        } else {
-            try await place.withRouter(for: [slot.domain.domain]) { try await $0.set(text, for: slot.key(String.self)) }
+        let document = json ? DocumentValue(json: text) : nil
+        if json, document == nil { throw ValidationError("The value is not JSON.") }
+        try await place.withRouter(for: [slot.domain.domain]) { router in
+            try await sealingKey.requireConsent(router, slot, to: "replace")
+            if let document {
+                try await router.set(document, for: slot.key(DocumentValue.self))
+            } else {
+                try await router.set(text, for: slot.key(String.self))
+            }
         }
     }
 
@@ -84,7 +104,13 @@ struct Remove: AsyncParsableCommand {
             """)
 
     @OptionGroup var slot: SlotOptions
+    @OptionGroup var sealingKey: SealingKeyOptions
     @OptionGroup var place: PlaceOptions
 
-    func run() async throws { try await place.withRouter(for: [slot.domain.domain]) { try await $0.remove(slot.key(DocumentValue.self)) } }
+    func run() async throws {
+        try await place.withRouter(for: [slot.domain.domain]) { router in
+            try await sealingKey.requireConsent(router, slot, to: "remove")
+            try await router.remove(slot.key(DocumentValue.self))
+        }
+    }
 }

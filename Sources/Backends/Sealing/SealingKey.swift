@@ -65,6 +65,16 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         self.init(id: id, key: key)
     }
 
+    /// Whether a payload is a key's text, or what is left of one: also as another program's text, or in the quotes of JSON.
+    package static func begins(_ payload: StoragePayload) -> Bool {
+        let head = Array("LocalData-key-".utf8)
+        return switch payload {
+        case .bytes(let bytes), .native(.data(let bytes)): bytes.drop { $0 == UInt8(ascii: "\"") }.starts(with: head)
+        case .native(.string(let text)): text.utf8.starts(with: head)
+        case .native: false
+        }
+    }
+
     private static var malformed: BackendError {
         BackendError(
             .encryptionKeyMismatch,

@@ -1,4 +1,5 @@
 import BackendContract
+import Sealing
 
 extension StorageRouter {
     /// Whether a domain can be used. Never opens a prompt.
@@ -22,6 +23,14 @@ extension StorageRouter {
             let probes = try await backend.read(addresses, .validated)
             return zip(addresses, probes).compactMap { if case .tombstone = $1 { nil } else { $0.name } }.sorted()
         }
+    }
+
+    /// Whether a slot holds a sealing key: without it, what it seals is lost.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    @concurrent
+    package nonisolated func holdsSealingKey(_ key: AnyStorageKey) async throws -> Bool {
+        guard case .value(let record) = try await env.routes.route(for: key).probe() else { return false }
+        return SealingKey.begins(record.payload)
     }
 
     /// Unlocks a domain. The only call that may open a prompt. A domain that cannot be locked is unlocked already.

@@ -179,6 +179,48 @@
             #expect(made.stderr.contains("no terminal"))
         }
 
+        @Test func `a sealing key is neither removed nor replaced without consent`() async throws {
+            let place = ["keychain:example", "LocalData sealing key"]
+            let text = try await run(try Program.built("localdata"), ["key", "new"], environment: environment).stdout
+            let vault = ["--vault", "--key-file", folder.file("elsewhere"), "--root", folder.file("root")]
+            func unattended(_ arguments: [String], input: String = "") async throws -> ProgramResult {
+                try await run(
+                    "setsid", ["--wait", try Program.built("localdata")] + arguments + vault, environment: environment, input: input)
+            }
+            #expect(try await unattended(["set"] + place, input: text).status == 0)
+            for command in [["remove"] + place, ["set"] + place + ["other"]] {
+                let refused = try await unattended(command)
+                #expect(refused.status == 64 && refused.stderr.contains("sealing key"), "\(refused.stderr)")
+                #expect(refused.stderr.contains("--destroy-sealing-key"), "\(refused.stderr)")
+            }
+            #expect(try await unattended(["get"] + place + ["--reveal"]).stdout == text)
+            // A person may type its name; anything else is no consent.
+            for (answer, status) in [("yes\n", Int32(64)), ("\u{3}", 64), ("LocalData sealing key\n", 0)] {
+                let asked = try await onTerminal(
+                    "remove", place[0], place[1], "--vault", "--key-file", folder.file("elsewhere"), answers: [answer])
+                #expect(asked.status == status && asked.stdout.contains("lost for good"), "\(asked.stdout)")
+            }
+            #expect(try await unattended(["get"] + place).status == 1)
+            #expect(try await unattended(["set"] + place, input: text).status == 0)
+            #expect(try await unattended(["remove"] + place + ["--destroy-sealing-key"]).status == 0)
+        }
+
+        #if Keyring
+            @Test(.tags(.keyring)) func `the key of a database in the session's keyring is not removed without consent`() async throws {
+                let (keyring, id) = (try PrivateKeyring.shared(), "org.example.\(UUID().uuidString)")
+                let environment = keyring.environment.merging(["HOME": folder.path]) { $1 }
+                func tool(_ arguments: String...) async throws -> ProgramResult {
+                    try await run(
+                        "setsid", ["--wait", try Program.built("localdata")] + arguments + ["--app-id", id],
+                        environment: environment)
+                }
+                #expect(try await tool("set", "sqlite:documents", "note", "abc").status == 0)
+                let refused = try await tool("remove", "keychain", "LocalData sealing key")
+                #expect(refused.status == 64, "\(refused.stderr)")
+                #expect(try await tool("get", "sqlite:documents", "note", "--reveal").stdout == "abc\n")
+            }
+        #endif
+
         @Test(arguments: [
             ["list", "sqlite:documents"], ["list", "keychain:example", "--vault", "--key-file", "/nonexistent/key"],
             ["list", "sqlite:documents", "--app-id", "org.example", "--key-file", "key", "--credential", "vault"], ["list", "sqlite:"],
