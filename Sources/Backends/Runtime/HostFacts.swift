@@ -8,7 +8,8 @@ package struct HostFacts: Sendable {
     package var environment: [String: String]
     /// The name of the program's file, without its folder.
     package var executableName: String
-    /// The home directory; nil if it is unknown.
+    /// The home directory that the environment names. Without one it is nil: the user database would lead a service without a home to that of
+    /// root.
     package var homeDirectory: String?
 
     /// Creates a description.

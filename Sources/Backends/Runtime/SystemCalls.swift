@@ -56,10 +56,10 @@ extension HostFacts {
             if parts.count == 2 { environment[String(parts[0])] = String(parts[1]) }
             entry = entry?.advanced(by: 1)
         }
-        let home = environment["HOME"] ?? getpwuid(getuid())?.pointee.pw_dir.map { String(cString: $0) }
         let bootFile = try? PosixFileSystem().read("/proc/sys/kernel/random/boot_id")
         return HostFacts(
             bootID: bootFile.map { String(decoding: $0.bytes, as: UTF8.self).filter { !$0.isWhitespace } }, processID: getpid(),
-            environment: environment, executableName: lastComponent(of: CommandLine.arguments.first ?? "program"), homeDirectory: home)
+            environment: environment, executableName: lastComponent(of: CommandLine.arguments.first ?? "program"),
+            homeDirectory: environment["HOME"])
     }
 }

@@ -28,7 +28,7 @@ public struct StorageDirectories: Hashable, Sendable {
 
     /// The folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists, `<XDG_DATA_HOME>/<id>/LocalData`,
     /// `<XDG_STATE_HOME>/<id>/LocalData`, and `<XDG_STATE_HOME>/LocalData/locks`.
-    /// - Throws: ``StorageError`` with `unavailable` when neither the variables nor a home directory are known.
+    /// - Throws: ``StorageError`` with `unavailable` when neither the variables nor `HOME` are set.
     static func xdg(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         func base(_ variable: String, _ fallback: String) throws -> String {
             // The specification: relative paths are invalid and must be ignored.
@@ -36,7 +36,8 @@ public struct StorageDirectories: Hashable, Sendable {
             guard let home = host.homeDirectory, home.hasPrefix("/") else {
                 throw StorageError(
                     StorageError.unavailable, key: variable,
-                    "No home directory is known. Set \(variable) or HOME, or give the configuration its directories.")
+                    "No home directory is known. Set \(variable) or HOME, or give the configuration its directories. For a service of systemd, StateDirectory= in its unit is enough. Nothing was read or written."
+                )
             }
             return home + "/" + fallback
         }
@@ -48,6 +49,7 @@ public struct StorageDirectories: Hashable, Sendable {
     }
 
     /// The folders that systemd gives a service: `CONFIGURATION_DIRECTORY` and `STATE_DIRECTORY`; where one is missing, the XDG folders.
+    /// - Throws: ``StorageError`` with `unavailable` when neither these variables nor `HOME` are set.
     static func service(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         // systemd separates several folders by colons; the first is the service's own.
         func first(_ variable: String) -> String? {

@@ -221,6 +221,12 @@
             }
         #endif
 
+        @Test func `without HOME nothing is read or written in the home of the user's entry`() async throws {
+            let result = try await run(
+                try Program.built("localdata"), ["get", "defaults:never", "nothing"], environment: ["PATH": "/usr/bin:/bin"])
+            #expect(result.status == 69 && result.stderr.contains("HOME"), "\(result.status) \(result.stderr)")
+        }
+
         @Test(arguments: [
             ["list", "sqlite:documents"], ["list", "keychain:example", "--vault", "--key-file", "/nonexistent/key"],
             ["list", "sqlite:documents", "--app-id", "org.example", "--key-file", "key", "--credential", "vault"], ["list", "sqlite:"],

@@ -48,6 +48,16 @@ import Testing
         #expect(error.message.contains("HOME"))
     }
 
+    @Test func `a service without a state directory and a home is refused with what to set`() async throws {
+        var configuration = StorageConfiguration.service(applicationID: "app")
+        configuration.runtime.host.environment = [:]
+        configuration.runtime.host.homeDirectory = nil
+        let router = StorageRouter(configuration: configuration)
+        await expectRefusal(.unavailable, of: "a", saying: "HOME", "StateDirectory=", "Nothing was read or written") {
+            try await router.set("v", for: textKey("a", .userDefaults))
+        }
+    }
+
     @Test func `folders of one's own choice are used, and made private`() async throws {
         let temporary = try TemporaryDirectory()
         let directories = StorageDirectories(
