@@ -32,15 +32,33 @@ struct PlanUnit: Sendable {
     }
 }
 
+/// An entity that begins with a step. Records of earlier versions that are there already would stay as they are, and no chain would read them.
+struct PlanBeginning: Sendable {
+    let entity: String
+    /// The version of its first records.
+    let version: Int
+    /// The change of the plan, for messages.
+    let spelling: String
+    /// How many units of work of the step come before it.
+    let unitsBefore: Int
+}
+
+/// The work that changes come to.
+struct PlanWork: Sendable {
+    var units: [PlanUnit] = []
+    var beginnings: [PlanBeginning] = []
+}
+
 /// A step that was checked, with the work that it is.
 struct BuiltStep: Sendable {
     let from: String
     let to: String
     let kind: PlanReport.Step.Kind
-    let units: [PlanUnit]
+    let work: PlanWork
     var willMigrate: SchemaPlan.RunHook?
     var didMigrate: SchemaPlan.RunHook?
 
+    var units: [PlanUnit] { work.units }
     /// The step, as the stamps note it.
     var name: String { "\(from)>\(to)" }
     /// Its parts in their order, as the stamps note them.
@@ -131,11 +149,11 @@ struct PlanBuilder {
             if migration.stage == .lightweight, migration.willMigrate != nil || migration.didMigrate != nil {
                 throw PlanProblem(place: place, what: "a lightweight stage has no hooks: make it a custom one")
             }
-            let units = try apply(migration.changes, to: &model, place, migration.stage, targets: nil)
+            let work = try apply(migration.changes, to: &model, place, migration.stage, targets: nil)
             if index > 0, let before = chain?.migrations[index - 1].version {
                 plan.steps.append(
                     BuiltStep(
-                        from: before, to: migration.version, kind: .incremental, units: units, willMigrate: migration.willMigrate,
+                        from: before, to: migration.version, kind: .incremental, work: work, willMigrate: migration.willMigrate,
                         didMigrate: migration.didMigrate))
             }
             models[migration.version] = model
@@ -175,7 +193,7 @@ struct PlanBuilder {
         var model = models[ends.from] ?? PlanModel(isOpen: true)
         var targets: [String: Int] = [:]
         if let target = models[to] { targets = target.entities.mapValues(\.version) } else { targets = entities.versions }
-        var units = try apply(migration.changes, to: &model, place, .custom, targets: targets)
+        var work = try apply(migration.changes, to: &model, place, .custom, targets: targets)
         if let target = models[to] {
             let differences = model.differences(in: target)
             if !differences.isEmpty {
@@ -186,12 +204,12 @@ struct PlanBuilder {
                 guard let version = targets[name], version != entity.version else { continue }
                 guard version > entity.version else { throw versionProblem(place, name, entity.version, version) }
                 let chain = entity.chain.reaching(version, from: entity.version...entity.version, [])
-                units.append(PlanUnit(.update(name, chain), "UpdateEntity \(name)"))
+                work.units.append(PlanUnit(.update(name, chain), "UpdateEntity \(name)"))
             }
         } else {
             try check(end: model, place)
         }
-        return (BuiltStep(from: ends.from, to: to, kind: .adHoc, units: units), model)
+        return (BuiltStep(from: ends.from, to: to, kind: .adHoc, work: work), model)
     }
 
     private func versionProblem(_ place: String, _ entity: String, _ plan: Int, _ declared: Int) -> PlanProblem {
@@ -225,8 +243,8 @@ struct PlanBuilder {
     /// - Parameter targets: The versions that entities have at the end; nil for a step of a chain, where they rise by one.
     private func apply(
         _ changes: [SchemaPlan.EntityChange], to model: inout PlanModel, _ step: String, _ stage: SchemaPlan.Stage, targets: [String: Int]?
-    ) throws(PlanProblem) -> [PlanUnit] {
-        var units: [PlanUnit] = []
+    ) throws(PlanProblem) -> PlanWork {
+        var work = PlanWork()
         for (index, change) in changes.enumerated() {
             let place = "\(step), \(change.spelling)"
             for name in change.involved {
@@ -240,6 +258,9 @@ struct PlanBuilder {
                     return false
                 }
                 return isLast ? max(current + 1, targets?[name] ?? current + 1) : current + 1
+            }
+            func begin(_ name: String, _ version: Int) {
+                work.beginnings.append(PlanBeginning(entity: name, version: version, spelling: place, unitsBefore: work.units.count))
             }
             if stage == .lightweight {
                 switch change.verb {
@@ -256,6 +277,7 @@ struct PlanBuilder {
                 try entity.apply(attributes, place, areRecordsThere: false, stage)
                 model.entities[change.entity] = entity
                 model.removed.remove(change.entity)
+                begin(change.entity, entity.version)
             case .update(let attributes):
                 var entity = try model.existing(change.entity, at: place)
                 try entity.apply(attributes, place, areRecordsThere: true, stage)
@@ -276,7 +298,7 @@ struct PlanBuilder {
                     entity.version = next
                 }
                 model.entities[change.entity] = entity
-                units.append(PlanUnit(.update(change.entity, entity.chain), change.identity))
+                work.units.append(PlanUnit(.update(change.entity, entity.chain), change.identity))
             case .copy(let name), .rename(let name):
                 let entity = try model.existing(change.entity, at: place)
                 try model.requireAbsence(of: name, at: place)
@@ -286,22 +308,23 @@ struct PlanBuilder {
                 new.chain = EvolutionChain(base: 1).reaching(new.version, from: 1...max(1, new.version - 1), [])
                 model.entities[name] = new
                 model.removed.remove(name)
+                begin(name, new.version)
                 let reading = entity.version == 0 ? nil : entity.chain
                 if case .rename = change.verb {
                     model.entities[change.entity] = nil
                     model.removed.insert(change.entity)
-                    units.append(PlanUnit(.rename(change.entity, to: name, version: new.version, reading), change.identity))
+                    work.units.append(PlanUnit(.rename(change.entity, to: name, version: new.version, reading), change.identity))
                 } else {
-                    units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading), change.identity))
+                    work.units.append(PlanUnit(.copy(change.entity, to: name, version: new.version, reading), change.identity))
                 }
             case .remove(let keepsBackup):
                 _ = try model.existing(change.entity, at: place)
                 model.entities[change.entity] = nil
                 model.removed.insert(change.entity)
-                units.append(PlanUnit(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved), change.identity))
+                work.units.append(PlanUnit(.remove(change.entity, keepsBackup: keepsBackup && keepsRemoved), change.identity))
             }
         }
-        return units
+        return work
     }
 }
 

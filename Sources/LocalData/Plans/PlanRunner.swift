@@ -18,19 +18,19 @@ struct PlanRunner: Sendable {
     /// - Returns: How many records were changed; nil when there was nothing of the step left for these entities.
     func run(_ step: BuiltStep, _ positions: [String: Int]) async throws -> Int? {
         let end = scene.versions.firstIndex(of: step.to) ?? 0
-        func isConcerned(_ unit: PlanUnit) -> Bool { unit.involved.contains { positions[$0].map { $0 < end } ?? false } }
-        let units = step.units.filter(isConcerned)
+        func isConcerned(_ entities: [String]) -> Bool { entities.contains { positions[$0].map { $0 < end } ?? false } }
+        let units = step.units.filter { isConcerned($0.involved) }
         if units.isEmpty, !step.units.isEmpty, session.configuration != nil || positions.values.allSatisfy({ $0 >= end }) { return nil }
         let run = try await session.begin(StepRun(step, positions, session, scene))
         let done = run.start
         if done == 0, step.willMigrate == nil {
-            try await unlessOvertaken(run, 0) { try await check(units) }
+            try await unlessOvertaken(run, 0) { try await check(step, isConcerned) }
         }
         var count = 0
         for part in step.parts.indices where part >= done {
             try Task.checkCancellation()
             let index = part - (step.willMigrate == nil ? 0 : 1)
-            if step.units.indices.contains(index), !isConcerned(step.units[index]) { continue }
+            if step.units.indices.contains(index), !isConcerned(step.units[index].involved) { continue }
             // A hook that comes first has not changed anything if it fails: an earlier program may go on as before.
             if index < 0 { try await session.requireTurn(run, part) } else { try await session.note(run, begun: part) }
             count += try await unlessOvertaken(run, part) {
@@ -39,7 +39,7 @@ struct PlanRunner: Sendable {
                 case ..<0:
                     // The hook may mend what the step could not change: another version of it may be needed, so it is done once the step is known to succeed.
                     try await call("willMigrate of \(step.to)", step.willMigrate)
-                    try await check(units)
+                    try await check(step, isConcerned)
                 default: try await call("didMigrate of \(step.to)", step.didMigrate)
                 }
                 return 0
@@ -65,14 +65,32 @@ struct PlanRunner: Sendable {
     }
 
     /// Tries what a step does to its records, as far as no part of it depends on an earlier one: a record that cannot be changed fails the step before anything is written.
-    private func check(_ units: [PlanUnit]) async throws {
+    private func check(_ step: BuiltStep, _ isConcerned: ([String]) -> Bool) async throws {
         var touched: Set<String> = []
-        for unit in units {
+        for index in 0...step.units.count {
+            for beginning in step.work.beginnings where beginning.unitsBefore == index && !touched.contains(beginning.entity) {
+                if isConcerned([beginning.entity]) { try await check(beginning) }
+            }
+            guard step.units.indices.contains(index), isConcerned(step.units[index].involved) else { continue }
+            let unit = step.units[index]
             if case .update(let name, let chain) = unit.work, !touched.contains(name) {
                 let place = try place(name)
                 try await records.check(place, place.checking(chain, session.env.coder))
             }
             touched.formUnion(unit.involved)
+        }
+    }
+
+    /// Fails if an entity that is to begin has records of an earlier version: nothing would convert them, and nothing could read them.
+    private func check(_ beginning: PlanBeginning) async throws {
+        let place = try place(beginning.entity)
+        for version in 1..<max(1, beginning.version) {
+            try await records.forEachPage(place, version: version) { page in
+                guard page.contains(where: { $0.record.map { !session.env.isExpired($0) } ?? true }) else { return }
+                throw session.incompatible(
+                    "\(beginning.spelling): \(beginning.entity) has records of version \(version) already, and it begins with version \(beginning.version). Convert them with UpdateEntity, or remove them first."
+                )
+            }
         }
     }
 

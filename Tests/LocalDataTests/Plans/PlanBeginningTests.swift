@@ -1,0 +1,72 @@
+import BackendContract
+import Foundation
+import LocalDataTesting
+import LocalDataVocabulary
+import Testing
+
+@testable import LocalData
+
+/// An entity that begins with a step must not have records yet that no chain converts.
+@Suite struct PlanBeginningTests {
+    private static let domain = StorageDomain.encryptedSQLite(database: "main")
+
+    private static func catalog(_ names: String...) -> TestCatalog {
+        TestCatalog(
+            names.map { .collection(documents($0, domain, version: 2)) },
+            CatalogSchema("V2", entities: names.map { EntityDescription($0, texts("id", "text")) }))
+    }
+
+    private static func add(_ name: String) -> [SchemaPlan.EntityChange] {
+        [
+            AddEntity(name) {
+                AddAttribute("id", attributeType: .string)
+                AddAttribute("text", attributeType: .string)
+            }.change
+        ]
+    }
+
+    @Test(arguments: [1, 2]) func `a new entity that has records of an earlier version is refused`(plans: Int) async throws {
+        let machine = TestMachine()
+        try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
+        let before = try await machine.launch().slots(Self.domain, "notes")
+        let migrations = ["V1", "V0"].prefix(plans).map { AdHocMigration($0) { Self.add("notes") } }
+        await expectRefusal(.incompatibleSchema, saying: "AddEntity notes", "version 1", "UpdateEntity") {
+            try await machine.launch().registerCatalog(Self.catalog("notes"), migrationPolicy: .adHoc(migrations: Array(migrations)))
+        }
+        let after = try await machine.launch().slots(Self.domain, "notes")
+        #expect(after.filter { $0.key.namespace.name != "schema" } == before.filter { $0.key.namespace.name != "schema" })
+        // With the change that converts them, they are read.
+        let update = AdHocMigration("V1") { UpdateEntity("notes") { UpdateAttribute("text", default: "") } }
+        let router = machine.launch()
+        try await router.registerCatalog(Self.catalog("notes"), migrationPolicy: .adHoc(migrations: [update])).requireComplete()
+        #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["1": record("1", ["text": "a"])])
+    }
+
+    @Test func `a name that has records of an earlier version is refused for a copy`() async throws {
+        let machine = TestMachine()
+        try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
+        try await machine.launch().set(record("2", ["text": "b"]), in: documents("copies", Self.domain))
+        let plan = AdHocMigration("V1") {
+            UpdateEntity("notes") { UpdateAttribute("text", default: "") }
+            CopyEntity("notes", to: "copies")
+        }
+        await expectRefusal(.incompatibleSchema, saying: "CopyEntity notes to copies", "copies has records of version 1") {
+            try await machine.launch().registerCatalog(Self.catalog("notes", "copies"), migrationPolicy: .adHoc(migrations: [plan]))
+        }
+        #expect(try await machine.launch().all(documents("notes", Self.domain)).count == 1)
+    }
+
+    @Test func `an entity that is empty, or was emptied by the step, begins`() async throws {
+        let machine = TestMachine()
+        try await machine.launch().set(record("1", ["text": "a"]), in: documents("notes", Self.domain))
+        let plan = AdHocMigration("V1") {
+            RemoveEntity("notes")
+            Self.add("notes")
+            Self.add("others")
+        }
+        let router = machine.launch()
+        try await router.registerCatalog(Self.catalog("notes", "others"), migrationPolicy: .adHoc(migrations: [plan])).requireComplete()
+        try await router.set(record("3", ["text": "c"]), in: documents("notes", Self.domain, version: 2))
+        #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["3": record("3", ["text": "c"])])
+    }
+}
