@@ -24,6 +24,7 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         var log: [LoggedOperation] = []
         var isLocked = false
         var isStopped = false
+        var isOpen = false
         var unlockRefusal: BackendError?
         var unlocks = 0
     }
@@ -183,6 +184,9 @@ extension FaultingBackend {
     /// How often ``unlock()`` was called.
     public var unlockCount: Int { state.withLock { $0.unlocks } }
 
+    /// Whether an operation has reached the store.
+    var isOpen: Bool { state.withLock { $0.isOpen } }
+
     /// The operations so far, in the order of arrival.
     public var log: [LoggedOperation] { state.withLock { $0.log } }
 }
@@ -234,6 +238,7 @@ extension FaultingBackend {
         // Read after the waits: meanwhile, the store may have been locked or the process stopped.
         let (isLocked, wasStopped) = state.withLock { state in
             defer { if stopsAfterwards { state.isStopped = true } }
+            if case .none = incident, !state.isLocked, !state.isStopped { state.isOpen = true }
             return (state.isLocked, state.isStopped)
         }
         if wasStopped { throw Self.stopped(unknown) }

@@ -62,22 +62,36 @@ public final class TestMachine: Sendable {
 
     // MARK: Stores
 
-    /// Locks a domain for running and later launches.
+    /// Locks a domain for running and later launches. A database whose key is in a locked keyring is locked too, except in a launch that has used it before: the
+    /// real one has its key in memory then.
     public func lock(_ domain: StorageDomain) {
         let domain = resolved(domain)
-        for backend in state.withLock({ state in
+        let (own, dependent) = state.withLock { state in
             state.locked.insert(domain)
-            return state.running[domain] ?? []
-        }) { backend.lock() }
+            return (state.running[domain] ?? [], running(dependentOn: domain, in: state))
+        }
+        for backend in own { backend.lock() }
+        for backend in dependent where !backend.isOpen { backend.lock() }
     }
 
-    /// Unlocks a domain, as a user does in a prompt.
+    /// Unlocks a domain, as a user does in a prompt, and the databases that were locked with it.
     public func unlock(_ domain: StorageDomain) {
         let domain = resolved(domain)
         for backend in state.withLock({ state in
             state.locked.remove(domain)
-            return state.running[domain] ?? []
+            return (state.running[domain] ?? []) + running(dependentOn: domain, in: state)
         }) { backend.open() }
+    }
+
+    /// The running databases whose key is in a domain, without those that are locked themselves.
+    private func running(dependentOn domain: StorageDomain, in state: State) -> [FaultingBackend] {
+        state.running.filter { keyDomain(of: $0.key) == domain && !state.locked.contains($0.key) }.flatMap(\.value)
+    }
+
+    /// The keyring that holds the key of a database; nil for other domains and other key sources.
+    private func keyDomain(of domain: StorageDomain) -> StorageDomain? {
+        guard domain.kind == .encryptedSQLite, let name = domain.scope else { return nil }
+        return base.keyDomain(ofDatabase: name)
     }
 
     /// Makes a domain unavailable for running and later launches, until ``makeAvailable(_:)``.
@@ -142,7 +156,7 @@ public final class TestMachine: Sendable {
             InMemoryStore.standIn(for: domain, medium: medium(domain), runtime: base.runtime), clock: base.runtime.clock)
         state.withLock { state in
             state.running[domain, default: []].append(backend)
-            if state.locked.contains(domain) { backend.lock() }
+            if !state.locked.isDisjoint(with: [domain] + (keyDomain(of: domain).map { [$0] } ?? [])) { backend.lock() }
             if state.unavailable.contains(domain) { backend.inject(.unavailable, repeats: true) }
         }
         return backend

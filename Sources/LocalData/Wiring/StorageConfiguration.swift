@@ -131,6 +131,13 @@ public struct StorageConfiguration: Sendable {
         makers[kind] = make
     }
 
+    /// The domain that holds the key of a database, if the key is in a keyring; nil for the other key sources.
+    package func keyDomain(ofDatabase name: String) -> StorageDomain? {
+        let named = databaseKeySources[name] ?? .configured
+        guard case .keyring(let service, _) = (named == .configured ? keySource : named).form else { return nil }
+        return .keychain(service: service ?? applicationID)
+    }
+
     /// Whether nothing is on a disk.
     var isInMemory: Bool {
         if case .memory = place { true } else { false }

@@ -1,0 +1,56 @@
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// A machine in memory behaves as the real one does: locks.
+@Suite struct TestMachineTests {
+    private let database = StorageDomain.encryptedSQLite(database: "main")
+
+    @Test func `a locked keyring locks the databases whose key is in it`() async throws {
+        let machine = TestMachine()
+        let key = textKey("note", database)
+        try await machine.launch().set("abc", for: key)
+        machine.lock(.keychain)
+        let router = machine.launch()
+        await expectRefusal(.locked, of: "note") { _ = try await router.get(key) }
+        #expect(await router.status(of: database).isLocked)
+        machine.unlock(.keychain)
+        #expect(try await router.get(key) == "abc")
+        #expect(try await machine.launch().get(key) == "abc")
+    }
+
+    @Test func `a launch that has the key in memory reads on, and one that has not used the database does not`() async throws {
+        let machine = TestMachine()
+        let key = textKey("note", database)
+        let (user, stranger) = (machine.launch(), machine.launch())
+        try await user.set("abc", for: key)
+        #expect(await !stranger.status(of: database).isLocked)
+        machine.lock(.keychain)
+        #expect(try await user.get(key) == "abc")
+        await expectRefusal(.locked) { _ = try await stranger.get(key) }
+    }
+
+    @Test func `a keyring of another service, a key file and a database that is locked itself are told apart`() async throws {
+        let machine = TestMachine { configuration in
+            configuration.databaseKeySources = ["file": .keyFile("key"), "other": .keyring(service: "other")]
+        }
+        func status(_ name: String) async -> DomainStatus { await machine.launch().status(of: .encryptedSQLite(database: name)) }
+        machine.lock(.keychain)
+        #expect(await status("main").isLocked)
+        #expect(await !status("file").isLocked)
+        #expect(await !status("other").isLocked)
+        machine.lock(.keychain(service: "other"))
+        #expect(await status("other").isLocked)
+        machine.lock(database)
+        machine.unlock(.keychain)
+        #expect(await status("main").isLocked)
+        machine.unlock(database)
+        #expect(await !status("main").isLocked)
+    }
+}
+
+extension DomainStatus {
+    fileprivate var isLocked: Bool { if case .locked = self { true } else { false } }
+}
