@@ -46,6 +46,14 @@ struct FixtureFolder {
         }
     }
 
+    /// Removes what belongs to the machine: locks, which are empty, and the ledger, which names folders. No value depends on them.
+    static func removeMachineFiles(in root: URL) throws {
+        for name in ["locks", "state/ledger.plist"] {
+            let path = root.appending(path: name)
+            if FileManager.default.fileExists(atPath: path.path) { try FileManager.default.removeItem(at: path) }
+        }
+    }
+
     /// Writes a value as JSON; equal values give equal text.
     static func write<Value: Encodable>(_ value: Value, to file: URL) throws {
         let encoder = JSONEncoder()

@@ -16,7 +16,11 @@ public import LocalData
 /// ```
 ///
 /// A fixture is a folder. `root` has the files of the release, with the key file that opens them; `release.json` has the settings to open them; `expected.json` has
-/// the values that are read today. Only `expected.json` is ever rewritten. The key protects nothing but the fixture: do not record real data.
+/// the values that are read today of keys without protection. `sealed` has the values of the others, and the content of the keyring, sealed with a key file of its
+/// own. Only the expected values are ever rewritten.
+///
+/// A golden store has a keyring of its own, in memory: the session's keyring is neither read nor written. The key files protect nothing but the fixture: do not
+/// record real data.
 public enum GoldenStore {
     /// The settings that open a recorded store.
     struct Release: Codable {
@@ -27,6 +31,13 @@ public enum GoldenStore {
     /// The values in a recorded store, by key name.
     typealias Values = [String: StoredDocument]
 
+    /// What is read of a recorded store.
+    private struct Reading {
+        var values: Values = [:]
+        /// The names of the keys that protect their values.
+        var secrets: Set<String> = []
+    }
+
     /// Records the data of a release: runs a closure with a router over an empty folder, and keeps the files.
     /// - Parameters:
     ///   - release: The name of the release and of its folder.
@@ -34,7 +45,7 @@ public enum GoldenStore {
     ///   - folder: The folder of all recorded releases, relative to the test's file.
     ///   - file: The test's file.
     ///   - configure: Changes the router's configuration. Pass the same closure to a replay.
-    ///   - fill: Stores the data of the release, in property lists and databases. The content of the keyring cannot be recorded.
+    ///   - fill: Stores the data of the release, in any domain.
     /// - Throws: ``FixtureMismatch`` if the release was recorded before; an error of the closure, or of reading its values. Nothing is recorded then.
     public static func record(
         _ release: String, of catalog: some StorageKeyCatalog, in folder: String, relativeTo file: String = #filePath,
@@ -50,19 +61,21 @@ public enum GoldenStore {
             var configuration = StorageConfiguration(root: root, applicationID: "golden")
             configuration.userDefaultsName = "golden"
             configure(&configuration)
+            let keyring = GoldenKeyring()
+            keyring.replaceKeyring(in: &configuration)
             let router = StorageRouter(configuration: configuration)
             do { try await fill(router) } catch {
                 try? await router.shutdown()
                 throw error
             }
             try await router.shutdown()
-            // Locks belong to the machine and are empty. The ledger names folders of the machine, and no value depends on it.
-            for name in ["locks", "state/ledger.plist"] { try? FileManager.default.removeItem(at: root.appending(path: name)) }
+            try FixtureFolder.removeMachineFiles(in: root)
             let facts = Release(applicationID: configuration.applicationID, userDefaultsName: configuration.userDefaultsName)
             try FixtureFolder.write(facts, to: temporary.appending(path: "release.json"))
+            try await sealed(temporary).write(keyring: keyring.services, values: [:])
             // Reading may migrate a value, so it works on a copy.
             let values = try await read(release, at: temporary, with: catalog, configure: configure) { _, _ in }
-            try FixtureFolder.write(values, to: temporary.appending(path: "expected.json"))
+            try await write(values, to: temporary)
             try FileManager.default.createDirectory(at: place.deletingLastPathComponent(), withIntermediateDirectories: true)
             try FileManager.default.copyItem(at: temporary, to: place)
         }
@@ -93,10 +106,9 @@ public enum GoldenStore {
             let place = fixtures.release(release)
             let values = try await read(release, at: place, with: catalog, configure: configure, check: check)
             if isRecording {
-                try FixtureFolder.write(values, to: place.appending(path: "expected.json"))
+                try await write(values, to: place)
             } else {
-                let expected = try FixtureFolder.read(Values.self, from: place.appending(path: "expected.json"))
-                problems += differences(values, from: expected, in: release)
+                problems += differences(values, from: try await expected(at: place), in: release)
             }
         }
         if !problems.isEmpty {
@@ -110,7 +122,7 @@ public enum GoldenStore {
     private static func read(
         _ release: String, at place: URL, with catalog: some StorageKeyCatalog, configure: (inout StorageConfiguration) -> Void,
         check: (_ release: String, StorageRouter) async throws -> Void
-    ) async throws -> Values {
+    ) async throws -> Reading {
         let facts = try FixtureFolder.read(Release.self, from: place.appending(path: "release.json"))
         return try await FixtureFolder.withTemporary { temporary in
             let root = temporary.appending(path: "root")
@@ -118,12 +130,13 @@ public enum GoldenStore {
             var configuration = StorageConfiguration(root: root, applicationID: facts.applicationID)
             configuration.userDefaultsName = facts.userDefaultsName
             configure(&configuration)
-            var readings: [Values] = []
+            GoldenKeyring(try await sealed(place).read().keyring).replaceKeyring(in: &configuration)
+            var readings: [Reading] = []
             for _ in 1...2 {
                 let router = StorageRouter(configuration: configuration)
                 do {
                     try await router.registerCatalog(catalog, migrateImmediately: true).requireComplete()
-                    readings.append(try await values(catalog, router))
+                    readings.append(try await reading(catalog, router))
                     try await check(release, router)
                 } catch {
                     try? await router.shutdown()
@@ -131,7 +144,7 @@ public enum GoldenStore {
                 }
                 try await router.shutdown()
             }
-            let changed = differences(readings[1], from: readings[0], in: release)
+            let changed = differences(readings[1], from: readings[0].values, in: release)
             if !changed.isEmpty {
                 throw FixtureMismatch("A second launch reads other values of the release \(release) than the first:", changed)
             }
@@ -139,28 +152,52 @@ public enum GoldenStore {
         }
     }
 
-    private static func values(_ catalog: some StorageKeyCatalog, _ router: StorageRouter) async throws -> Values {
-        var values: Values = [:]
+    private static func reading(_ catalog: some StorageKeyCatalog, _ router: StorageRouter) async throws -> Reading {
+        var reading = Reading()
         let keys = Dictionary(grouping: catalog.allKeys, by: \.name)
         for key in catalog.allKeys {
             let name = keys[key.name]?.count == 1 ? key.name : "\(key.name) in \(key.domain)"
-            values[name] = try await key.document(router)
+            reading.values[name] = try await key.document(router)
+            if try router.protection(of: key) > .plain { reading.secrets.insert(name) }
         }
-        return values
+        return reading
     }
 
-    private static func differences(_ values: Values, from expected: Values, in release: String) -> [String] {
-        Set(values.keys).union(expected.keys).sorted().compactMap { name in
-            switch (values[name], expected[name]) {
+    // MARK: Expected values
+
+    private static func sealed(_ place: URL) -> SealedFixture { SealedFixture(place: place.appending(path: "sealed")) }
+
+    /// Writes the expected values: those of protected keys are sealed.
+    private static func write(_ reading: Reading, to place: URL) async throws {
+        let keyring = try await sealed(place).read().keyring
+        let secrets = reading.values.filter { reading.secrets.contains($0.key) }
+        if !keyring.isEmpty || !secrets.isEmpty { try await sealed(place).write(keyring: keyring, values: secrets) }
+        try FixtureFolder.write(
+            reading.values.filter { !reading.secrets.contains($0.key) }, to: place.appending(path: "expected.json"))
+    }
+
+    /// The expected values. Those of protected keys are in `expected.json` too if an earlier version of this library recorded them.
+    private static func expected(at place: URL) async throws -> Values {
+        let plain = try FixtureFolder.read(Values.self, from: place.appending(path: "expected.json"))
+        return plain.merging(try await sealed(place).read().values) { $1 }
+    }
+
+    /// What differs, by name; values of protected keys are not shown.
+    private static func differences(_ reading: Reading, from expected: Values, in release: String) -> [String] {
+        Set(reading.values.keys).union(expected.keys).sorted().compactMap { name in
+            switch (reading.values[name], expected[name]) {
             case (nil, _): "\(release)/\(name) had a value and is absent"
             case (_, nil): "\(release)/\(name) was absent and has a value"
-            case (let value?, let known?) where value != known: "\(release)/\(name) was \(text(known)) and is \(text(value))"
+            case (let value?, let known?) where value != known:
+                reading.secrets.contains(name)
+                    ? "\(release)/\(name) has another value, which is protected and not shown"
+                    : "\(release)/\(name) was \(text(known)) and is \(text(value))"
             default: nil
             }
         }
     }
 
-    /// The text of a value of a fixture. Only fixtures are shown; a fixture holds no real data.
+    /// The text of a value that is not protected.
     private static func text(_ document: StoredDocument) -> String {
         (try? document.json()).map { String(decoding: $0, as: UTF8.self) } ?? "\(document.root)"
     }

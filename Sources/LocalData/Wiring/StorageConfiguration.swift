@@ -131,6 +131,9 @@ public struct StorageConfiguration: Sendable {
         makers[kind] = make
     }
 
+    /// Whether the program plugs in the backend of a kind of domain.
+    package func plugsIn(_ kind: StorageDomain.Kind) -> Bool { makers[kind] != nil }
+
     /// The domain that holds the key of a database, if the key is in a keyring; nil for the other key sources.
     package func keyDomain(ofDatabase name: String) -> StorageDomain? {
         let named = databaseKeySources[name] ?? .configured

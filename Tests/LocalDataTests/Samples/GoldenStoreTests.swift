@@ -155,6 +155,82 @@ import Testing
         #expect(await differences(Keys(.key(key("note", .userDefaults, Note.self)))).count == 1)
     }
 
+    // MARK: What a fixture keeps to itself
+
+    /// Keys whose values are protected: by the keyring, or by a seal whose key is in the keyring.
+    private var protected: Keys {
+        Keys(.key(key("token", .keychain, String.self)), .key(key("pin", .userDefaults, String.self, security: .encrypted(.keyring))))
+    }
+
+    private func recordedSecrets() async throws -> TemporaryDirectory {
+        let folder = try TemporaryDirectory()
+        try await GoldenStore.record("1.0", of: protected, in: folder.path) { router in
+            try await router.set("in the keyring", for: key("token", .keychain))
+            try await router.set("in a seal", for: key("pin", .userDefaults, security: .encrypted(.keyring)))
+        }
+        return folder
+    }
+
+    @Test func `a golden store has a keyring of its own, which is recorded with it`() async throws {
+        let folder = try await recordedSecrets()
+        try await GoldenStore.replay(protected, in: folder.path) { _, router in
+            let token = try await router.get(key("token", .keychain, String.self))
+            let pin = try await router.get(key("pin", .userDefaults, String.self, security: .encrypted(.keyring)))
+            #expect(token == "in the keyring" && pin == "in a seal")
+        }
+    }
+
+    #if Keyring
+        @Test(.tags(.keyring)) func `the session's keyring is neither written nor read`() async throws {
+            let stage = try Stage(keyring: true)
+            let real = stage.launch()
+            _ = try await recordedSecrets()
+            #expect(try await real.names(in: .keychain(service: "golden")).isEmpty)
+            // What the session's keyring holds under the same name is no value of the fixture.
+            let token = key("token", .keychain(service: "golden"), String.self)
+            try await real.set("real", for: token)
+            let folder = try TemporaryDirectory()
+            try await GoldenStore.record("1.0", of: protected, in: folder.path) { router in
+                let seen = try await router.value(for: token)
+                #expect(seen == nil)
+            }
+            try await real.remove(token)
+            try await real.shutdown()
+        }
+    #endif
+
+    @Test func `a fixture shows no protected value, and neither does a mismatch`() async throws {
+        let folder = try await recordedSecrets()
+        let secrets = ["in the keyring", "in a seal"].flatMap { [Data($0.utf8), Data(Data($0.utf8).base64EncodedString().utf8)] }
+        func requireSecrecy() throws {
+            for (path, data) in try contents(of: folder.path) {
+                for secret in secrets { #expect(data.range(of: secret) == nil, "\(path)") }
+            }
+        }
+        try requireSecrecy()
+        let louder = Keys(
+            .key(
+                key("token", .keychain, String.self).evolving(Evolution.from(String.self).to { $0.uppercased() })))
+        let error = await #expect(throws: FixtureMismatch.self) {
+            try await GoldenStore.replay(louder, in: folder.path, isRecording: false)
+        }
+        let differences = try #require(error?.differences)
+        #expect(differences.count == 2 && differences.contains { $0.contains("1.0/token has another value") }, "\(differences)")
+        for text in differences { #expect(!text.contains("keyring") && !text.contains("KEYRING") && !text.contains("seal"), "\(text)") }
+        // Values that are read otherwise on purpose are sealed too.
+        try await GoldenStore.replay(louder, in: folder.path, isRecording: true)
+        try await GoldenStore.replay(louder, in: folder.path, isRecording: false)
+        for (path, data) in try contents(of: folder.path) { #expect(data.range(of: Data("IN THE KEYRING".utf8)) == nil, "\(path)") }
+        try requireSecrecy()
+    }
+
+    @Test func `recording the same values again changes no file`() async throws {
+        let folder = try await recordedSecrets()
+        let before = try contents(of: folder.path)
+        try await GoldenStore.replay(protected, in: folder.path, isRecording: true)
+        #expect(try contents(of: folder.path) == before)
+    }
+
     @Test func `a folder without releases is an error`() async throws {
         let folder = try TemporaryDirectory()
         await #expect(throws: FixtureMismatch.self) { try await GoldenStore.replay(Keys(), in: folder.path) }

@@ -1,3 +1,11 @@
+package import BackendContract
+
+extension StorageRouter {
+    /// How well a key's value is protected where it lives.
+    /// - Throws: ``StorageError`` if the key's domain cannot be used.
+    package nonisolated func protection(of key: AnyStorageKey) throws -> ProtectionLevel { try env.routes.route(for: key).protection }
+}
+
 extension AnyStorageKey {
     /// The value of the key, or all records of the collection by their ids, as a document; nil when there is none.
     package func document(_ router: StorageRouter) async throws -> StoredDocument? {

@@ -1,0 +1,62 @@
+import Foundation
+import LocalData
+
+/// The protected part of a fixture: a folder with a property list of sealed values, and the key file that opens them.
+struct SealedFixture {
+    /// The folder, as recorded.
+    let place: URL
+
+    /// Reads the content of the keyring, and the expected values of protected keys.
+    func read() async throws -> (keyring: [String: GoldenKeyring.Service], values: GoldenStore.Values) {
+        guard FileManager.default.fileExists(atPath: place.path) else { return ([:], [:]) }
+        return try await FixtureFolder.withTemporary { temporary in
+            let copy = temporary.appending(path: "sealed")
+            try FixtureFolder.copyPrivately(place, to: copy)
+            return try await Self.withRouter(copy) { router in
+                (try await router.value(for: Self.keyring) ?? [:], try await router.value(for: Self.values) ?? [:])
+            }
+        }
+    }
+
+    /// Writes what differs from what is recorded: sealing the same content again would change the file.
+    func write(keyring: [String: GoldenKeyring.Service], values: GoldenStore.Values) async throws {
+        let known = try await read()
+        if known.keyring == keyring, known.values == values { return }
+        try await FixtureFolder.withTemporary { temporary in
+            let copy = temporary.appending(path: "sealed")
+            if FileManager.default.fileExists(atPath: place.path) {
+                try FixtureFolder.copyPrivately(place, to: copy)
+            } else {
+                try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+            }
+            try await Self.withRouter(copy) { router in
+                if known.keyring != keyring { try await router.set(keyring, for: Self.keyring) }
+                if known.values != values { try await router.set(values, for: Self.values) }
+            }
+            try FixtureFolder.removeMachineFiles(in: copy)
+            try? FileManager.default.removeItem(at: place)
+            try FileManager.default.copyItem(at: copy, to: place)
+        }
+    }
+
+    private static func withRouter<R>(_ root: URL, _ body: (StorageRouter) async throws -> R) async throws -> R {
+        let router = StorageRouter(configuration: StorageConfiguration(root: root, applicationID: "golden"))
+        do {
+            let answer = try await body(router)
+            try await router.shutdown()
+            return answer
+        } catch {
+            try? await router.shutdown()
+            throw error
+        }
+    }
+
+    private static let keyring: StorageKey<[String: GoldenKeyring.Service]> = key("keyring", "The keyring's records, by service")
+    private static let values: StorageKey<GoldenStore.Values> = key("expected", "The expected values of protected keys")
+
+    private static func key<Value>(_ name: String, _ description: String) -> StorageKey<Value> {
+        StorageKey(
+            name: name, domain: .userDefaults(suite: "sealed"), security: .encrypted, serializer: .plist, owner: "LocalDataTesting",
+            description: description)
+    }
+}
