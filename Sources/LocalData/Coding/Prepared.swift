@@ -49,8 +49,9 @@ struct RecordShape: Sendable {
     /// Whether the records are asked for by their metadata, as those of a collection are.
     let isInCollection: Bool
 
-    init<Value>(_ key: StorageKey<Value>) {
-        serializer = key.serializer.name
+    /// - Parameter serializer: The name that is stored; by default the key's own way of storing its values.
+    init<Value>(_ key: StorageKey<Value>, serializer: String? = nil) {
+        self.serializer = serializer ?? key.storedSerializer
         entity = key.entity
         typeTag = key.typeTag
         version = key.schemaVersion

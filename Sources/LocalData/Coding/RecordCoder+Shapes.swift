@@ -58,13 +58,19 @@ extension RecordCoder {
     /// A record's content, as the steps of a chain begin with it.
     func form<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
         switch record.payload {
-        case .bytes(let bytes): return .bytes(Data(bytes), try format(record.metadata.serializer, key))
+        case .bytes(let bytes): return try form(of: bytes, record.metadata, key)
         case .native(.data(let bytes)) where record.isForeign:
             // Programs before this one may have stored a coder's output.
             if let document = try? DocumentFormat.json.decode(StoredDocument.self, Data(bytes)) { return .document(document) }
             return .document(StoredDocument(.data(Data(bytes))))
         case .native(let native): return .document(StoredDocument(DocumentValue(native)))
         }
+    }
+
+    /// A record's bytes, as the steps of a chain begin with them.
+    func form<Value>(of bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
+        if metadata.serializer == "data" { return .document(StoredDocument(.data(Data(bytes)))) }
+        return .bytes(Data(bytes), try format(metadata.serializer, key))
     }
 
     /// The format of bytes that are to be a document.

@@ -70,9 +70,9 @@ struct RecordCoder: Sendable {
         return metadata
     }
 
-    /// The serializer's bytes of a value.
+    /// The stored bytes of a value.
     func bytes<Value>(of value: Value, _ key: StorageKey<Value>, _ references: ReferenceCollector? = nil) throws -> [UInt8] {
-        do { return try references?.encoding(value, key.serializer) ?? Array(try key.serializer.encode(value)) } catch {
+        do { return try key.storedBytes(of: value, references) } catch {
             let failure = CodingFailure(error)
             throw StorageError(
                 StorageError.encodingFailed, key: key.name,
@@ -113,9 +113,9 @@ struct RecordCoder: Sendable {
         }
         let plain = try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? "")
         if stored < key.schemaVersion {
-            return try evolved(.bytes(Data(plain), try format(record.metadata.serializer, key)), from: stored, key)
+            return try evolved(try form(of: plain, record.metadata, key), from: stored, key)
         }
-        return try decodeBytes(plain, serializer: record.metadata.serializer, key)
+        return try decodeBytes(plain, record.metadata, key)
     }
 
     /// Where a record came from; nil where that is unknown.
@@ -129,27 +129,27 @@ struct RecordCoder: Sendable {
 
     private func decodePlain<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         switch record.payload {
-        case .bytes(let bytes): return try decodeBytes(bytes, serializer: record.metadata.serializer, key)
+        case .bytes(let bytes): return try decodeBytes(bytes, record.metadata, key)
         case .native(let native):
             if let value = NativeCoding.direct(native, as: Value.self), record.isForeign || key.serializer.name == "json" {
                 return Decoded(value: value)
             }
             if record.isForeign { return try decodeForeign(native, key) }
             guard let json = NativeCoding.json(of: native) else { return try decodeForeign(native, key) }
-            return try decodeBytes(Array(json), serializer: "json", key)
+            return try decodeBytes(Array(json), StorageMetadata(serializer: "json"), key)
         }
     }
 
     private func decodeForeign<Value>(_ native: NativeValue, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         if case .data(let bytes) = native, key.serializer.name != "json", key.serializer.name != "plist" {
-            return try decodeBytes(bytes, serializer: nil, key)
+            return try decodeBytes(bytes, StorageMetadata(), key)
         }
         do { return Decoded(value: try NativeCoding.decodeForeign(native, as: Value.self)) } catch {
             // Programs before this one may have stored a coder's output: as data, or as text.
             switch native {
-            case .data(let bytes): return try decodeBytes(bytes, serializer: nil, key)
+            case .data(let bytes): return try decodeBytes(bytes, StorageMetadata(), key)
             case .string(let text) where key.serializer.name == "json":
-                if let value = try? decodeBytes(Array(text.utf8), serializer: nil, key) { return value }
+                if let value = try? decodeBytes(Array(text.utf8), StorageMetadata(), key) { return value }
             default: break
             }
             if let value = try? completed(.document(StoredDocument(DocumentValue(native))), key) { return value }
@@ -157,14 +157,9 @@ struct RecordCoder: Sendable {
         }
     }
 
-    private func decodeBytes<Value>(_ bytes: [UInt8], serializer name: String?, _ key: StorageKey<Value>) throws -> Decoded<Value> {
+    private func decodeBytes<Value>(_ bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> Decoded<Value> {
         // A value is read with the serializer that wrote it, when that is one of the built-in ones.
-        let serializer: Serializer<Value> =
-            switch name {
-            case "json" where key.serializer.name == "plist": .json
-            case "plist" where key.serializer.name == "json": .plist
-            default: key.serializer
-            }
+        let serializer = key.reading(metadata.serializer, typeTag: metadata.typeTag)
         let data = Data(bytes)
         do {
             if let format = DocumentFormat(rawValue: serializer.name), Self.mayHaveOriginalNames(Value.self),

@@ -37,6 +37,7 @@ struct DocumentPlace: Sendable {
         switch name {
         case "json": .json
         case "plist": .plist
+        case "data": .dataDocument
         // It cannot be read as a document, and says so when it is tried.
         default:
             .custom(name: name) { _ in

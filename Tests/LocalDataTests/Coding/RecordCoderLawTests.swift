@@ -1,5 +1,6 @@
 import BackendContract
 import Foundation
+import Sealing
 import TestSupport
 import Testing
 
@@ -85,6 +86,41 @@ import Testing
             Self.bytes($0.timeIntervalSinceReferenceDate)
         }
         await check(Arbitrary<[UInt8]>.bytes().map { Data($0) }, [.json, .plist, .data]) { Array($0) }
+    }
+
+    @Test func `data are as long as they are, and any built-in serializer reads what another one wrote`() async {
+        let env = router.env
+        let serializers: [Serializer<Data>] = [.json, .plist, .data]
+        await forAll(Arbitrary<[UInt8]>.bytes().map { Data($0) }, count: 25) { value in
+            for (domain, security) in Self.places {
+                func slot(_ serializer: Serializer<Data>) throws -> Slot<Data> {
+                    try env.routes.slot(
+                        for: StorageKey(
+                            name: "v", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A value"))
+                }
+                var written: [CodedRecord] = []
+                for serializer in serializers {
+                    let coded = try await env.coder.complete(try env.coder.prepare(value, try slot(serializer), .new), origin: nil)
+                    let size = value.count + (security == .automatic ? 0 : Envelope.overhead)
+                    if serializer.name != "plist" { try same(coded.payload.byteCount, size, "the size of \(serializer.name)") }
+                    written.append(coded)
+                }
+                // The form of earlier versions.
+                var older = try env.coder.prepare(value, try slot(.json), .new)
+                let json = Array(try JSONEncoder().encode(value))
+                older = Prepared(
+                    route: older.route, bytes: json, native: nil, shape: RecordShape(try slot(.json).key, serializer: "json"), facts: .new,
+                    references: .none)
+                written.append(try await env.coder.complete(older, origin: nil))
+                for (index, coded) in written.enumerated() {
+                    let record = StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: StorageRevision([1]))
+                    for serializer in serializers {
+                        let decoded = try await env.coder.decode(record, try slot(serializer))
+                        try same(decoded, value, "form \(index) in \(domain), \(security), read as \(serializer.name)")
+                    }
+                }
+            }
+        }
     }
 
     @Test func `lists, dictionaries, optionals and types of one's own come back`() async {

@@ -1,0 +1,118 @@
+import BackendContract
+import Foundation
+import LocalDataTesting
+import LocalDataVocabulary
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// A `Data` value is stored as its bytes; what earlier versions stored as JSON is still read.
+@Suite(.inTurn) struct DataFormTests {
+    private let picture = Data((0..<3_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+
+    private func key(
+        _ domain: StorageDomain, _ security: SecurityPolicy = .automatic, _ serializer: Serializer<Data> = .json
+    ) -> StorageKey<Data> {
+        StorageKey(name: "picture", domain: domain, security: security, serializer: serializer, owner: "Tests", description: "A picture")
+    }
+
+    /// The bytes of what a slot holds.
+    private func payload(_ router: StorageRouter, _ key: StorageKey<Data>) async throws -> StoragePayload {
+        try #require(try await router.env.routes.route(for: .key(key)).probe().record).payload
+    }
+
+    /// Writes a value as earlier versions did: as a text of JSON.
+    private func writeOlderForm(_ router: StorageRouter, _ key: StorageKey<Data>) async throws {
+        let route = try router.env.routes.route(for: .key(key))
+        let metadata = StorageMetadata(serializer: "json", typeTag: "Data", schemaVersion: 1)
+        let result = try await route.backend.apply(.put(.bytes(Array(try JSONEncoder().encode(picture))), metadata, at: route.address))
+        #expect(result.isApplied)
+    }
+
+    @Test(arguments: Place.allCases) func `data are stored as their bytes, in every kind of store`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            try await launch().set(picture, for: key(domain))
+            let stored = try await payload(launch(), key(domain))
+            #expect(stored.byteCount == picture.count)
+            #expect(try await launch().get(key(domain)) == picture)
+            for serializer in [Serializer<Data>.data, .plist] {
+                #expect(try await launch().get(key(domain, .automatic, serializer)) == picture, "\(serializer.name)")
+            }
+            // Without its type, it is a document of data.
+            #expect(try await launch().get(testKey("picture", domain, of: DocumentValue.self)) == .data(picture))
+            await expectRefusal(.undecodable) { _ = try await launch().get(textKey("picture", domain)) }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `sealed data are 69 bytes longer than they are`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            try await launch().set(picture, for: key(domain, .encrypted))
+            #expect(try await payload(launch(), key(domain, .encrypted)).byteCount == picture.count + 69)
+            #expect(try await launch().get(key(domain, .encrypted)) == picture)
+        }
+    }
+
+    #if SQLite
+        @Test func `a database of data is hardly larger than the data`() async throws {
+            let stage = try Stage()
+            let router = stage.launch()
+            let large = Data((0..<2_000_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 16) })
+            try await router.set(large, for: key(.encryptedSQLite(database: "main")))
+            try await router.shutdown()
+            let size = try Data(contentsOf: URL(fileURLWithPath: stage.root.path + "/data/databases/main.sqlite")).count
+            #expect(Double(size) < Double(large.count) * 1.15, "\(size)")
+        }
+    #endif
+
+    @Test(arguments: Place.allCases) func `the older form, JSON, is read, compared and replaced`(place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            try await writeOlderForm(launch(), key(domain))
+            for serializer in [Serializer<Data>.json, .data, .plist] {
+                #expect(try await launch().get(key(domain, .automatic, serializer)) == picture, "\(serializer.name)")
+            }
+            try await launch().update(key(domain), default: Data()) { $0.append(1) }
+            #expect(try await payload(launch(), key(domain)).byteCount == picture.count + 1)
+        }
+    }
+
+    @Test func `a value in its older form and the same value elsewhere are no conflict`() async throws {
+        let machine = TestMachine()
+        let older = key(.encryptedSQLite(database: "older"))
+        let moved = key(.encryptedSQLite(database: "main")).moved(from: older)
+        try await machine.launch().set(picture, for: key(.encryptedSQLite(database: "main")))
+        try await writeOlderForm(machine.launch(), older)
+        let router = machine.launch()
+        let report = await router.sweep(TestCatalog(.key(moved)))
+        #expect(report.rows.map(\.state) == [.collected], "\(report.rows)")
+        #expect(try await router.get(moved) == picture)
+        #expect(try await router.audit().quarantine.isEmpty)
+    }
+
+    @Test(arguments: [false, true]) func `a chain of versions begins with data of either form`(isOlder: Bool) async throws {
+        let machine = TestMachine()
+        let plain = key(.encryptedSQLite(database: "main"))
+        if isOlder {
+            try await writeOlderForm(machine.launch(), plain)
+        } else {
+            try await machine.launch().set(picture, for: plain)
+        }
+        let counted: StorageKey<Int> = testKey("picture", plain.domain, of: Int.self).evolving(Evolution.from(Data.self).to { $0.count })
+        #expect(try await machine.launch().get(counted) == picture.count)
+    }
+
+    @Test func `a plan copies and renames data as they are`() async throws {
+        let machine = TestMachine()
+        let domain = StorageDomain.encryptedSQLite(database: "main")
+        try await machine.launch().set(picture, for: key(domain))
+        let portrait = StorageKey<Data>(name: "portrait", domain: domain, owner: "Tests", description: "A picture")
+        let plan = AdHocMigration("V1") { RenameEntity("picture", to: "portrait") }
+        let router = machine.launch()
+        try await router.registerCatalog(
+            TestCatalog([.key(portrait)], CatalogSchema("V2", entities: [EntityDescription("portrait", [])])),
+            migrationPolicy: .adHoc(migrations: [plan])
+        ).requireComplete()
+        #expect(try await router.get(portrait) == picture)
+        #expect(try await payload(router, portrait).byteCount == picture.count)
+    }
+}
