@@ -1,0 +1,55 @@
+import Foundation
+import LocalData
+
+/// Version 1 of a program, linked against an earlier build of this library. It knows nothing of later versions, and writes as that build did.
+///
+/// Arguments: the folder of its stores. Commands: a line each, `set NAME JSON`, `get NAME`, `remove NAME`; one line answers.
+@main
+struct OldProgram {
+    struct Note: Codable, Sendable { var title: String }
+
+    static func main() async throws {
+        let router = StorageRouter(
+            configuration: StorageConfiguration(root: URL(filePath: CommandLine.arguments[1]), applicationID: "old.build"))
+        while let line = readLine() {
+            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            print(await answer(words, router))
+            fflush(nil)
+        }
+        try await router.shutdown()
+    }
+
+    private static func answer(_ words: [String], _ router: StorageRouter) async -> String {
+        guard words.count >= 2 else { return "unknown command" }
+        let json = words.count == 3 ? Data(words[2].utf8) : nil
+        do {
+            switch words[1] {
+            case "flag": return try await work(words[0], key("flag", .userDefaults(suite: "app"), Bool.self), json, router)
+            case "token": return try await work(words[0], key("token", .encryptedSQLite(database: "main"), String.self), json, router)
+            case "note": return try await work(words[0], key("note", .encryptedSQLite(database: "main"), Note.self), json, router)
+            case "picture": return try await work(words[0], key("picture", .encryptedSQLite(database: "main"), Data.self), json, router)
+            default: return "unknown name"
+            }
+        } catch let error as StorageError { return "error \(error.code)" } catch { return "error \(error)" }
+    }
+
+    private static func key<Value>(_ name: String, _ domain: StorageDomain, _ type: Value.Type) -> StorageKey<Value> {
+        StorageKey(name: name, domain: domain, owner: "OldProgram", description: "A value")
+    }
+
+    private static func work<Value>(_ verb: String, _ key: StorageKey<Value>, _ json: Data?, _ router: StorageRouter) async throws -> String
+    {
+        switch (verb, json) {
+        case ("set", let json?):
+            try await router.set(try JSONDecoder().decode(Value.self, from: json), for: key)
+            return "done"
+        case ("get", nil):
+            guard let value = try await router.value(for: key) else { return "absent" }
+            return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
+        case ("remove", nil):
+            try await router.remove(key)
+            return "done"
+        default: return "unknown command"
+        }
+    }
+}
