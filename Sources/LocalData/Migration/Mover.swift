@@ -129,6 +129,7 @@ struct Mover: Sendable {
     ) async throws -> Attempt {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
+        try await Origins(env).requireLasting(elsewhere, for: slot.untyped)
         let prepared = try env.coder.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
         // A copy leaves nothing behind that is its own to delete.

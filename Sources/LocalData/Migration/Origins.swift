@@ -41,6 +41,7 @@ struct Origins: Sendable {
     func carried(_ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents) async throws -> RecordOrigin {
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
+        try await requireLasting(contents.found, for: slot)
         for copy in contents.found { origin.add(copy, destination: slot.route, byContent: knowsByContent) }
         if let metadata = probe.metadata, env.safeguards.contains(.carriedOrigin) {
             do { origin.merge(try await env.coder.origin(of: metadata, slot.route)) } catch let error as StorageError
@@ -53,6 +54,12 @@ struct Origins: Sendable {
             if await isDurablyEmpty(place) { origin.recordAbsence(of: place.placeName) }
         }
         return origin
+    }
+
+    /// Makes other programs' values durable before they are named, where they may win conflicts: a power cut could bring back what stood there before, which nothing names.
+    func requireLasting(_ copies: [SourceRecord], for slot: UntypedSlot) async throws {
+        guard slot.key.mayLoseConflicts else { return }
+        for copy in copies where copy.record.isForeign { _ = try await Collector(env).settledDurability(of: copy.route, nil) }
     }
 
     /// Whether the emptiness of a place, which has been seen, lasts. A power cut would otherwise bring the old content back, and it would count as a new write.

@@ -34,7 +34,7 @@ struct Reconciler: Sendable {
         var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
         guard slot.key.hasMigration else { return visit }
         let origin = try await env.coder.origin(of: settled.metadata, slot.route)
-        let known = try await collectCopies(slot, run, settled, origin, &visit)
+        guard let known = try await collectCopies(slot, run, settled, origin, &visit) else { return nil }
         for migration in slot.key.migrations {
             switch migration.form {
             case .custom(let custom):
@@ -72,10 +72,10 @@ struct Reconciler: Sendable {
 
     /// Deletes the copies that a record's origin names, wherever among the legacy locations they are. What has only the content of one, and may have been written anew, is
     /// quarantined first; in a source of a value it is left to the comparison with that value.
-    /// - Returns: The slots of what was found here and needs no comparison.
+    /// - Returns: The slots of what was found here and needs no comparison. Nil means: the destination changed meanwhile.
     private func collectCopies<Value>(
         _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?, _ visit: inout Visit
-    ) async throws -> Set<PhysicalSlot> {
+    ) async throws -> Set<PhysicalSlot>? {
         let locations = LegacyLocations(env)
         let contents = try await locations.read(for: slot.untyped)
         let occupied = Set(contents.found.map(\.route.slot) + contents.unreadable.map(\.slot))
@@ -88,7 +88,9 @@ struct Reconciler: Sendable {
         for source in contents.found {
             switch await Origins(env).standing(of: source, to: origin) {
             case .copy: copies.append(source)
-            case .matching where origin?.isMade(of: source.record) == true: copies.append(source)
+            case .matching where origin?.isMade(of: source.record) == true:
+                guard try await stands(settled, slot) else { return nil }
+                copies.append(source)
             case .matching where !compared.contains(source.route.slot): doubtful.append(source)
             // Another program cannot have seen the removal, and its value has no mark that tells a new write from an old one.
             case .unknown where settled.isRemoved && source.record.isForeign && env.safeguards.contains(.copiesByRevision):
@@ -112,6 +114,11 @@ struct Reconciler: Sendable {
         visit.from = found.map(\.route.displayName).joined(separator: " + ")
         visit.protectionBefore = found.map(\.route.protection).min()
         return Set(found.map(\.route.slot))
+    }
+
+    /// Whether a destination still holds what it was seen to hold, after a legacy location was read: only then is equal content there no new write over a later value.
+    private func stands<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
+        try await slot.route.probe().revision == settled.revision
     }
 
     /// The sources of ready-made migrations, which are decoded and compared with the value.
@@ -160,6 +167,7 @@ struct Reconciler: Sendable {
         if case .value(_, let value) = settled, let candidate {
             let prepared = try env.coder.prepare(candidate, slot, .new)
             if try env.coder.bytes(of: value, slot.key) == prepared.bytes {
+                guard try await stands(settled, slot) else { return .lookAgain }
                 // Equal but for the records within them, perhaps.
                 let copies = found + doubtful
                 try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, copies))
@@ -245,6 +253,7 @@ struct Reconciler: Sendable {
         _ settled: Settled<Value>, with value: Value, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun,
         _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> [String]? {
+        try await Origins(env).requireLasting(found, for: slot.untyped)
         var newOrigin = try await Origins(env).made(of: found, migration: step.id, for: slot.route)
         newOrigin.merge(origin)
         let written = try await DurableWriter(env).write(

@@ -162,6 +162,48 @@ import Testing
         #expect(try await router.get(key) == false)
     }
 
+    @Test(arguments: [false, true]) func `what equals a value that was replaced meanwhile is no copy`(isForeign: Bool) async throws {
+        let (sweeping, other) = (machine.launch(), machine.launch())
+        let key = key(.destinationWins)
+        if isForeign {
+            machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+            _ = try await other.get(key)
+        } else {
+            try await other.set(true, for: key)
+        }
+        _ = await sweeping.status(of: old.domain)
+        let gate = FaultGate()
+        // The sweep has read the value; its first look at the older place is held.
+        for backend in machine.backends(of: old.domain) { backend.inject(.hold(gate), of: .read) }
+        async let report = sweeping.sweep(TestCatalog([.key(key)]))
+        await gate.untilArrivals()
+        let free = machine.launch()
+        try await free.set(false, for: bare)
+        if isForeign {
+            machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        } else {
+            try await machine.launch().set(true, for: old)
+        }
+        gate.open()
+        try await report.requireComplete()
+        try await settle(free, key)
+        #expect(try await free.get(key) == false)
+        #expect(try await quarantine(free) == ["true"])
+    }
+
+    @Test func `another program's value that wins conflicts is named once it lasts`() async throws {
+        let router = machine.launch()
+        let key = key(.sourceWins)
+        machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
+        _ = await router.status(of: old.domain)
+        // A power cut could bring back what the other program had written before, and that would win.
+        for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .synchronize, repeats: true) }
+        await #expect(throws: StorageError.self) { try await router.get(key) }
+        await #expect(throws: StorageError.self) { try await router.set(false, for: key) }
+        for backend in machine.backends(of: old.domain) { backend.removeFaults() }
+        #expect(try await router.get(key))
+    }
+
     @Test func `each value that loses a conflict has a quarantine entry of its own`() async throws {
         let stage = try Stage()
         let router = stage.launch()

@@ -59,6 +59,8 @@ protocol TypedKey<Value>: Sendable {
     var hasMigration: Bool { get }
     var migrations: [AnyStorageMigration] { get }
     var sourceWinsConflicts: Bool { get }
+    /// Whether a legacy location's value may change the key's in a conflict.
+    var mayLoseConflicts: Bool { get }
     var typed: StorageKey<Value> { get }
 }
 
@@ -67,6 +69,10 @@ extension StorageKey: TypedKey {
 
     var sourceWinsConflicts: Bool {
         if case .sourceWins = conflictPolicy { true } else { false }
+    }
+
+    var mayLoseConflicts: Bool {
+        if case .destinationWins = conflictPolicy { false } else { true }
     }
 }
 
