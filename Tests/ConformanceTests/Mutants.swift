@@ -1,5 +1,6 @@
 import BackendContract
 import MemoryBackend
+import Synchronization
 import TestSupport
 
 /// Stores with one fault each. A law that no mutant breaks is a law that may not be checked at all.
@@ -18,6 +19,17 @@ extension Mutant {
                     return .put(.bytes(Array(bytes.prefix(20_000))), metadata, at: mutation.address, if: mutation.precondition)
                 }),
             Mutant(
+                "leaves metadata out of a value's size", breaks: "metadata counts as a part of a value's size", claims: claims,
+                fault: .mutations { mutation in
+                    guard case .put(let payload, var metadata) = mutation.operation else { return mutation }
+                    (metadata.origin, metadata.attributes) = (nil, [:])
+                    return .put(payload, metadata, at: mutation.address, if: mutation.precondition)
+                }),
+            Mutant(
+                "fails all calls of a group for one of them",
+                breaks: "a call that is refused takes no other call with it that is made at the same time", claims: claims,
+                fault: sharedFailure),
+            Mutant(
                 "takes native values that it does not claim", breaks: "a native value is refused as unsupported where none are claimed",
                 claims: claims,
                 fault: .mutations { mutation in
@@ -33,5 +45,20 @@ extension Mutant {
                     return results.map { $0.isApplied ? $0 : done }
                 })),
         ]
+    }
+
+    /// Calls wait until one of them is refused, and then all of them are.
+    private static var sharedFailure: FaultyStore.Fault {
+        let refusal = Shared<BackendError?>(nil)
+        return FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
+            let results = try await store.apply(mutations)
+            for case .failed(let error) in results { refusal.value.withLock { $0 = error } }
+            guard results.allSatisfy(\.isApplied) else { return results }
+            _ = try await store.apply(mutations.map { .delete($0.address) })
+            while true {
+                if let error = refusal.value.withLock({ $0 }) { return mutations.map { _ in .failed(error) } }
+                await Task.yield()
+            }
+        })
     }
 }

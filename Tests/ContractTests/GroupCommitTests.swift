@@ -113,6 +113,45 @@ import Testing
         #expect(groups.value.withLock { $0.isEmpty })
     }
 
+    @Test(arguments: [BackendError.Code.noSpace, .tooLarge, .corrupted, .failed])
+    func `a group that fails as a whole and changed nothing is carried out in halves, so that one request fails alone`(
+        _ code: BackendError.Code
+    ) async {
+        let queue = failing { $0.contains(5) ? BackendError(code, "The whole group.") : nil }
+        let tasks = await submit([1, 2, 3, 4, 5, 6, 7].map { ($0, .seconds(10)) }, to: queue)
+        lane.runAll()
+        for (request, task) in zip(1..., tasks) {
+            #expect(await task.value == (request == 5 ? .failure(BackendError(code, "The whole group.")) : .success(request)))
+        }
+        #expect(groups.value.withLock { $0 } == [[1, 2, 3, 4, 5, 6, 7], [1, 2, 3], [4, 5, 6, 7], [4, 5], [4], [5], [6, 7]])
+    }
+
+    @Test(arguments: [BackendError.Code.timedOut, .locked, .unavailable, .accessDenied])
+    func `what concerns the whole store is tried once`(_ code: BackendError.Code) async {
+        let queue = failing { _ in BackendError(code, "The store.") }
+        let tasks = await submit([1, 2, 3].map { ($0, .seconds(10)) }, to: queue)
+        lane.runAll()
+        for task in tasks { #expect(await task.value == .failure(BackendError(code, "The store."))) }
+        #expect(groups.value.withLock { $0.count } == 1)
+    }
+
+    @Test func `a group whose outcome is unknown is not carried out again`() async {
+        let queue = failing { _ in BackendError(.failed, "Lost.", outcome: .unknown) }
+        let tasks = await submit([1, 2, 3].map { ($0, .seconds(10)) }, to: queue)
+        lane.runAll()
+        for task in tasks { #expect(await task.value.failure?.outcome == .unknown) }
+        #expect(groups.value.withLock { $0.count } == 1)
+    }
+
+    /// Requests that are answered by themselves, or by one error for the whole group.
+    private func failing(_ error: @escaping @Sendable ([Int]) -> BackendError?) -> GroupCommit<Int, Int> {
+        GroupCommit(lane: lane, clock: clock) { [groups] requests, _ in
+            groups.value.withLock { $0.append(requests) }
+            if let error = error(requests) { return requests.map { _ in .failure(error) } }
+            return requests.map { .success($0) }
+        }
+    }
+
     @Test func `a group is told the earliest deadline of those in it`() async {
         let told = Shared<MonotonicInstant?>(nil)
         let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { requests, deadline in

@@ -31,6 +31,27 @@ import Testing
         #expect(lane.count == 12, "a fresh read always looks at the disk")
     }
 
+    @Test func `a value for which the disk has no room takes no other call of its group with it`() async throws {
+        let (lane, clock) = (TestLane(), ManualClock())
+        let files = HookedFiles(largest: 100_000)
+        let store = scratch.store(.live(files: files, clock: clock, lane: lane))
+        lane.hold()
+        var tasks: [Task<[MutationResult], any Error>] = []
+        for number in 0..<6 {
+            let text = number == 3 ? String(repeating: "x", count: 200_000) : "\(number)"
+            tasks.append(Task { try await store.apply([.put(.text(text), at: StorageAddress("value \(number)"))]) })
+            await clock.untilScheduled(number + 1)
+        }
+        #expect(lane.held == 1)
+        lane.release()
+        for (number, task) in tasks.enumerated() {
+            let result = try await task.value[0]
+            #expect(number == 3 ? result.error?.code == .noSpace : result.isApplied, "\(number): \(result)")
+        }
+        let names = Set(try await scratch.store().addresses(in: .values).map(\.name))
+        #expect(names == ["value 0", "value 1", "value 2", "value 4", "value 5"])
+    }
+
     @Test func `once a file is known to be missing, a read makes no hop either`() async throws {
         let lane = TestLane()
         let store = scratch.store(.live(lane: lane))

@@ -78,6 +78,26 @@ extension BackendLaw {
             let listed = try await store.addresses(in: .values)
             try demand(listed.count == slots - (slots + 2) / 3, "every remaining slot listed", found: "\(listed.count) names")
         },
+        BackendLaw("a call that is refused takes no other call with it that is made at the same time") { bench in
+            let store = try await bench.makeStore()
+            let neighbours = bench.count(24, atLeast: 6)
+            let refused = refusals(bench.capabilities)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<neighbours {
+                    group.addTask { try await store.put(bytes("\(number)"), at: StorageAddress("neighbour \(number)")) }
+                    let mutation = refused[number % refused.count]
+                    group.addTask {
+                        let result = try await store.apply(mutation)
+                        try demand(!result.isApplied, "a refusal", found: result.outline)
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for number in 0..<neighbours {
+                try await store.demandValue(
+                    bytes("\(number)"), at: StorageAddress("neighbour \(number)"), " beside calls that were refused")
+            }
+        },
         BackendLaw("a read never sees a value that was not put whole") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("whole")
@@ -107,6 +127,21 @@ extension BackendLaw {
             }
         },
     ]
+
+    /// Mutations that a store with these capabilities refuses, each for another reason.
+    private static func refusals(_ capabilities: BackendCapabilities) -> [StorageMutation] {
+        var mutations = [
+            StorageMutation.put(bytes("x"), at: StorageAddress("refused"), if: .revision(StorageRevision([1]))),
+            .put(bytes("x"), at: StorageAddress("")),
+        ]
+        if !capabilities.storesNativeValues { mutations.append(.put(.native(.integer(1)), at: StorageAddress("native"))) }
+        if let limit = capabilities.maximumValueSize {
+            let large = StoragePayload.bytes([UInt8](repeating: 7, count: limit))
+            let heavy = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: limit)])
+            mutations.append(.put(large, heavy, at: StorageAddress("large")))
+        }
+        return mutations
+    }
 
     private static func outcome(of mutation: StorageMutation, in store: any StorageBackend) async -> MutationOutcome {
         do throws(BackendError) {

@@ -33,7 +33,28 @@ extension BackendLaw {
                 record.metadata.isExactly(everyMetadata[0]), "the metadata that was put",
                 found: record.metadata.differences(from: everyMetadata[0]))
         },
+        BackendLaw(
+            "metadata counts as a part of a value's size", requires: { ($0.maximumValueSize ?? .max) <= 1 << 24 }
+        ) { bench in
+            guard let limit = bench.capabilities.maximumValueSize else { return }
+            let store = try await bench.makeStore()
+            let address = StorageAddress("described")
+            try await store.put(bytes("old"), at: address)
+            let most = StoragePayload.bytes([UInt8](repeating: 7, count: limit - limit / 4))
+            let heavy = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: limit - limit / 4)])
+            for mutation in [StorageMutation.put(most, heavy, at: address), .put(bytes("light"), heavier(than: limit), at: address)] {
+                let result = try await store.apply(mutation)
+                try demand(
+                    result.failure?.code == .tooLarge && result.failure?.outcome == .notApplied, "a refusal as tooLarge, not applied",
+                    found: result.outline)
+                let reason = result.failure?.reason ?? ""
+                try demand(reason.contains("\(limit)"), "an error that names the limit of \(limit) bytes", found: reason)
+                try await store.demandValue(bytes("old"), at: address, " before the one that was too large")
+            }
+        },
     ]
+
+    private static func heavier(than limit: Int) -> StorageMetadata { StorageMetadata(origin: [UInt8](repeating: 7, count: limit + 1)) }
 
     private static var everyMetadata: [StorageMetadata] {
         [

@@ -32,7 +32,8 @@ public struct BackendCapabilities: Hashable, Sendable {
     public var crossProcess: Bool
     /// How well the store itself protects what it holds.
     public var protection: ProtectionLevel
-    /// The largest payload in bytes; nil if only the machine sets a limit. Larger ones are refused as `tooLarge` before anything is written.
+    /// The largest value in bytes, payload and metadata together (``StorageMutation/byteCount``); nil if only the machine sets a limit. Larger ones are refused as
+    /// `tooLarge` before anything is written (``requireFit(_:)``).
     public var maximumValueSize: Int?
     /// Whether payloads may be given as ``StoragePayload/native(_:)``.
     public var storesNativeValues: Bool

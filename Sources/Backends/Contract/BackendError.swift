@@ -63,16 +63,19 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         self.reason = reason
     }
 
+    /// What to do with a value that is too large.
+    package static let splitting = "Split it, or keep it in a file and store the name of the file."
+
     /// The error of a value that is larger than a store takes.
     /// - Parameters:
-    ///   - size: The value's size in bytes.
+    ///   - size: The value's size in bytes, metadata included.
     ///   - limit: The most bytes that the store takes.
     ///   - store: The store, with its article.
     ///   - remedy: What to do instead, in a sentence.
     package static func tooLarge(
-        _ size: Int, limit: Int, _ store: String, remedy: String = "Split it, or keep it in a file and store the name of the file."
+        _ size: Int, limit: Int, _ store: String, remedy: String = splitting
     ) -> BackendError {
-        BackendError(.tooLarge, "The value has \(size) bytes, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
+        BackendError(.tooLarge, "The value has \(size) bytes with its metadata, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
     }
 
     /// The code and the sentence; never a value.

@@ -91,11 +91,9 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
         do throws(BackendError) {
             let name = Self.storedName(of: mutation.address)
             let revision = nextRevision()
+            try capabilities.requireFit(mutation)
             switch mutation.operation {
             case .put(let payload, let metadata):
-                if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
-                    return .failed(.tooLarge(payload.byteCount, limit: limit, "this store"))
-                }
                 if case .native(let value) = payload, value.isNested(deeperThan: NativeValue.maximumDepth) {
                     return .failed(
                         BackendError(

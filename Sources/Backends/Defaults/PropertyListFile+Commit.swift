@@ -10,9 +10,7 @@ extension PropertyListFile {
             defer { lock.release() }
             return try commitLocked(calls, deadline: deadline).map { .success($0) }
         } catch {
-            // A deadline ends the call; any other error is the result of each mutation.
-            if error.code == .timedOut { return calls.map { _ in .failure(error) } }
-            return calls.map { .success($0.map { _ in .failed(error) }) }
+            return calls.map { _ in .failure(error) }
         }
     }
 
@@ -32,6 +30,7 @@ extension PropertyListFile {
             do throws(BackendError) {
                 if try replace(snapshot, with: document) { return results }
             } catch {
+                guard error.outcome != .notApplied else { throw error }
                 return results.map { Self.results($0, endingIn: error) }
             }
         }
@@ -39,8 +38,8 @@ extension PropertyListFile {
         throw BackendError(.unavailable, reason)
     }
 
-    /// The result of a call whose group could not be written. A refused call certainly changed nothing, but the reason may be another
-    /// call of the group, which failed too.
+    /// The result of a call whose group may have been written. A refused call certainly changed nothing, but the reason may be another
+    /// call of the group.
     private static func results(_ results: [MutationResult], endingIn error: BackendError) -> [MutationResult] {
         var error = error
         if !results.contains(where: \.isApplied) { error.outcome = .notApplied }

@@ -89,9 +89,6 @@ extension PropertyListStore {
         case .tombstone: try validateNormalization(of: mutation.address)
         case .put(let payload, _):
             try validateNormalization(of: mutation.address)
-            guard payload.byteCount <= maximumValueSize else {
-                throw BackendError.tooLarge(payload.byteCount, limit: maximumValueSize, "a property list")
-            }
             if case .native(let value) = payload, value.isDeeper(than: maximumDepth) {
                 throw BackendError(
                     .unsupported, "The value is nested more than \(maximumDepth) levels deep. Nothing was changed; store it as bytes.")

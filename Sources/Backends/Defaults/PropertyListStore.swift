@@ -15,7 +15,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// What the store promises: durable atomic batches, preconditions between processes, native values, and that others write too.
     package let capabilities: BackendCapabilities
 
-    /// The largest payload, in bytes.
+    /// The largest value, in bytes, metadata included.
     package static let maximumValueSize = 16 << 20
 
     let file: PropertyListFile
@@ -131,7 +131,13 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
             throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
         }
         if let refusal = refusal(of: mutations) { return refusal }
-        return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
+        do throws(BackendError) {
+            return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
+        } catch {
+            // A deadline ends the call; any other error is the result of each mutation.
+            if error.code == .timedOut || error.code == .cancelled { throw error }
+            return mutations.map { _ in .failed(error) }
+        }
     }
 
     /// The errors of a call that do not depend on the content of the store; checked before the lock is taken.
@@ -139,6 +145,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
         for (index, mutation) in mutations.enumerated() {
             do throws(BackendError) {
                 try Self.validate(mutation)
+                try capabilities.requireFit(mutation.byteCount, in: "a property list")
             } catch {
                 var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
                 results[index] = .failed(error)

@@ -23,7 +23,7 @@
         private let deadline: Duration
         private let promptDeadline: Duration
 
-        /// The largest payload, in bytes: what fits into the daemon's messages and memory many times over.
+        /// The largest value, in bytes, metadata included: what fits into the daemon's messages and memory many times over.
         package static let maximumValueSize = 1 << 20
 
         /// Creates a store; nothing is opened, and nothing can fail.

@@ -36,21 +36,19 @@
         private func refusalBeforeLooking(_ mutation: StorageMutation) -> BackendError? {
             do throws(BackendError) {
                 try layout.validate(mutation.address)
+                try requireFit(mutation.byteCount)
                 switch mutation.operation {
-                case .put(let payload, let metadata):
-                    try refuse(size: payload.byteCount)
+                case .put(let payload, _):
                     if layout.style.isInterop {
-                        try refuse(size: try KeyringPayload.text(payload).count)
+                        try requireFit(try KeyringPayload.text(payload).count)
                     } else if case .native = payload {
                         throw BackendError(.unsupported, "This store keeps bytes, not native values. Encode the value first.")
                     }
-                    try refuse(size: RecordCodec.encodeMetadata(metadata).count)
-                case .tombstone(let metadata):
+                case .tombstone:
                     if layout.style.isInterop {
                         throw BackendError(
                             .unsupported, "A keyring style of another program has no tombstones. Use .localData, or delete the item.")
                     }
-                    try refuse(size: RecordCodec.encodeMetadata(metadata).count)
                 case .delete: break
                 }
                 return nil
@@ -59,11 +57,9 @@
             }
         }
 
-        private func refuse(size: Int) throws(BackendError) {
-            guard size > SecretServiceStore.maximumValueSize else { return }
-            throw BackendError.tooLarge(
-                size, limit: SecretServiceStore.maximumValueSize, "the keyring",
-                remedy: "Keep it in an encrypted database, .encryptedSQLite.")
+        private func requireFit(_ byteCount: Int) throws(BackendError) {
+            try store.capabilities.requireFit(
+                byteCount, in: "the keyring", remedy: "Keep it in an encrypted database, .encryptedSQLite.")
         }
 
         private func apply(_ mutation: StorageMutation, on first: SlotView) -> MutationResult {

@@ -160,14 +160,10 @@ extension InMemoryStore {
 
     private func refusal(of mutation: StorageMutation, in state: borrowing MemoryMedium.State) -> MutationResult? {
         if let error = Self.refusal(ofName: mutation.address) { return .failed(error) }
-        if case .put(let payload, _) = mutation.operation {
-            if case .native = payload, !capabilities.storesNativeValues {
-                return .failed(BackendError(.unsupported, "This store takes bytes only, no native values. Give it a serializer's bytes."))
-            }
-            if let limit = capabilities.maximumValueSize, payload.byteCount > limit {
-                return .failed(.tooLarge(payload.byteCount, limit: limit, "this store"))
-            }
+        if case .put(.native, _) = mutation.operation, !capabilities.storesNativeValues {
+            return .failed(BackendError(.unsupported, "This store takes bytes only, no native values. Give it a serializer's bytes."))
         }
+        do throws(BackendError) { try capabilities.requireFit(mutation) } catch { return .failed(error) }
         return probe(mutation.address, in: state).refusal(of: mutation)
     }
 

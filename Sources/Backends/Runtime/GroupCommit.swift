@@ -4,6 +4,9 @@ import Synchronization
 /// Carries out requests together that wait for a lane at the same time: one lock, one write and one flush for all of them.
 ///
 /// A request never waits for others: it starts as soon as the lane is free. Requests that arrive meanwhile form the next group.
+///
+/// A request does not fail for another one. If a group fails as a whole, nothing was changed, and one of its requests may be the reason, its
+/// halves are carried out by themselves, down to that request.
 package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable {
     private struct Waiting {
         let request: Request
@@ -58,8 +61,24 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
             if state.isScheduled { lane.enqueue { self.runGroup() } }
             return group
         }
-        let begun = group.filter { $0.call.begin() }
-        guard let earliest = begun.map(\.call.deadline).min() else { return }
-        for (waiting, result) in zip(begun, perform(begun.map(\.request), earliest)) { waiting.call.finish(result) }
+        carryOut(group.filter { $0.call.begin() }[...])
+    }
+
+    private func carryOut(_ group: ArraySlice<Waiting>) {
+        guard let earliest = group.map(\.call.deadline).min() else { return }
+        let results = perform(group.map(\.request), earliest)
+        if group.count > 1, results.allSatisfy(Self.mayBeAnothersFault) {
+            let middle = group.startIndex + group.count / 2
+            carryOut(group[..<middle])
+            carryOut(group[middle...])
+            return
+        }
+        for (waiting, result) in zip(group, results) { waiting.call.finish(result) }
+    }
+
+    /// Whether a request failed, changed nothing, and could succeed without the others: what concerns the whole store would be the same for each of them.
+    private static func mayBeAnothersFault(_ result: Result<Response, BackendError>) -> Bool {
+        guard case .failure(let error) = result, error.outcome == .notApplied else { return false }
+        return [.noSpace, .tooLarge, .corrupted, .failed].contains(error.code)
     }
 }

@@ -173,6 +173,9 @@
             return try body()
         }
 
+        /// Whether the last call failed at a damaged page.
+        var hasMetDamage: Bool { sqlite3_errcode(handle) & 0xFF == SQLITE_CORRUPT }
+
         /// Drops the pages that are kept in memory. SQLite checks a page when it reads it, and not again: after a fault it has to be read
         /// again.
         func forgetPages() { sqlite3_db_release_memory(handle) }

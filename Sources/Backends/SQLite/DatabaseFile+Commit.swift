@@ -33,9 +33,7 @@
                 if mustCheckpoint { lane.enqueue { self.checkpoint() } }
                 return responses.map { .success($0) }
             } catch {
-                // A deadline ends the whole call; any other error is the result of each mutation.
-                if error.code == .timedOut { return requests.map { _ in .failure(error) } }
-                return requests.map { .success(.results($0.mutations.map { _ in .failed(error) })) }
+                return requests.map { _ in .failure(error) }
             }
         }
 
@@ -46,26 +44,22 @@
         ) throws(BackendError) -> [CommitResponse] {
             var responses: [CommitResponse] = []
             var isChanged = false
-            do throws(BackendError) {
-                try writer.transaction(deadline: deadline) { (rows, header) throws(BackendError) in
-                    for request in requests {
-                        guard request.session.file == writer.file, request.session.header == header else {
-                            responses.append(.outdated)
-                            continue
-                        }
-                        let (results, changes) = try evaluate(request, rows)
-                        responses.append(.results(results))
-                        isChanged = isChanged || changes
+            try writer.transaction(deadline: deadline) { (rows, header) throws(BackendError) in
+                for request in requests {
+                    guard request.session.file == writer.file, request.session.header == header else {
+                        responses.append(.outdated)
+                        continue
                     }
-                    return isChanged
+                    // A call that is alone is undone with its transaction.
+                    let outcome =
+                        requests.count == 1 ? evaluate(request, rows) : try rows.one { evaluate(request, rows) }
+                    responses.append(.results(outcome.results))
+                    isChanged = isChanged || outcome.isChanged
                 }
-                if isChanged { try confirm(writer.file) }
-                return responses
-            } catch {
-                if error.code == .timedOut { throw error }
-                // All calls of the group failed with the transaction. If it did not come to the commit, nothing was changed.
-                return requests.map { .results($0.mutations.map { _ in .failed(error) }) }
+                return isChanged
             }
+            if isChanged { try confirm(writer.file) }
+            return responses
         }
 
         /// Checks that the commit went to the file that is at the path.
@@ -84,9 +78,7 @@
         // MARK: Deciding
 
         /// Carries out one call inside the transaction.
-        private func evaluate(
-            _ request: CommitRequest, _ rows: DatabaseWriter.Rows
-        ) throws(BackendError) -> (results: [MutationResult], isChanged: Bool) {
+        private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows) -> CallOutcome {
             // An address occurs only once in a call, so all conditions can be checked before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
@@ -94,20 +86,27 @@
                 let (probe, row) = look(mutation.address, request.session.keyset, rows)
                 found.append(row)
                 if let refusal = probe.refusal(of: mutation) {
-                    var results = [MutationResult](repeating: .notAttempted, count: request.mutations.count)
-                    results[index] = refusal
-                    return (results, false)
+                    return CallOutcome(results: results(of: request, endingIn: refusal, at: index))
                 }
             }
             var isChanged = false
             var results: [MutationResult] = []
-            for (mutation, known) in zip(request.mutations, found) {
+            for (index, (mutation, known)) in zip(request.mutations, found).enumerated() {
                 // A row that was deleted before in this call may have made another move to its place.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || row != nil || mutation.operation != .delete
-                results.append(try carryOut(mutation, row, request.session.keyset, rows))
+                do throws(BackendError) { results.append(try carryOut(mutation, row, request.session.keyset, rows)) } catch {
+                    return CallOutcome(results: self.results(of: request, endingIn: .failed(error), at: index), failure: error)
+                }
             }
-            return (results, isChanged)
+            return CallOutcome(results: results, isChanged: isChanged)
+        }
+
+        /// The results of a call that was not made because of one of its mutations.
+        private func results(of request: CommitRequest, endingIn result: MutationResult, at index: Int) -> [MutationResult] {
+            var results = [MutationResult](repeating: .notAttempted, count: request.mutations.count)
+            results[index] = result
+            return results
         }
 
         /// The value in a slot. What SQLite cannot read there is an error of this slot alone.

@@ -51,17 +51,17 @@
                 for statement in DatabaseFormat.schema { try connection.execute(statement) }
                 let entry = try connection.keptStatement("INSERT INTO header VALUES (CAST(?1 AS TEXT), ?2)")
                 for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) + [("tag", header.tag)] {
-                    entry.bind(Array(name.utf8), at: 1)
-                    entry.bind(value, at: 2)
+                    try entry.bind(Array(name.utf8), at: 1)
+                    try entry.bind(value, at: 2)
                     try entry.run()
                 }
                 let key = try connection.keptStatement("INSERT INTO keyset VALUES (?1, ?2, ?3, ?4, ?5)")
                 for entry in header.keyset {
-                    key.bind(entry.key, at: 1)
-                    key.bind(Int64(entry.state.rawValue), at: 2)
-                    key.bind(entry.kek, at: 3)
-                    key.bind(entry.verifier, at: 4)
-                    key.bind(entry.wrapped, at: 5)
+                    try key.bind(entry.key, at: 1)
+                    try key.bind(Int64(entry.state.rawValue), at: 2)
+                    try key.bind(entry.kek, at: 3)
+                    try key.bind(entry.verifier, at: 4)
+                    try key.bind(entry.wrapped, at: 5)
                     try key.run()
                 }
                 try connection.execute("COMMIT; PRAGMA journal_mode = WAL")

@@ -182,6 +182,14 @@
         }
     }
 
+    /// What a call came to, inside its transaction.
+    struct CallOutcome {
+        var results: [MutationResult]
+        var isChanged = false
+        /// Why its changes have to be undone.
+        var failure: BackendError?
+    }
+
     extension DatabaseWriter {
         /// The rows, inside one transaction.
         final class Rows {
@@ -201,6 +209,26 @@
                 statements = tools.statements
                 self.header = header
                 if header.isIndexed { labels = try LabelWriter(statements) }
+            }
+
+            /// Carries out one of several calls. If it fails, what it changed is undone, and nothing of the others.
+            /// - Throws: ``BackendError``, the call's own, when the transaction cannot go on for any of them.
+            func one(_ call: () -> CallOutcome) throws(BackendError) -> CallOutcome {
+                do throws(SQLiteFault) { try statements.beginSavepoint() } catch { throw error.backendError() }
+                let before = header
+                let outcome = call()
+                if let failure = outcome.failure {
+                    let isDamaged = finder.database.hasMetDamage
+                    do throws(SQLiteFault) { try statements.undoSavepoint() } catch { throw failure }
+                    // Once SQLite has met a damaged page, every later change of the transaction fails.
+                    if isDamaged { throw failure }
+                    finder.database.forgetPages()
+                    header = before
+                    labels = header.isIndexed ? try LabelWriter(statements) : nil
+                } else {
+                    do throws(SQLiteFault) { try statements.releaseSavepoint() } catch { throw error.backendError() }
+                }
+                return outcome
             }
 
             /// Inserts a row at its slot's home, or at the next free place above it.

@@ -25,9 +25,13 @@
         func setHeader(_ name: String, _ value: [UInt8]) throws(BackendError) { try run(header, Array(name.utf8), value) }
 
         private func run(_ statement: Statement, _ first: [UInt8], _ second: [UInt8]) throws(BackendError) {
-            statement.bind(first, at: 1)
-            statement.bind(second, at: 2)
-            do throws(SQLiteFault) { try statement.run() } catch { throw error.backendError() }
+            do throws(SQLiteFault) {
+                try statement.bind(first, at: 1)
+                try statement.bind(second, at: 2)
+                try statement.run()
+            } catch {
+                throw error.backendError()
+            }
         }
     }
 #endif

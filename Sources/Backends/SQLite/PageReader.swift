@@ -47,7 +47,7 @@
 
             mutating func add(_ entry: StoragePage.Entry) {
                 entries.append(entry)
-                bytes += entry.record?.payload.byteCount ?? 0
+                bytes += entry.record.map { $0.payload.byteCount + $0.metadata.byteCount } ?? 0
             }
 
             var isFull: Bool { entries.count >= limit || bytes >= maximumBytes || rows >= maximumRows }
@@ -94,7 +94,8 @@
                 }
                 return !filling.isFull
             }
-            rows.bind(try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) } ?? .min, at: 1)
+            let first = try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) }
+            try bind { () throws(SQLiteFault) in try rows.bind(first ?? .min, at: 1) }
             defer { rows.reset() }
             var before: Int64?
             while try step(rows) {
@@ -166,8 +167,10 @@
             }
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for source in sources {
-                statement.bind(source.label, at: 1)
-                statement.bind(after, at: 2)
+                try bind { () throws(SQLiteFault) in
+                    try statement.bind(source.label, at: 1)
+                    try statement.bind(after, at: 2)
+                }
                 after = []
                 defer { statement.reset() }
                 while try step(statement) {
@@ -223,8 +226,10 @@
             }
             let label = key.label(of: Label.days(query.namespace).fields)
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
-            statement.bind(label, at: 1)
-            statement.bind([], at: 2)
+            try bind { () throws(SQLiteFault) in
+                try statement.bind(label, at: 1)
+                try statement.bind([], at: 2)
+            }
             defer { statement.reset() }
             var days: [Int64] = []
             while try step(statement) {
@@ -281,7 +286,7 @@
             defer { statement.reset() }
             var count = 0
             for key in session.keyset.decryptOnly + [session.keyset.active] {
-                statement.bind(key.label(of: label.fields), at: 1)
+                try bind { () throws(SQLiteFault) in try statement.bind(key.label(of: label.fields), at: 1) }
                 if try step(statement) { count += Int(statement.integer(0)) }
                 statement.reset()
             }
@@ -289,6 +294,10 @@
         }
 
         // MARK: Statements
+
+        private func bind(_ body: () throws(SQLiteFault) -> Void) throws(Interruption) {
+            do throws(SQLiteFault) { try body() } catch { throw .failed(error.backendError()) }
+        }
 
         private func kept(_ statement: inout Statement?, _ sql: String) throws(Interruption) -> Statement {
             if let statement { return statement }

@@ -45,7 +45,7 @@
         /// Reads one place.
         /// - Returns: What `body` makes of the row there; nil where there is none.
         func row<R>(at id: Int64, _ body: (RawRow) -> R) throws(SQLiteFault) -> R? {
-            statement.bind(id, at: 1)
+            try statement.bind(id, at: 1)
             defer { statement.reset() }
             return try statement.step() ? body(RawRow(statement, firstColumn: 0)) : nil
         }

@@ -19,7 +19,7 @@
         /// What the store promises: durable atomic batches, preconditions between processes, and the protection of its key source.
         package let capabilities: BackendCapabilities
 
-        /// The largest payload, in bytes.
+        /// The largest value, in bytes, metadata included.
         package static let maximumValueSize = 16 << 20
 
         let file: DatabaseFile
@@ -205,7 +205,7 @@
             guard Set(mutations.map(\.address)).count == mutations.count else {
                 throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
             }
-            if let refusal = Self.refusal(of: mutations) { return refusal }
+            if let refusal = refusal(of: mutations) { return refusal }
             do throws(BackendError) {
                 let deadline = nextDeadline
                 var known = try await opened(deadline: deadline)
@@ -232,16 +232,13 @@
         }
 
         /// The errors of a call that do not depend on what the store holds; found before anything is locked.
-        private static func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
+        private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
             for (index, mutation) in mutations.enumerated() {
                 do throws(BackendError) {
                     try mutation.address.validate()
-                    guard case .put(let payload, _) = mutation.operation else { continue }
-                    guard case .bytes(let bytes) = payload else {
+                    try capabilities.requireFit(mutation.byteCount, in: "an encrypted database")
+                    if case .put(.native, _) = mutation.operation {
                         throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
-                    }
-                    guard bytes.count <= maximumValueSize else {
-                        throw BackendError.tooLarge(bytes.count, limit: maximumValueSize, "an encrypted database")
                     }
                 } catch {
                     var results = [MutationResult](repeating: .notAttempted, count: mutations.count)

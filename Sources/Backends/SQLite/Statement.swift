@@ -42,23 +42,27 @@
 
         // MARK: Parameters
 
+        // What SQLite does not take, as a blob above the connection's limit, it leaves as it was: as NULL, or as the value of the run before.
+
         /// Binds a number.
-        func bind(_ value: Int64, at place: Int32) { sqlite3_bind_int64(pointer, place, value) }
+        func bind(_ value: Int64, at place: Int32) throws(SQLiteFault) { try check(sqlite3_bind_int64(pointer, place, value)) }
 
         /// Binds bytes. SQLite copies them.
-        func bind(_ bytes: [UInt8], at place: Int32) {
+        func bind(_ bytes: [UInt8], at place: Int32) throws(SQLiteFault) {
             let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-            bytes.withUnsafeBytes { bind($0, at: place, transient) }
+            try check(bytes.withUnsafeBytes { bind($0, at: place, transient) })
         }
 
         /// Binds bytes that SQLite reads where they are: they stay there until ``clearBindings()``.
-        func bind(lent bytes: UnsafeRawBufferPointer, at place: Int32) { bind(bytes, at: place, nil) }
+        func bind(lent bytes: UnsafeRawBufferPointer, at place: Int32) throws(SQLiteFault) { try check(bind(bytes, at: place, nil)) }
 
-        private func bind(_ bytes: UnsafeRawBufferPointer, at place: Int32, _ destructor: sqlite3_destructor_type?) {
+        private func bind(_ bytes: UnsafeRawBufferPointer, at place: Int32, _ destructor: sqlite3_destructor_type?) -> Int32 {
             // Without an address, SQLite takes an empty blob for NULL.
-            guard let start = bytes.baseAddress, !bytes.isEmpty else { return _ = sqlite3_bind_zeroblob(pointer, place, 0) }
-            sqlite3_bind_blob(pointer, place, start, Int32(bytes.count), destructor)
+            guard let start = bytes.baseAddress, !bytes.isEmpty else { return sqlite3_bind_zeroblob(pointer, place, 0) }
+            return sqlite3_bind_blob64(pointer, place, start, UInt64(bytes.count), destructor)
         }
+
+        private func check(_ code: Int32) throws(SQLiteFault) { if code != SQLITE_OK { throw SQLiteFault(code) } }
 
         /// Binds NULL to every parameter.
         func clearBindings() { sqlite3_clear_bindings(pointer) }

@@ -1,5 +1,6 @@
 #if SQLite
     import BackendContract
+    import CSQLite
 
     /// The statements of the connection that writes, prepared once: to prepare them for each commit would cost as much as half a flush.
     final class WriterStatements {
@@ -7,6 +8,9 @@
         private let begin: Statement
         private let commit: Statement
         private let rollback: Statement
+        private let save: Statement
+        private let release: Statement
+        private let undo: Statement
         private let version: Statement
         private let insert: Statement
         private let replace: Statement
@@ -20,6 +24,9 @@
             begin = try database.keptStatement("BEGIN IMMEDIATE")
             commit = try database.keptStatement("COMMIT")
             rollback = try database.keptStatement("ROLLBACK")
+            save = try database.keptStatement("SAVEPOINT call")
+            release = try database.keptStatement("RELEASE call")
+            undo = try database.keptStatement("ROLLBACK TO call")
             version = try database.keptStatement("PRAGMA data_version")
             insert = try database.keptStatement("INSERT INTO records (id, slot, version, sealed) VALUES (?1, ?2, ?3, ?4)")
             replace = try database.keptStatement("UPDATE records SET slot = ?2, version = ?3, sealed = ?4 WHERE id = ?1")
@@ -40,6 +47,17 @@
         /// A failed statement may have ended the transaction by itself; then there is nothing to undo.
         func undoTransaction() { if database.isInTransaction { try? rollback.run() } }
 
+        func beginSavepoint() throws(SQLiteFault) { try save.run() }
+        func releaseSavepoint() throws(SQLiteFault) { try release.run() }
+
+        /// Undoes what was done since the savepoint, and ends it.
+        /// - Throws: ``SQLiteFault`` when the failed statement has ended the whole transaction.
+        func undoSavepoint() throws(SQLiteFault) {
+            guard database.isInTransaction else { throw SQLiteFault(SQLITE_ABORT) }
+            try undo.run()
+            try release.run()
+        }
+
         /// What `PRAGMA data_version` says: another number after another connection's commit.
         func dataVersion() throws(SQLiteFault) -> Int {
             defer { version.reset() }
@@ -55,13 +73,13 @@
         }
 
         func moveRow(_ id: Int64, to place: Int64) throws(SQLiteFault) {
-            move.bind(id, at: 1)
-            move.bind(place, at: 2)
+            try move.bind(id, at: 1)
+            try move.bind(place, at: 2)
             try move.run()
         }
 
         func deleteRow(_ id: Int64) throws(SQLiteFault) {
-            delete.bind(id, at: 1)
+            try delete.bind(id, at: 1)
             try delete.run()
         }
 
@@ -70,11 +88,11 @@
         ) throws(SQLiteFault) {
             try slot.withUnsafeBufferPointer { (slot) throws(SQLiteFault) in
                 try sealed.withUnsafeBufferPointer { (sealed) throws(SQLiteFault) in
-                    statement.bind(id, at: 1)
-                    statement.bind(lent: UnsafeRawBufferPointer(slot), at: 2)
-                    statement.bind(number, at: 3)
-                    statement.bind(lent: UnsafeRawBufferPointer(sealed), at: 4)
                     defer { statement.clearBindings() }
+                    try statement.bind(id, at: 1)
+                    try statement.bind(lent: UnsafeRawBufferPointer(slot), at: 2)
+                    try statement.bind(number, at: 3)
+                    try statement.bind(lent: UnsafeRawBufferPointer(sealed), at: 4)
                     try statement.run()
                 }
             }

@@ -25,15 +25,17 @@ package final class HookedFiles: FileSystem {
     private let real = PosixFileSystem()
     private let state = Mutex(State())
     private let frozen: String?
+    private let largest: Int
     private let before: @Sendable (_ operation: String, _ path: String) -> Void
 
     /// Creates the files.
     /// - Parameters:
     ///   - frozen: A file whose times stand still, as they do within a tick of the file system's clock.
+    ///   - largest: The most bytes that a new file may have; there is no room for more.
     ///   - before: What happens just before an operation: what another program does then, for example.
     package init(
-        frozen: String? = nil, before: @escaping @Sendable (_ operation: String, _ path: String) -> Void = { _, _ in }
-    ) { (self.frozen, self.before) = (frozen, before) }
+        frozen: String? = nil, largest: Int = .max, before: @escaping @Sendable (_ operation: String, _ path: String) -> Void = { _, _ in }
+    ) { (self.frozen, self.largest, self.before) = (frozen, largest, before) }
 
     /// The operations that change something, in order.
     package var operations: [String] { state.withLock { $0.operations.map(\.name) } }
@@ -100,7 +102,10 @@ package final class HookedFiles: FileSystem {
     // MARK: What changes something
 
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {
-        try change("create", path) { () throws(FileError) in try real.create(path, bytes) }
+        try change("create", path) { () throws(FileError) in
+            guard bytes.count <= largest else { throw FileError(number: ENOSPC, operation: "create", path: path) }
+            try real.create(path, bytes)
+        }
     }
     package func synchronizeFile(_ path: String) throws(FileError) {
         try change("synchronizeFile", path) { () throws(FileError) in try real.synchronizeFile(path) }

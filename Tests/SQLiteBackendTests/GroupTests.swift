@@ -1,0 +1,117 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    /// Calls that are carried out in one transaction, and what one of them may do to the others: nothing.
+    @Suite(.inTurn) struct GroupTests {
+        let place: Place
+        let clock = ManualClock()
+        let lanes = TestLane()
+
+        init() throws { place = try Place() }
+
+        private func store() -> SQLiteStore { place.store(runtime: .live(clock: clock, lane: lanes)) }
+
+        /// Applies calls as one group, and returns their results in order.
+        private func applyTogether(_ calls: [[StorageMutation]], on store: SQLiteStore) async throws -> [[MutationResult]] {
+            lanes.hold()
+            var scheduled = clock.scheduled
+            var tasks: [Task<[MutationResult], any Error>] = []
+            for call in calls {
+                tasks.append(Task { try await store.apply(call) })
+                scheduled += 1
+                await clock.untilScheduled(scheduled)
+            }
+            #expect(lanes.held == 1, "one piece of work for all of them")
+            lanes.release()
+            var results: [[MutationResult]] = []
+            for task in tasks { results.append(try await task.value) }
+            return results
+        }
+
+        @Test func `a value with 12 MiB of attributes is refused by its size, and takes no other call of its group with it`() async throws {
+            let store = store()
+            try await store.put("0", at: "known")
+            let heavy = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: 12 << 20)])
+            let payload = StoragePayload.bytes([UInt8](repeating: 7, count: 12 << 20))
+            let refused = try await store.apply(.put(payload, heavy, at: StorageAddress("large")))
+            guard case .failed(let error) = refused else {
+                Issue.record("\(refused)")
+                return
+            }
+            #expect(error.code == .tooLarge && error.outcome == .notApplied)
+            #expect(error.reason.contains("\(SQLiteStore.maximumValueSize)"))
+            // Alone they may be there.
+            let most = StorageMetadata(attributes: ["heavy": String(repeating: "x", count: 2 << 20)])
+            let results = try await applyTogether(
+                [
+                    [.text("1", at: "known")], [.put(.bytes([1]), most, at: StorageAddress("heavy", in: StorageNamespace("records")))],
+                    [.text("2", at: "other")],
+                ], on: store)
+            for result in results { #expect(result[0].isApplied, "\(result)") }
+            let record = try await store.read(StorageAddress("heavy", in: StorageNamespace("records"))).record
+            #expect(record?.metadata.attributes == most.attributes)
+        }
+
+        @Test func `a call that SQLite fails is undone by itself, and the others of its group are committed`() async throws {
+            let records = StorageNamespace("records")
+            func record(_ name: String) -> StorageMutation {
+                .put(.bytes([1]), StorageMetadata(typeTag: "T"), at: StorageAddress(name, in: records))
+            }
+            let before = place.store()
+            _ = try await before.apply([record("first"), .text("0", at: "known")])
+            await before.close()
+            try damagePage(of: "labels")
+            let store = store()
+            #expect(try await store.text("known") == "0")
+            let results = try await applyTogether(
+                [
+                    [.text("1", at: "known")], [.text("x", at: "beside"), record("second")], [.text("2", at: "other")],
+                    [.text("3", at: "last", if: .absent)],
+                ], on: store)
+            #expect(results[0][0].isApplied && results[2][0].isApplied && results[3][0].isApplied, "\(results)")
+            guard results[1][0] == .notAttempted, case .failed(let error) = results[1][1] else {
+                Issue.record("\(results[1])")
+                return
+            }
+            #expect(error.code == .corrupted && error.outcome == .notApplied)
+            let texts = try await place.store().read(["known", "beside", "other", "last"].map { StorageAddress($0) }, .fresh).map(\.text)
+            #expect(texts == ["1", nil, "2", "3"])
+        }
+
+        @Test func `labels that a failed call of a group has made are made again by the next one`() async throws {
+            let records = StorageNamespace("records")
+            let store = store()
+            // A row that no key opens refuses every first label, so the table is undone with the call that made it.
+            try await store.put("0", at: "known")
+            try await store.put("1", at: "torn")
+            try SealedDatabase(path: place.path, keyFile: place.keyPath).tamper(StorageAddress("torn")) { $0[$0.count / 2] ^= 0x10 }
+            let record = StorageMutation.put(.bytes([1]), StorageMetadata(typeTag: "T"), at: StorageAddress("a", in: records))
+            let results = try await applyTogether(
+                [[record], [.delete(StorageAddress("torn"), if: .revision(try await revision(of: "torn", store)))], [record]], on: store)
+            #expect(!results[0][0].isApplied && results[1][0].isApplied && results[2][0].isApplied, "\(results)")
+            let page = try await store.page(StorageQuery(records, [.typeTag("T")]), after: nil, limit: 10)
+            #expect(page.entries.map(\.address.name) == ["a"])
+            await store.close()
+            #expect(try await place.check() == 2)
+        }
+
+        private func revision(of name: String, _ store: SQLiteStore) async throws -> StorageRevision {
+            try #require(try await store.read(StorageAddress(name), .fresh).revision)
+        }
+
+        /// Overwrites the first page of a table.
+        private func damagePage(of table: String) throws {
+            let database = try PlainDatabase(path: place.path)
+            let root = try #require(try database.value("SELECT rootpage FROM sqlite_schema WHERE name = ?", [table])?.integer)
+            let file = try FileHandle(forUpdating: URL(filePath: place.path))
+            defer { try? file.close() }
+            try file.seek(toOffset: UInt64(root - 1) * 4_096)
+            try file.write(contentsOf: Data(repeating: 0xFF, count: 4_096))
+        }
+    }
+#endif
