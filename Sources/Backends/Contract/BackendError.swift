@@ -73,7 +73,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     ///   - store: The store, with its article.
     ///   - remedy: What to do instead, in a sentence.
     package static func tooLarge(
-        _ size: Int, limit: Int, _ store: String, remedy: String = splitting
+        _ size: Int, limit: Int, _ store: String, remedy: String = BackendError.splitting
     ) -> BackendError {
         BackendError(.tooLarge, "The value has \(size) bytes with its metadata, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
     }

@@ -39,6 +39,9 @@ package protocol RuntimeClock: Sendable {
     /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that can be set to any time. Never used to order events.
     var wallSeconds: Double { get }
 
+    /// The time since the machine was started, with the time it slept. It never goes back within a boot, nobody can set it, and all processes of a boot see the same.
+    var sinceBoot: Duration { get }
+
     /// Runs an action once, at or after an instant, until it is cancelled. The action must not block.
     func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction
 
@@ -67,6 +70,9 @@ package struct SystemClock: RuntimeClock {
 
     /// The machine's wall clock.
     package var wallSeconds: Double { systemWallSeconds() }
+
+    /// The machine's boot clock.
+    package var sinceBoot: Duration { systemTimeSinceBoot() }
 
     /// Runs an action on a dispatch queue.
     package func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {

@@ -36,6 +36,18 @@ func systemWallSeconds() -> Double {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }
 
+func systemTimeSinceBoot() -> Duration {
+    #if canImport(Darwin)
+        // There it counts the time that the machine slept.
+        let clock = CLOCK_MONOTONIC
+    #else
+        let clock = CLOCK_BOOTTIME
+    #endif
+    var time = timespec()
+    clock_gettime(clock, &time)
+    return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+}
+
 func systemPause(nanoseconds: Int64) {
     var wanted = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
     var left = timespec()

@@ -10,6 +10,7 @@ final class Environment: Sendable {
     let lanes: KeyLanes
     let flights: Flights
     let ledger: MigrationLedger
+    let expiries: ExpiryWatch
     let quarantine: Quarantine
     let registry: KeyRegistry
     let runtime: Runtime
@@ -24,6 +25,7 @@ final class Environment: Sendable {
         self.routes = routes
         self.coder = coder
         self.ledger = ledger
+        expiries = ExpiryWatch(ledger, runtime: runtime)
         self.quarantine = quarantine
         self.registry = registry
         self.runtime = runtime
@@ -42,6 +44,12 @@ final class Environment: Sendable {
     var now: Double { runtime.clock.wallSeconds }
 
     func isExpired(_ record: StorageRecord) -> Bool { record.metadata.isExpired(at: now) }
+
+    /// Whether a record's lifetime has been over for so long that it may be purged. If not, the ledger notes that it was found expired.
+    func mayPurge(_ record: StorageRecord) async -> Bool {
+        guard let expiry = record.metadata.expiresAt, isExpired(record) else { return false }
+        return await expiries.mayPurge(expiredAt: expiry) || !safeguards.contains(.purgeDelay)
+    }
 
     /// Fails when a write would replace a value of a later version than its own. One that has expired may be replaced.
     /// - Throws: ``StorageError`` with `incompatibleSchema`.

@@ -37,7 +37,8 @@ final class MigrationLedger: Sendable {
         do { return try store.backend() } catch { throw BackendError(.unavailable, "The migration ledger cannot be opened: \(error)") }
     }
 
-    private func text(_ name: String) async throws(BackendError) -> String? {
+    /// What is recorded under a name; nil when nothing is.
+    func text(_ name: String) async throws(BackendError) -> String? {
         switch try await backend().read(StorageAddress(Self.shortened(name)), .validated) {
         case .value(let record):
             if case .native(.string(let text)) = record.payload { return text }
@@ -147,6 +148,9 @@ final class MigrationLedger: Sendable {
             record: { (id, source) throws(BackendError) in try await self.setPin(hexadecimalText(of: id), source) },
             all: { () throws(BackendError) in Set(try await self.pins().compactMap(bytes(ofHexadecimal:))) })
     }
+
+    /// Records a text under a name.
+    func note(_ text: String, as name: String) { note(.put(.native(.string(text)), at: StorageAddress(Self.shortened(name)))) }
 
     private func note(_ mutation: StorageMutation) {
         state.withLock { state in

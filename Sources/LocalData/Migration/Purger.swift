@@ -6,10 +6,23 @@ struct Purger: Sendable {
 
     init(_ env: Environment) { self.env = env }
 
-    /// Deletes a value whose lifetime is over; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value's origin named, and no
-    /// other content of legacy locations: that was never removed.
-    /// - Returns: Whether it was deleted; false means that it was changed meanwhile.
-    func purge(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
+    /// What became of a value whose lifetime is over.
+    enum Purge: Sendable {
+        case purged
+        /// It stays for now: it was not found expired a day ago.
+        case kept
+        /// It was changed meanwhile.
+        case changed
+    }
+
+    /// Deletes a value whose lifetime has been over for a day; with a migration by a tombstone, so that no older copy takes its place. The tombstone names what the value's
+    /// origin named, and no other content of legacy locations: that was never removed.
+    func purge(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Purge {
+        guard await env.mayPurge(record) else { return .kept }
+        return try await purgeNow(record, slot) ? .purged : .changed
+    }
+
+    private func purgeNow(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
         // The backups first: they could not be found once the value is gone.
         try await Backups(env).discard(slot)
         guard slot.key.leavesTombstone else { return try await erase(slot.route, over: .value(record)) != nil }

@@ -25,9 +25,11 @@ struct Settler: Sendable {
                     return try await fill(slot, run, .undecodable(record, Self.expired(slot.name)))
                 }
                 if run.reason == .read { return Visit(state: .expired) }
-                if try await Purger(env).purge(record, slot.untyped) {
-                    if !slot.key.hasMigration { return Visit(state: .expired) }
-                    hasExpired = true
+                switch try await Purger(env).purge(record, slot.untyped) {
+                case .kept: return Visit(state: .expired, message: Self.kept)
+                case .purged where !slot.key.hasMigration: return Visit(state: .expired)
+                case .purged: hasExpired = true
+                case .changed: break
                 }
                 return nil
             case .value(let record):
@@ -57,6 +59,9 @@ struct Settler: Sendable {
     func visit<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
         try await env.unbroken { [self] in try await env.withLane(slot.route) { try await settle(slot, run) } }
     }
+
+    private static let kept =
+        "Its lifetime is over. A sweep removes it a day after one first found it so; until then it comes back if the clock is set back."
 
     private static func expired(_ name: String) -> StorageError {
         StorageError(StorageError.notFound, key: name, "The value has expired.")

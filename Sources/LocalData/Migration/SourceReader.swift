@@ -32,7 +32,7 @@ struct SourceReader: Sendable {
         let skips = options.whenSourceUnavailable == .skip
         switch try await readSettled(slot, skips, run) {
         case .value(let record) where env.isExpired(record):
-            // A sweep purges it in its place.
+            // A sweep purges it in its place, in time.
             if run.reason != .read, !keeps { _ = try await Purger(env).purge(record, slot.untyped) }
             return .removed
         case .value(let record):

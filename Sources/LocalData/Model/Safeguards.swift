@@ -37,10 +37,13 @@ package struct Safeguards: OptionSet, Sendable {
     /// A copy is known by its revision, and another program's value by its content only until its absence is recorded.
     package static let copiesByRevision = Safeguards(rawValue: 1 << 15)
 
+    /// An expired value is purged only a day after it was first found expired.
+    package static let purgeDelay = Safeguards(rawValue: 1 << 24)
+
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
-        .referredRecords, .copiesByRevision,
+        .referredRecords, .copiesByRevision, .purgeDelay,
     ]
 }

@@ -46,7 +46,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
     }
 
     /// Purges an expired record where it is.
-    private func purge(_ record: StorageRecord, _ id: String) async throws -> Bool {
+    private func purge(_ record: StorageRecord, _ id: String) async throws -> Purger.Purge {
         try await Purger(env).purge(record, try env.routes.slot(for: way.source.key(id)).untyped)
     }
 
@@ -57,8 +57,12 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
             do {
                 if let candidate = try await candidate(entry) {
                     candidates.append(candidate)
-                } else if run.reason != .read, let record = entry.record, try await purge(record, entry.address.name) {
-                    work.expired += 1
+                } else if run.reason != .read, let record = entry.record {
+                    switch try await purge(record, entry.address.name) {
+                    case .purged: work.expired += 1
+                    case .kept: work.waiting += 1
+                    case .changed: break
+                    }
                 }
             } catch { try work.fail(entry.address.name, error) }
         }

@@ -8,7 +8,7 @@ extension DocumentRecords {
         var puts: [Committer.Change] = []
         var copies: [SourceRecord] = []
         var routes: [Route] = []
-        /// Records whose lifetime is over: they go with the others, and come nowhere.
+        /// Records whose lifetime has been over for a day: they go with the others, and come nowhere.
         var expired: [SourceRecord] = []
     }
 
@@ -107,11 +107,16 @@ extension DocumentRecords {
             guard let record = entry.record else { throw try route(source, entry.address.name).damaged(entry) }
             let slot = try env.routes.slot(for: source.key(entry.address.name, record.metadata, chain))
             let copy = SourceRecord(slot, record)
-            if env.isExpired(record) {
+            if await env.mayPurge(record) {
                 plan.expired.append(copy)
                 continue
             }
-            let document = try await env.coder.read(record, slot)
+            let document: Decoded<StoredDocument>
+            do { document = try await env.coder.read(record, slot) } catch let error as StorageError {
+                // Nobody reads an expired record: one that cannot be brought over stays where it is.
+                guard env.isExpired(record), error.meansUndecodable else { throw error }
+                continue
+            }
             let id = destination.id(of: entry.address.name)
             if let declared = destination.declared, declared.version == version {
                 try declared.require(document.value, env.coder, destination.entity, id)
@@ -169,7 +174,7 @@ extension DocumentRecords {
         for entry in page {
             let route = try route(place, entry.address.name)
             guard let record = entry.record else { throw route.damaged(entry) }
-            if keepsBackup, !env.isExpired(record) {
+            if keepsBackup, await !env.mayPurge(record) {
                 changes.append(Backups.change(of: record, at: route, version: record.metadata.schemaVersion ?? 1))
             }
             changes.append(Committer.Change(Purger.erasure(of: .value(record)), route, if: .revision(record.revision)))

@@ -24,8 +24,11 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         var work = RecordWork()
         let slot = try env.routes.slot(for: list.key)
         if run.reason != .read, case .value(let record) = try await slot.route.probe(), env.isExpired(record) {
-            guard try await Purger(env).purge(record, slot.untyped) else { return nil }
-            work.expired = 1
+            switch try await Purger(env).purge(record, slot.untyped) {
+            case .changed: return nil
+            case .kept: work.waiting = 1
+            case .purged: work.expired = 1
+            }
             return work
         }
         let reading = try await ValueReader(env).read(slot, run.host)

@@ -17,7 +17,12 @@ struct RecordSettler: Sendable {
         }
         for try await page in queries.pages(collection, .attribute(StorageMetadata.expiresAttribute, "yes")) {
             let now = env.now
-            for entry in page where entry.record?.metadata.isExpired(at: now) == true {
+            for entry in page {
+                guard let record = entry.record, record.metadata.isExpired(at: now) else { continue }
+                guard await env.mayPurge(record) else {
+                    work.waiting += 1
+                    continue
+                }
                 work.add(try await visit(collection.key(entry.address.name), run))
             }
         }
@@ -61,12 +66,13 @@ struct PageConverter: Sendable {
     init(_ env: Environment) { self.env = env }
 
     /// What gives a record its key's shape; nil when it has that already, or has expired.
+    /// - Parameter includesExpired: Whether an expired record gets the shape, too.
     func conversion<Record>(
-        of entry: StoragePage.Entry, to key: StorageKey<Record>, _ host: any MigrationHost
+        of entry: StoragePage.Entry, to key: StorageKey<Record>, _ host: any MigrationHost, includesExpired: Bool = false
     ) async throws -> Converter.Conversion? {
         let slot = try env.routes.slot(for: key)
         guard let record = entry.record else { throw slot.route.damaged(entry) }
-        return env.isExpired(record) ? nil : try await Converter(env).conversion(of: record, slot, host)
+        return env.isExpired(record) && !includesExpired ? nil : try await Converter(env).conversion(of: record, slot, host)
     }
 
     /// Writes records in their new shape, in one commit. False when the store cannot, or another process changed one of the records meanwhile: nothing was changed then.
@@ -80,11 +86,11 @@ struct PageConverter: Sendable {
 
     /// Writes one record in its key's shape, whatever it holds by now.
     /// - Returns: The size of what was written; nil when it has that shape already, or is gone.
-    func convert<Record>(_ key: StorageKey<Record>, _ host: any MigrationHost) async throws -> Int? {
+    func convert<Record>(_ key: StorageKey<Record>, _ host: any MigrationHost, includesExpired: Bool = false) async throws -> Int? {
         let slot = try env.routes.slot(for: key)
         return try await env.withLane(slot.route) {
             for _ in 0..<Environment.attempts {
-                guard case .value(let record) = try await slot.route.probe(), !env.isExpired(record),
+                guard case .value(let record) = try await slot.route.probe(), includesExpired || !env.isExpired(record),
                     let conversion = try await Converter(env).conversion(of: record, slot, host)
                 else { return nil }
                 if try await Converter(env).convert(conversion, slot) { return conversion.prepared.bytes.count }

@@ -6,6 +6,8 @@ struct RecordWork: Sendable {
     var converted = 0
     /// Purged, since their lifetime was over.
     var expired = 0
+    /// Kept although their lifetime is over: they were not found expired a day ago.
+    var waiting = 0
     /// Older copies that were deleted, or conflicts that were resolved.
     var reconciled = 0
     var bytes = 0
@@ -17,6 +19,7 @@ struct RecordWork: Sendable {
         left.moved += right.moved
         left.converted += right.converted
         left.expired += right.expired
+        left.waiting += right.waiting
         left.reconciled += right.reconciled
         left.bytes += right.bytes
         left.residue += right.residue

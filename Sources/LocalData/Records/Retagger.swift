@@ -43,9 +43,13 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         var conversions: [Converter.Conversion] = []
         for entry in page {
             if let record = entry.record, env.isExpired(record) {
-                // A sweep of the newer type would not find it.
+                // A sweep of the newer type does not find it under the older one: an expired record gets the tag, too, until it may be purged.
                 let slot = try env.routes.slot(for: key(entry)).untyped
-                _ = try await env.withLane(slot.route) { try await Purger(env).purge(record, slot) }
+                guard case .kept = try await env.withLane(slot.route, { try await Purger(env).purge(record, slot) }) else { continue }
+                do { _ = try await PageConverter(env).convert(key(entry), host, includesExpired: true) } catch let error as StorageError {
+                    // Nobody reads it.
+                    guard error.meansUndecodable else { throw error }
+                }
                 continue
             }
             do {

@@ -45,7 +45,12 @@ struct SweepRows: Sendable {
         row.residue = work.residue
         row.state =
             work.moved > 0
-            ? .moved : work.converted > 0 ? .converted : work.reconciled > 0 ? .resolved : work.expired > 0 ? .expired : .unchanged
+            ? .moved
+            : work.converted > 0 ? .converted : work.reconciled > 0 ? .resolved : work.expired + work.waiting > 0 ? .expired : .unchanged
+        if work.waiting > 0 {
+            row.message =
+                "The lifetime of \(work.waiting) records is over. A sweep removes them a day after one first found them so; until then they come back if the clock is set back."
+        }
         if work.moved > 0 { row.from = entry.key.legacyLocations.map { "\($0.domain)/\($0.name)" }.joined(separator: " + ") }
         try work.throwFirst()
     }

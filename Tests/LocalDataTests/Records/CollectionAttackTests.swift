@@ -128,6 +128,8 @@ import Testing
             default:
                 clock.advance(by: .seconds(61))
                 await router.sweep()
+                clock.pass(.seconds(86_400))
+                await router.sweep()
             }
             #expect(try await router.restoreBackup(of: longer().key("a"), version: 1) == nil, "\(way)")
             #expect(try await machine.launch().restoreBackups(of: longer()) == 0, "\(way)")
@@ -330,6 +332,8 @@ import Testing
         let notes = notes().moved(from: list) { $0 }
         try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
         #expect(try await router.count(in: notes) == 0)
+        clock.pass(.seconds(86_400))
+        await router.sweep()
         #expect(try await router.storedValue(for: list) == nil)
         #expect(try await router.migrations().allSatisfy(\.isSafeToDelete))
     }

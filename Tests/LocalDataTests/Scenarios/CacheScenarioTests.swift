@@ -157,6 +157,9 @@ import Testing
             #expect(stale?.isExpired == true)
             let report = try await router.registerCatalog(TestCatalog([.key(key)]), migrateImmediately: true)
             #expect(report.rows.map(\.state) == [.expired])
+            #expect(try await launch().storedValue(for: key)?.value == person)
+            clock.pass(.seconds(86_400))
+            #expect(await router.sweep().rows.map(\.state) == [.expired])
             #expect(try await launch().storedValue(for: key) == nil)
         }
     }

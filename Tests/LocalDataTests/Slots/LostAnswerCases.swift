@@ -67,13 +67,13 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
         },
         value("remove an expired value by a sweep") { machine, keys in
             try await machine.launch().router.set("old", for: keys.bare, lifetime: .seconds(60))
-            machine.clock.advance(by: .seconds(61))
+            await machine.expire([.key(keys.bare)])
         } act: { router, keys in
             await router.sweep(TestCatalog([.key(keys.bare)]))
         },
         value("remove an expired value of a key with a migration by a sweep") { machine, keys in
             try await machine.launch().router.set("old", for: keys.key, lifetime: .seconds(60))
-            machine.clock.advance(by: .seconds(61))
+            await machine.expire([.key(keys.key)])
         } act: { router, keys in
             await router.sweep(TestCatalog([.key(keys.key)]))
         },

@@ -93,6 +93,7 @@ final class LostAnswerMachine: Sendable {
 
     /// The clock of every process.
     let clock = TestClock()
+    private let base = StorageConfiguration.inMemory()
     private let media: [StorageDomain: MemoryMedium]
     /// Where the library keeps its own keys.
     private let ownKeys = MemoryMedium()
@@ -107,7 +108,7 @@ final class LostAnswerMachine: Sendable {
     /// Starts another process.
     /// - Parameter tellsLossInResults: Whether a lost answer is a failure of each mutation, and not of the call.
     func launch(tellsLossInResults: Bool = false) -> (router: StorageRouter, stores: [StorageDomain: FaultingBackend]) {
-        var configuration = StorageConfiguration.inMemory()
+        var configuration = base
         configuration.use(clock)
         let stores = Dictionary(
             uniqueKeysWithValues: media.map { ($0, FaultingBackend(InMemoryStore.standIn(for: $0, medium: $1, runtime: .live))) })
@@ -119,6 +120,13 @@ final class LostAnswerMachine: Sendable {
             }
         }
         return (StorageRouter(configuration: configuration), stores)
+    }
+
+    /// Lets the lifetimes of values end, and enough time pass that the next sweep purges them.
+    func expire(_ keys: [AnyStorageKey]) async {
+        clock.advance(by: .seconds(61))
+        await launch().router.sweep(TestCatalog(keys))
+        clock.pass(.seconds(86_400))
     }
 
     /// The revision of each slot; nil where it is empty.

@@ -186,6 +186,9 @@ private final class Accidents<On: Stage>: Sendable {
         case .sleep(let seconds):
             happens(.sleep, "the machine sleeps for \(seconds) s")
             machine.world.sleep(seconds: seconds)
+        case .setClock(let error):
+            machine.cover(.clockSet)
+            machine.diary.setClock(wrongBy: error)
         default: break
         }
     }

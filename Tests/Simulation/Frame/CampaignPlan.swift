@@ -64,6 +64,8 @@ package enum Accident: Codable, Hashable, Sendable {
     case foreign(key: Int, place: Int, removes: Bool)
     /// The wall clock goes on: the machine slept.
     case sleep(seconds: Int)
+    /// Somebody sets the wall clock: from now on it is wrong by some seconds, or right.
+    case setClock(wrongBy: Int)
 }
 
 extension CampaignPlan {

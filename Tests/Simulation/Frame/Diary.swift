@@ -10,10 +10,12 @@ package final class Diary<Deed: CampaignDeed>: Sendable {
         /// The version of the program.
         let program: Int
         let begin: Int
-        let wallBegin: Double
+        /// The earliest and the latest that the wall clock may have said meanwhile.
+        var wallBegin: Double
         /// Nil while it may still happen, or have happened, or not.
         var end: Int?
         var wallEnd: Double?
+        fileprivate var latest: Double
     }
 
     /// How a call ended.
@@ -35,19 +37,41 @@ package final class Diary<Deed: CampaignDeed>: Sendable {
 
         mutating func enter(_ key: Int, _ deed: Deed, _ program: Int, _ wall: Double) -> Int {
             ever += 1
-            entries[ever] = Entry(key: key, deed: deed, program: program, begin: clock, wallBegin: wall)
+            entries[ever] = Entry(key: key, deed: deed, program: program, begin: clock, wallBegin: wall, latest: wall)
             return ever
+        }
+
+        mutating func see(_ wall: Double, _ number: Int) {
+            guard let entry = entries[number] else { return }
+            entries[number]?.wallBegin = min(entry.wallBegin, wall)
+            entries[number]?.latest = max(entry.latest, wall)
         }
 
         mutating func finish(_ number: Int, _ deed: Deed, _ wall: Double) {
             entries[number]?.deed = deed
             entries[number]?.end = clock
-            entries[number]?.wallEnd = wall
+            see(wall, number)
+            let latest = entries[number]?.latest
+            entries[number]?.wallEnd = latest
         }
     }
 
     private let state = Mutex(State())
     private let world: Simulation
+
+    /// Sets the wall clock: calls that are under way see the old time or the new one.
+    func setClock(wrongBy error: Int) {
+        let before = world.wallSeconds
+        world.setClock(wrongBy: error)
+        let after = world.wallSeconds
+        state.withLock { state in
+            for (number, entry) in state.entries where entry.end == nil {
+                state.see(before, number)
+                state.see(after, number)
+            }
+        }
+        note("the clock is wrong by \(error) s")
+    }
 
     init(_ world: Simulation) { self.world = world }
 

@@ -6,7 +6,8 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, sharedSourceCollected, noProtectionCheck,
         originNotCarried, copiesByContent
     /// Parts of versions, collections and lifetimes.
-    case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, noValidation, laterVersionNotChecked
+    case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
+        laterVersionNotChecked
     case referredNotStored
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
@@ -27,6 +28,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .noBackup: Safeguards.all.subtracting(.backups)
         case .expiryNotCarried: Safeguards.all.subtracting(.carriedExpiry)
         case .expiredFallsBack: Safeguards.all.subtracting(.expiryDecides)
+        case .purgesAtOnce: Safeguards.all.subtracting(.purgeDelay)
         case .noValidation: Safeguards.all.subtracting(.validation)
         case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
         case .referredNotStored: Safeguards.all.subtracting(.referredRecords)

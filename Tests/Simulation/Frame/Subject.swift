@@ -45,4 +45,5 @@ package enum Fault: String, Label {
     case olderVersion = "older version"
     case foreign = "other program"
     case sleep = "clock goes on"
+    case clockSet = "clock is set"
 }

@@ -55,7 +55,7 @@ package struct RecordPlan: CampaignPlan {
             let events = (0..<draw(kind.expires ? 6 : 5)).map { _ -> Event in
                 let step = draw(draw(2) == 0 ? 60 : 20 + calls * 40)
                 let accident: Accident =
-                    switch draw(kind.expires ? 22 : 16) {
+                    switch draw(kind.expires ? 26 : 16) {
                     case 0, 1: .end(program: draw(programs.count))
                     case 2, 3, 4: .powerCut
                     case 5: .cancel(program: draw(programs.count), caller: draw(2))
@@ -63,6 +63,8 @@ package struct RecordPlan: CampaignPlan {
                     case 9, 10: .failure(medium: draw(3), pick(Weather.Failure.allCases))
                     case 11: .stall(medium: draw(3), seconds: 5 + draw(10))
                     case 12, 13, 14, 15: .pause(program: draw(programs.count))
+                    case 16, 17, 18: .setClock(wrongBy: pick([-3_600, 100, 7_200, 86_400 * 400]))
+                    case 19: .setClock(wrongBy: 0)
                     default: .sleep(seconds: 10 + draw(60))
                     }
                 return Event(step: step, accident: accident)

@@ -16,6 +16,7 @@ struct RecordVerdict: Sendable {
     private static let sweeps = 6
 
     func reach() async throws {
+        if plan.kind.expires { machine.diary.setClock(wrongBy: 0) }
         machine.diary.add(-1, .launch(plan.kind.latest), "the last program starts")
         let last = await scene.launch("last", version: plan.kind.latest)
         let before = machine.disk.picture(without: ["own ledger"])
@@ -25,12 +26,29 @@ struct RecordVerdict: Sendable {
             throw act.violation(.order, "one record could not be brought over, and others were changed")
         }
         try await sweep(last)
-        try judgePlaces()
+        // What has expired is not removed yet, and an older copy of it stays as well.
+        if !plan.kind.expires { try judgePlaces() }
         let values = try await finalValues(last)
         if let leak = machine.leak { throw act.violation(.secrecy, leak) }
         try judgeOrder()
         try await judgeUnseen(last, values)
         try await judgeBackups(last, values)
+        if plan.kind.expires { try await judgePurge(last) }
+    }
+
+    /// Whether everything goes once its time has been over for a day: the first sweep finds it expired, and one a day later removes it.
+    private func judgePurge(_ last: RecordScene.Running) async throws {
+        // Longer than the clock was wrong by when the last value was set.
+        for seconds in [401 * 86_400, 90_000] {
+            machine.world.sleep(seconds: seconds)
+            try await sweep(last)
+        }
+        for place in [shape.place, shape.olderPlace] {
+            let held = machine.disk.contents(of: place).filter { if case .value = $0.value { true } else { false } }
+            if let first = held.map(\.key.name).min() {
+                throw act.violation(.liveness, "\(first) still stands in \(place), a day after its time")
+            }
+        }
     }
 
     private func sweep(_ last: RecordScene.Running) async throws {

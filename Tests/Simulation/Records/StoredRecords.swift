@@ -14,7 +14,8 @@ package enum StoredRecords: Subject {
     }
 
     package static let mutants: [Mutant] = [
-        .convertedOverAnything, .deleteBeforeDurable, .markBeforeRecords, .noBackup, .expiryNotCarried, .expiredFallsBack, .noValidation,
+        .convertedOverAnything, .deleteBeforeDurable, .markBeforeRecords, .noBackup, .expiryNotCarried, .expiredFallsBack, .purgesAtOnce,
+        .noValidation,
         .laterVersionNotChecked, .referredNotStored, .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped,
         .lyingStore,
     ]
@@ -23,7 +24,7 @@ package enum StoredRecords: Subject {
         switch mutant {
         case .deleteBeforeDurable: .gathered
         case .markBeforeRecords: .listed
-        case .expiryNotCarried, .expiredFallsBack: .expiring
+        case .expiryNotCarried, .expiredFallsBack, .purgesAtOnce: .expiring
         case .noValidation, .lockDropped: .retagged
         case .convertedOverAnything, .laterVersionNotChecked: .versions
         case .referredNotStored: .referring
@@ -45,7 +46,7 @@ package enum StoredRecords: Subject {
     package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
         switch fault {
         case .torn, .foreign: false
-        case .sleep: kind.expires
+        case .sleep, .clockSet: kind.expires
         default: true
         }
     }
@@ -53,6 +54,7 @@ package enum StoredRecords: Subject {
     /// A row is unknown only because of a fault; records that expire have no versions.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         fault != .torn && fault != .foreign && (row, fault) != (.unknown, .none) && (row, fault) != (.earlierVersion, .sleep)
+            && (row, fault) != (.earlierVersion, .clockSet)
     }
 
     package static func play(_ act: Act<StoredRecords>) async throws {

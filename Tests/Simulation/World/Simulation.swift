@@ -52,6 +52,10 @@ package final class Simulation: Sendable {
         var now = MonotonicInstant(nanoseconds: 1_000_000_000)
         /// How long the machine has slept, in seconds: the wall clock went on meanwhile.
         var slept = 0
+        /// By how many seconds the wall clock is wrong.
+        var error = 0
+        /// When the machine was last started, in seconds of all the time that has passed.
+        var started = 0.0
         var steps = 0
         var boots = 1
         /// Of how many steps one, on average, is a timer that comes although others could go on: how slow the machine is. 0: none.
@@ -61,6 +65,9 @@ package final class Simulation: Sendable {
         var leak: String?
         /// What was noted, step by step; nil when nobody wants to know.
         var trace: [String]?
+
+        /// All the time that has passed, in seconds.
+        var passed: Double { Double(now.nanoseconds) / 1e9 + Double(slept) }
 
         /// Folds a number into the digest (FNV-1a, eight bytes at a time, and the upper half back into the lower).
         mutating func note(_ number: UInt64) {
@@ -126,16 +133,28 @@ package final class Simulation: Sendable {
     }
 
     /// What the wall clock says, in seconds since 1970.
-    package var wallSeconds: Double { state.withLock { 1_800_000_000 + Double($0.now.nanoseconds) / 1e9 + Double($0.slept) } }
+    package var wallSeconds: Double { state.withLock { 1_800_000_000 + $0.passed + Double($0.error) } }
 
-    /// Lets the machine sleep: only the wall clock goes on.
+    /// Lets the machine sleep: only the wall clock and the boot clock go on.
     package func sleep(seconds: Int) { state.withLock { $0.slept += seconds } }
+
+    /// Sets the wall clock.
+    /// - Parameter error: By how many seconds it is wrong from now on; 0 sets it right.
+    package func setClock(wrongBy error: Int) { state.withLock { $0.error = error } }
+
+    /// The time since the machine's last start.
+    package var sinceBoot: Duration { state.withLock { .seconds($0.passed - $0.started) } }
 
     /// How often the machine has been started.
     package var boots: Int { state.withLock(\.boots) }
 
     /// Counts another start of the machine.
-    package func restart() { state.withLock { $0.boots += 1 } }
+    package func restart() {
+        state.withLock { state in
+            state.boots += 1
+            state.started = state.passed
+        }
+    }
 
     // MARK: Running
 
@@ -299,6 +318,7 @@ private struct SimulatedClock: RuntimeClock {
 
     var now: MonotonicInstant { world.now }
     var wallSeconds: Double { world.wallSeconds }
+    var sinceBoot: Duration { world.sinceBoot }
 
     func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
         world.schedule(at: instant, action)

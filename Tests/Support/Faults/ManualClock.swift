@@ -33,6 +33,7 @@ package final class ManualClock: RuntimeClock {
 
     package var now: MonotonicInstant { state.withLock { $0.now } }
     package var wallSeconds: Double { timers == .byHand ? Double(now.nanoseconds) / 1e9 : SystemClock().wallSeconds }
+    package var sinceBoot: Duration { .nanoseconds(now.nanoseconds) }
 
     /// How many actions are waiting for their instant.
     package var pending: Int { state.withLock { $0.actions.count } }

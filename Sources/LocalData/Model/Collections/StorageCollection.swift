@@ -97,7 +97,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// This collection, for records of another version than the first, without a way from other versions.
     public func version(_ version: Int) -> Self { changingKeys { $0.version(version) } }
 
-    /// This collection, with records that expire: an expired one is absent for every read, and the next sweep removes it.
+    /// This collection, with records that expire: an expired one is absent for every read, and a sweep removes it a day after one found it expired.
     /// - Parameter lifetime: How long a record stays valid after each `set`, by the wall clock.
     public func expiring(after lifetime: Duration) -> Self { changingKeys { $0.expiring(after: lifetime) } }
 

@@ -113,7 +113,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return key
     }
 
-    /// This key, with values that expire: an expired value is absent for every read, and the next sweep removes it.
+    /// This key, with values that expire: an expired value is absent for every read, and a sweep removes it a day after one found it expired.
     /// - Parameter lifetime: How long a value stays valid after each `set`, by the wall clock. What a migration brings keeps the time that is left to it.
     public func expiring(after lifetime: Duration) -> Self {
         var key = self

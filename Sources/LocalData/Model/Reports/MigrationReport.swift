@@ -25,7 +25,7 @@ public struct MigrationReport: Sendable, Codable {
         case absent
         /// It was removed.
         case removed
-        /// Its lifetime was over, and it was removed.
+        /// Its lifetime is over. It was removed, or is kept until a day after a sweep first found it expired: then the row's message says so.
         case expired
         /// A store is locked or out of reach: try again later.
         case blocked

@@ -1,0 +1,200 @@
+import BackendContract
+import BackendRuntime
+import LocalDataTesting
+import LocalDataVocabulary
+import MemoryBackend
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// A wall clock that is wrong for a while destroys nothing: an expired value is purged only a day after a sweep first found it expired.
+@Suite(.inTurn) struct ExpiryTests {
+    private struct Note: Codable, Sendable, Identifiable, Equatable {
+        var id: String
+        var text = "text"
+    }
+
+    private static let place = StorageDomain.userDefaults(suite: "place")
+    private static let older = StorageDomain.userDefaults(suite: "older")
+    private static let day = Duration.seconds(86_400)
+    private let clock = TestClock()
+    private let machine: TestMachine
+    private let key = textKey("token", place).expiring(after: .seconds(600))
+
+    init() { machine = TestMachine { [clock] in $0.use(clock) } }
+
+    private static func notes(_ name: String, _ domain: StorageDomain, typeTag: String = "Note") -> StorageCollection<Note> {
+        StorageCollection<Note>(name, domain: domain, owner: "Tests", description: "Notes", typeTag: typeTag).expiring(after: .seconds(600))
+    }
+
+    // MARK: A clock that jumps
+
+    @Test(arguments: Place.allCases) func `a forward jump of the clock and sweeps destroy no value that expires`(place: Place) async throws
+    {
+        try await place.withLaunches(clock: clock) { launch, domain in
+            let key = textKey("token", domain).expiring(after: .seconds(600))
+            let moved = textKey("moved", domain).expiring(after: .seconds(600)).moved(from: textKey("old", place.olderDomain))
+            let notes = Self.notes("notes", domain)
+            let gathered = Self.notes("gathered", domain).moved(from: Self.notes("old notes", place.olderDomain))
+            try await launch().set("secret", for: key)
+            try await launch().set("secret", for: textKey("old", place.olderDomain), lifetime: .seconds(600))
+            try await launch().set([Note(id: "a"), Note(id: "b")], in: notes)
+            try await launch().set([Note(id: "a"), Note(id: "b")], in: Self.notes("old notes", place.olderDomain))
+            let catalog = TestCatalog(.key(key), .key(moved), .collection(notes), .collection(gathered))
+            clock.advance(by: .seconds(400 * 86_400))
+            for _ in 0..<3 {
+                let report = try await launch().registerCatalog(catalog, migrateImmediately: true)
+                let states = Set(report.rows.map(\.state))
+                #expect(states.isSubset(of: [.expired, .absent, .removed]), "\(states)")
+                #expect(try await launch().value(for: key) == nil)
+                #expect(try await launch().value(for: moved) == nil)
+                #expect(try await launch().count(in: notes) == 0)
+                clock.pass(.seconds(3_600))
+            }
+            clock.advance(by: .seconds(-400 * 86_400 - 3 * 3_600))
+            #expect(try await launch().get(key) == "secret")
+            #expect(try await launch().get(moved) == "secret")
+            #expect(try await launch().count(in: notes) == 2)
+            #expect(try await launch().count(in: gathered) == 2)
+        }
+    }
+
+    @Test func `a plan that runs while the clock is wrong loses no record, and no backup`() async throws {
+        let chain = MigrationChain {
+            ModelMigration("V1") {
+                AddEntity("a", in: Self.place) { AddAttribute("id", attributeType: .string) }
+                AddEntity("gone", in: Self.place) { AddAttribute("id", attributeType: .string) }
+            }
+            ModelMigration("V2") {
+                CopyEntity("a", to: "b", in: Self.place)
+                RenameEntity("a", to: "c", in: Self.place)
+                RemoveEntity("gone", in: Self.place, keepingBackup: true)
+            }
+        }
+        for name in ["a", "gone"] {
+            try await machine.launch().set(record("x"), in: documents(name, Self.place).expiring(after: .seconds(600)))
+        }
+        clock.advance(by: .seconds(400 * 86_400))
+        let catalog = TestCatalog([.collection(documents("b", Self.place)), .collection(documents("c", Self.place))])
+        try await machine.launch().registerCatalog(catalog, migrationPolicy: .incremental(chain))
+        clock.advance(by: .seconds(-400 * 86_400))
+        for name in ["b", "c"] {
+            #expect(try await machine.launch().value(for: documents(name, Self.place).key("x")) != nil, "\(name)")
+        }
+        #expect(try await machine.launch().restoreBackup(of: documents("gone", Self.place).key("x"), version: 1) != nil)
+    }
+
+    @Test func `records that get another type's tag while the clock is wrong come back under it`() async throws {
+        let (old, new) = (Self.notes("notes", Self.place, typeTag: "Old"), Self.notes("notes", Self.place, typeTag: "New"))
+        try await machine.launch().set([Note(id: "a"), Note(id: "b")], in: old)
+        clock.advance(by: .seconds(400 * 86_400))
+        try await machine.launch().migrateAll(from: "Old", to: new)
+        clock.advance(by: .seconds(-400 * 86_400))
+        #expect(try await machine.launch().count(in: new) == 2)
+    }
+
+    // MARK: When it is time
+
+    @Test func `a value is purged by the first sweep a day after one found it expired, and not before`() async throws {
+        let catalog = TestCatalog(.key(key))
+        try await machine.launch().set("secret", for: key)
+        clock.pass(.seconds(86_400))
+        // A day has passed, but nobody found it expired until now.
+        for (wait, isThere) in [(0, true), (86_000, true), (399, true), (1, false)] {
+            clock.pass(.seconds(wait))
+            #expect(await machine.launch().sweep(catalog).rows.map(\.state) == [.expired])
+            #expect(try await machine.launch().storedValue(for: key).map(\.value) == (isThere ? "secret" : nil), "after \(wait) s more")
+        }
+        #expect(await machine.launch().sweep(catalog).rows.map(\.state) == [.absent])
+    }
+
+    @Test func `a new boot starts the count again`() async throws {
+        let catalog = TestCatalog(.key(key))
+        func launch(boot: String?) -> StorageRouter {
+            var configuration = machine.configuration
+            configuration.runtime.host.bootID = boot
+            return StorageRouter(configuration: configuration)
+        }
+        try await launch(boot: "1").set("secret", for: key)
+        clock.pass(.seconds(700))
+        for boot in ["1", "2", nil, nil] {
+            #expect(await launch(boot: boot).sweep(catalog).isComplete)
+            #expect(try await launch(boot: boot).storedValue(for: key)?.value == "secret")
+            clock.pass(Self.day)
+        }
+        // The second boot goes on, and its own count is over.
+        #expect(await launch(boot: "2").sweep(catalog).isComplete)
+        #expect(try await launch(boot: "2").storedValue(for: key) == nil)
+    }
+
+    @Test func `losing the ledger only delays a purge`() async throws {
+        let catalog = TestCatalog(.key(key))
+        func launch(_ ledger: InMemoryStore) -> StorageRouter {
+            var configuration = machine.configuration
+            configuration.makeOwnStore = { name in name == "ledger" ? ledger : InMemoryStore() }
+            return StorageRouter(configuration: configuration)
+        }
+        let (first, second) = (InMemoryStore(), InMemoryStore())
+        try await launch(first).set("secret", for: key)
+        clock.pass(.seconds(700))
+        await launch(first).sweep(catalog)
+        clock.pass(Self.day)
+        await launch(second).sweep(catalog)
+        #expect(try await launch(second).storedValue(for: key)?.value == "secret")
+        clock.pass(Self.day)
+        await launch(second).sweep(catalog)
+        #expect(try await launch(second).storedValue(for: key) == nil)
+    }
+
+    @Test func `a removal, and a set over an expired value, wait for nothing`() async throws {
+        try await machine.launch().set("secret", for: key)
+        clock.advance(by: .seconds(700))
+        try await machine.launch().set("new", for: key)
+        #expect(try await machine.launch().get(key) == "new")
+        clock.advance(by: .seconds(700))
+        try await machine.launch().remove(key)
+        #expect(try await machine.launch().storedValue(for: key) == nil)
+    }
+
+    // MARK: Checkpoints
+
+    private func reading(_ sinceBoot: Double, wrongBy error: Double = 0, boot: String = "1") -> ClockReading {
+        ClockReading(boot: boot, sinceBoot: sinceBoot, wall: 1_000_000 + sinceBoot + error)
+    }
+
+    @Test func `a checkpoint counts after a day, in its boot, while the wall clock runs on`() {
+        let checkpoints = ExpiryCheckpoints().adding(reading(100))
+        #expect(checkpoints.horizon(at: reading(100)) == nil)
+        #expect(checkpoints.horizon(at: reading(86_499)) == nil)
+        #expect(checkpoints.horizon(at: reading(86_500)) == 1_000_100)
+        #expect(checkpoints.horizon(at: reading(200_000, boot: "2")) == nil)
+        // A clock that a time server corrects a little is the same clock.
+        #expect(checkpoints.horizon(at: reading(86_500, wrongBy: 600)) == 1_000_100)
+        #expect(checkpoints.horizon(at: reading(86_500, wrongBy: 7_200)) == nil)
+        #expect(checkpoints.horizon(at: reading(200_000, wrongBy: -100_000)) == nil)
+    }
+
+    @Test func `a checkpoint later than the wall clock counts no more, also after another jump`() {
+        let wrong = ExpiryCheckpoints().adding(reading(100, wrongBy: 1e7))
+        #expect(wrong.horizon(at: reading(200_000)) == nil)
+        let right = wrong.adding(reading(200_000))
+        #expect(right.checkpoints.map(\.wall) == [1_200_000])
+        #expect(right.horizon(at: reading(250_000, wrongBy: 1e7)) == nil)
+    }
+
+    @Test func `the list of checkpoints stays short, and tells the horizon within an hour`() {
+        for interval in [1.0, 60, 1_800, 3_600, 7_000, 100_000] {
+            var checkpoints = ExpiryCheckpoints()
+            var now = 100.0
+            for _ in 0..<3_000 {
+                checkpoints = checkpoints.adding(reading(now))
+                now += interval
+            }
+            #expect(checkpoints.checkpoints.count <= 50, "a sweep every \(interval) s: \(checkpoints.checkpoints.count)")
+            guard now > 2 * 86_400 else { continue }
+            let horizon = checkpoints.horizon(at: reading(now)) ?? 0
+            #expect(horizon >= 1_000_000 + now - 86_400 - max(2 * ExpiryCheckpoints.spacing, interval), "a sweep every \(interval) s")
+        }
+    }
+}
