@@ -12,7 +12,7 @@ import Testing
 
     /// Answers each request with its tenfold and notes the groups; 13 fails.
     private func makeQueue(maximumGroup: Int = 4_096) -> GroupCommit<Int, Int> {
-        GroupCommit(lane: lane, clock: clock, maximumGroup: maximumGroup) { [groups] requests, _ in
+        GroupCommit(lane: lane, clock: clock, maximumGroup: maximumGroup) { [groups] requests, _, _ in
             groups.value.withLock { $0.append(requests) }
             return requests.map { $0 == 13 ? .failure(BackendError(.conflicting, "Thirteen.")) : .success($0 * 10) }
         }
@@ -66,7 +66,7 @@ import Testing
 
     @Test func `what arrives while a group is under way forms the next one`() async {
         let (begun, gate, groups, clock) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), groups, clock)
-        let queue = GroupCommit<Int, Int>(lane: DispatchLane(label: "test"), clock: clock) { requests, _ in
+        let queue = GroupCommit<Int, Int>(lane: DispatchLane(label: "test"), clock: clock) { requests, _, _ in
             groups.value.withLock { $0.append(requests) }
             if requests == [1] {
                 begun.signal()
@@ -145,16 +145,40 @@ import Testing
 
     /// Requests that are answered by themselves, or by one error for the whole group.
     private func failing(_ error: @escaping @Sendable ([Int]) -> BackendError?) -> GroupCommit<Int, Int> {
-        GroupCommit(lane: lane, clock: clock) { [groups] requests, _ in
+        GroupCommit(lane: lane, clock: clock) { [groups] requests, _, _ in
             groups.value.withLock { $0.append(requests) }
             if let error = error(requests) { return requests.map { _ in .failure(error) } }
             return requests.map { .success($0) }
         }
     }
 
+    @Test func `a request that is much work is carried out by itself, and its neighbours without it`() async {
+        let queue = GroupCommit<Int, Int>(lane: lane, clock: clock, maximumWeight: 10, weight: { $0 }) { [groups] requests, _, _ in
+            groups.value.withLock { $0.append(requests) }
+            return requests.map { .success($0) }
+        }
+        let tasks = await submit([1, 2, 40_000, 3, 7, 1].map { ($0, .seconds(10)) }, to: queue)
+        lane.runAll()
+        for task in tasks { #expect(await task.value.failure == nil) }
+        #expect(groups.value.withLock { $0 } == [[1, 2], [40_000], [3, 7], [1]])
+    }
+
+    @Test func `callers of a group whose work goes on stay beyond their deadline`() async {
+        let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { [clock] requests, _, progressed in
+            for _ in 0..<100 {
+                clock.advance(by: .seconds(1))
+                progressed()
+            }
+            return requests.map { .success($0) }
+        }
+        let tasks = await submit([1, 2].map { ($0, .seconds(10)) }, to: queue)
+        lane.runAll()
+        for (request, task) in zip(1..., tasks) { #expect(await task.value == .success(request)) }
+    }
+
     @Test func `a group is told the earliest deadline of those in it`() async {
         let told = Shared<MonotonicInstant?>(nil)
-        let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { requests, deadline in
+        let queue = GroupCommit<Int, Int>(lane: lane, clock: clock) { requests, deadline, _ in
             told.value.withLock { $0 = deadline }
             return requests.map { .success($0) }
         }

@@ -25,6 +25,34 @@ import Testing
         return task
     }
 
+    @Test func `the deadline is for waiting, and not for work that goes on`() async {
+        let working = await start { [clock] call in
+            for _ in 0..<60 {
+                clock.advance(by: .seconds(9))
+                call.progressed()
+            }
+            return 4
+        }
+        lane.runAll()
+        #expect(await working.value == .success(4))
+        #expect(clock.pending == 0)
+    }
+
+    @Test func `work that shows no progress for as long as a call may wait is left`() async {
+        let stuck = await start { [clock] call in
+            clock.advance(by: .seconds(9))
+            call.progressed()
+            clock.advance(by: .seconds(9))
+            #expect(!call.isOver)
+            clock.advance(by: .seconds(2))
+            #expect(call.isOver)
+            return 4
+        }
+        lane.runAll()
+        #expect(await stuck.value.failure?.code == .timedOut)
+        #expect(await stuck.value.failure?.outcome == .unknown)
+    }
+
     @Test func `a caller gets what its work returned or threw, and its timer is gone`() async {
         let sum = await start { _ in 4 }
         lane.runAll()

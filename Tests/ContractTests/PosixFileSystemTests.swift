@@ -179,6 +179,56 @@ struct PosixFileSystemTests {
         #expect(try files.status(path("lock"))?.inode == inode)
     }
 
+    @Test func `who releases a lock gets it again only after those who wait for it`() async throws {
+        // Each of them waits, and holds the turn or waits for it, once it was asked whether it gives up.
+        let path = path("lock")
+        let first = try files.lock(path) { false }
+        let order = Shared<[Int]>([])
+        let asked = Gate()
+        let second = Task.detached { [files] in
+            let lock = try files.lock(path) {
+                asked.open()
+                return false
+            }
+            order.value.withLock { $0.append(2) }
+            lock.release()
+        }
+        await asked.pass()
+        first.release()
+        // Without waiting, the one that had it does not get it back: it is the other one's, or its turn is.
+        for _ in 0..<100 where order.value.withLock(\.isEmpty) {
+            guard let again = try? files.lock(path, giveUp: { true }) else { continue }
+            #expect(order.value.withLock { $0 } == [2], "the lock went back to the one that had released it")
+            again.release()
+        }
+        try files.lock(path) { false }.release()
+        try await second.value
+        #expect(order.value.withLock { $0 } == [2])
+    }
+
+    @Test func `a caller that gives up leaves the lock, and its turn, to the next one`() async throws {
+        let path = path("lock")
+        let first = try files.lock(path) { false }
+        let asked = Atomic(0)
+        #expect(throws: FileError.self) { _ = try files.lock(path) { asked.add(1, ordering: .relaxed).newValue == 2 } }
+        first.release()
+        for _ in 0..<3 { try files.lock(path) { false }.release() }
+    }
+
+    @Test func `a program that only takes flock excludes and is excluded, and its turn is nobody's`() async throws {
+        let path = path("lock")
+        try files.lock(path) { false }.release()
+        let other = open(path, O_RDWR | O_CLOEXEC)
+        defer { close(other) }
+        #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+        #expect(throws: FileError.self) { _ = try files.lock(path) { true } }
+        #expect(flock(other, LOCK_UN) == 0)
+        let lock = try files.lock(path) { false }
+        #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
+        lock.release()
+        #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
+    }
+
     @Test func `a lock that nobody holds on to is released`() throws {
         do { _ = try files.lock(path("lock")) { false } }
         try files.lock(path("lock")) { true }.release()

@@ -4,11 +4,16 @@ import BackendRuntime
 /// Writing: lock, re-read, decide, replace the file durably, and only then answer.
 extension PropertyListFile {
     /// Carries out a group of calls with one rewrite of the file. Each call is one atomic batch; later ones see earlier ones.
-    func commit(_ calls: [[StorageMutation]], deadline: MonotonicInstant) -> [Result<[MutationResult], BackendError>] {
+    /// - Parameters:
+    ///   - deadline: Until when other programs are waited for.
+    ///   - progressed: Called while the work goes on.
+    func commit(
+        _ calls: [[StorageMutation]], deadline: MonotonicInstant, progressed: () -> Void
+    ) -> [Result<[MutationResult], BackendError>] {
         do throws(BackendError) {
             let lock = try takeLock(deadline: deadline)
             defer { lock.release() }
-            return try commitLocked(calls, deadline: deadline).map { .success($0) }
+            return try commitLocked(calls, deadline: deadline, progressed).map { .success($0) }
         } catch {
             return calls.map { _ in .failure(error) }
         }
@@ -17,18 +22,23 @@ extension PropertyListFile {
     /// How often to start again if a program that ignores the lock writes between re-reading and replacing.
     private static let attempts = 5
 
-    private func commitLocked(_ calls: [[StorageMutation]], deadline: MonotonicInstant) throws(BackendError) -> [[MutationResult]] {
+    private func commitLocked(
+        _ calls: [[StorageMutation]], deadline: MonotonicInstant, _ progressed: () -> Void
+    ) throws(BackendError) -> [[MutationResult]] {
         for _ in 0..<Self.attempts {
+            progressed()
             // Read a file again that looks unchanged but has not settled: a rewrite must never undo a change that it did not see.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
             var document = try writableDocument(snapshot)
+            progressed()
             let (results, isChanged) = evaluate(calls, on: &document)
+            progressed()
             if !isChanged {
                 if results.contains(where: { $0.contains(where: \.isApplied) }) { try makeDurable(snapshot) }
                 return results
             }
             do throws(BackendError) {
-                if try replace(snapshot, with: document) { return results }
+                if try replace(snapshot, with: document, progressed) { return results }
             } catch {
                 guard error.outcome != .notApplied else { throw error }
                 return results.map { Self.results($0, endingIn: error) }
@@ -114,8 +124,11 @@ extension PropertyListFile {
     // MARK: Replacing
 
     /// Replaces the document that was read. Returns false if the file was changed in between: then nothing was written.
-    private func replace(_ snapshot: PropertyListSnapshot, with document: PropertyListDocument) throws(BackendError) -> Bool {
+    private func replace(
+        _ snapshot: PropertyListSnapshot, with document: PropertyListDocument, _ progressed: () -> Void
+    ) throws(BackendError) -> Bool {
         let bytes = try document.encoded(capacity: snapshot.bytes.count + 4_096)
+        progressed()
         // A symbolic link stays one: its target is replaced.
         let target = files.resolve(path)
         let name = lastComponent(of: target)

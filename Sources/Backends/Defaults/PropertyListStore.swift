@@ -31,7 +31,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     ///   - lockPath: The file whose lock excludes other processes: the same for every process that writes this property list, in a directory of state
     ///     (see ``lockPath(forPropertyListAt:in:files:)``). It is created when first needed, and never removed.
     ///   - quarantineDirectory: The directory for copies of damaged files.
-    ///   - deadline: How long a call may take, waiting included.
+    ///   - deadline: How long a call may wait, and how long its work may show no progress.
     ///   - runtime: The machine.
     ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
     package init(
@@ -48,12 +48,14 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
         self.lane = lane
         self.deadline = deadline
         self.runtime = runtime
-        loads = GroupCommit(lane: lane, clock: runtime.clock) { requests, deadline in
+        loads = GroupCommit(lane: lane, clock: runtime.clock) { requests, deadline, _ in
             // One read of the file answers all requests that came before it.
             let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }
             return requests.map { _ in result }
         }
-        commits = GroupCommit(lane: lane, clock: runtime.clock) { file.commit($0, deadline: $1) }
+        commits = GroupCommit(lane: lane, clock: runtime.clock, maximumWeight: 16_384, weight: { $0.count }) {
+            file.commit($0, deadline: $1, progressed: $2)
+        }
     }
 
     // MARK: Reading

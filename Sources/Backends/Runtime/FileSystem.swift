@@ -141,9 +141,11 @@ package protocol FileSystem: Sendable {
     func resolve(_ path: String) -> String
 
     /// Takes the exclusive lock of a lock file, creating the file (0600) if necessary. The file is never removed.
+    ///
+    /// Who waits first gets it next: a process that releases the lock and takes it again does so after those that wait for it.
     /// - Parameters:
     ///   - path: The file.
-    ///   - giveUp: Asked between attempts; true ends the waiting with ETIMEDOUT.
+    ///   - giveUp: Asked again and again while the caller waits; true ends the waiting with ETIMEDOUT.
     func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
 
     /// The names in a directory as they are created, changed or renamed by anyone; ends when the directory cannot be watched.

@@ -22,21 +22,37 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
     private let lane: any Lane
     private let clock: any RuntimeClock
     private let maximumGroup: Int
-    private let perform: @Sendable ([Request], MonotonicInstant) -> [Result<Response, BackendError>]
+    private let maximumWeight: Int
+    private let weight: @Sendable (Request) -> Int
+    private let perform: Perform
+
+    /// Carries out a group on the lane: one result a request, in order.
+    /// - Parameters:
+    ///   - requests: The group.
+    ///   - deadline: The earliest of the group, until when it waits for others.
+    ///   - progressed: Called while the work goes on: then the callers stay although their deadline has passed.
+    package typealias Perform =
+        @Sendable (
+            _ requests: [Request], _ deadline: MonotonicInstant, _ progressed: () -> Void
+        ) -> [Result<Response, BackendError>]
 
     /// Creates a queue of requests over a lane.
     /// - Parameters:
     ///   - lane: Where groups are carried out.
     ///   - clock: The clock of the deadlines.
     ///   - maximumGroup: The most requests carried out together.
-    ///   - perform: Carries out a group on the lane, before the earliest deadline of the group if that can be done; one result a request, in order.
+    ///   - maximumWeight: The most that the requests of a group may weigh together. One that weighs more is carried out by itself.
+    ///   - weight: How much work a request is.
+    ///   - perform: Carries out a group.
     package init(
-        lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096,
-        perform: @escaping @Sendable ([Request], MonotonicInstant) -> [Result<Response, BackendError>]
+        lane: any Lane, clock: any RuntimeClock, maximumGroup: Int = 4_096, maximumWeight: Int = .max,
+        weight: @escaping @Sendable (Request) -> Int = { _ in 1 }, perform: @escaping Perform
     ) {
         self.lane = lane
         self.clock = clock
         self.maximumGroup = maximumGroup
+        self.maximumWeight = maximumWeight
+        self.weight = weight
         self.perform = perform
     }
 
@@ -55,7 +71,7 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
 
     private func runGroup() {
         let group = state.withLock { state in
-            let group = Array(state.waiting.prefix(maximumGroup))
+            let group = first(of: state.waiting)
             state.waiting.removeFirst(group.count)
             state.isScheduled = !state.waiting.isEmpty
             if state.isScheduled { lane.enqueue { self.runGroup() } }
@@ -64,9 +80,22 @@ package final class GroupCommit<Request: Sendable, Response: Sendable>: Sendable
         carryOut(group.filter { $0.call.begin() }[...])
     }
 
+    /// The requests of the next group: as many as fit.
+    private func first(of waiting: [Waiting]) -> [Waiting] {
+        var group: [Waiting] = []
+        var sum = 0
+        for next in waiting.prefix(maximumGroup) {
+            let (total, isTooMuch) = sum.addingReportingOverflow(weight(next.request))
+            guard group.isEmpty || (!isTooMuch && total <= maximumWeight) else { break }
+            sum = isTooMuch ? .max : total
+            group.append(next)
+        }
+        return group
+    }
+
     private func carryOut(_ group: ArraySlice<Waiting>) {
         guard let earliest = group.map(\.call.deadline).min() else { return }
-        let results = perform(group.map(\.request), earliest)
+        let results = perform(group.map(\.request), earliest) { for waiting in group { waiting.call.progressed() } }
         if group.count > 1, results.allSatisfy(Self.mayBeAnothersFault) {
             let middle = group.startIndex + group.count / 2
             carryOut(group[..<middle])

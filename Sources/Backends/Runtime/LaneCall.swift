@@ -11,6 +11,8 @@ package enum AbandonReason: Hashable, Sendable {
 
 /// One call that waits for work on a lane: begun or not, finished or abandoned, and resumed exactly once.
 ///
+/// The deadline is for waiting, and not for work that goes on: a call whose work reports progress is left only once it has reported none for as long as the call may wait.
+///
 /// The caller leaves on time even if the lane is stuck. A call that was abandoned before it began is never begun; one that was abandoned
 /// afterwards goes on, and its caller is told that the outcome is unknown.
 package final class LaneCall<Response: Sendable>: Sendable {
@@ -29,6 +31,8 @@ package final class LaneCall<Response: Sendable>: Sendable {
         var whenAbandoned: (@Sendable (AbandonReason) -> Void)?
         /// Why the caller left before the end.
         var abandoned: AbandonReason?
+        /// When the caller leaves, if there is no further progress.
+        var deadline: MonotonicInstant
 
         /// Ends the call, once. Returns what the caller of this method must resume and cancel outside the lock.
         mutating func end(_ result: Result<Response, BackendError>) -> Ending {
@@ -50,14 +54,18 @@ package final class LaneCall<Response: Sendable>: Sendable {
         }
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let clock: any RuntimeClock
 
-    /// When the caller leaves.
+    /// When the caller leaves if the work does not report progress.
     package let deadline: MonotonicInstant
+    /// How long the call may wait, from its beginning and from each sign of progress.
+    private let patience: Duration
     private let isMutation: Bool
 
     init(clock: any RuntimeClock, deadline: MonotonicInstant, isMutation: Bool) {
+        state = Mutex(State(deadline: deadline))
+        patience = clock.now.duration(to: deadline)
         self.clock = clock
         self.deadline = deadline
         self.isMutation = isMutation
@@ -73,6 +81,12 @@ package final class LaneCall<Response: Sendable>: Sendable {
             state.phase = .begun
             return true
         }
+    }
+
+    /// Reports that the work goes on: its caller stays for as long as it would have waited for it to begin.
+    package func progressed() {
+        let latest = clock.now.advanced(by: patience)
+        state.withLock { $0.deadline = max($0.deadline, latest) }
     }
 
     /// Sets the action to run if the caller leaves while the work runs. Runs it at once if the caller has already left.
@@ -101,6 +115,18 @@ package final class LaneCall<Response: Sendable>: Sendable {
         action?(reason)
     }
 
+    /// The caller leaves, or waits on if there was progress.
+    private func deadlineCame() {
+        let later = state.withLock { state in state.phase == .begun && state.deadline > clock.now ? state.deadline : nil }
+        guard let later else { return abandon(.deadline) }
+        let timer = clock.schedule(at: later) { self.deadlineCame() }
+        let isOver = state.withLock { state in
+            if state.phase != .over { state.timer = timer }
+            return state.phase == .over
+        }
+        if isOver { timer.cancel() }
+    }
+
     private func error(of reason: AbandonReason, hasBegun: Bool) -> BackendError {
         let outcome: MutationOutcome = hasBegun && isMutation ? .unknown : .notApplied
         let advice = outcome == .unknown ? "It may still take effect: read before repeating it." : "Nothing was changed; try again."
@@ -112,7 +138,7 @@ package final class LaneCall<Response: Sendable>: Sendable {
 
     /// Waits for the end: the result, the deadline or the cancellation of the calling task, whichever is first.
     func wait() async throws(BackendError) -> Response {
-        let timer = clock.schedule(at: deadline) { self.abandon(.deadline) }
+        let timer = clock.schedule(at: deadline) { self.deadlineCame() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let early = state.withLock { state -> Result<Response, BackendError>? in

@@ -143,20 +143,12 @@ package struct PosixFileSystem: FileSystem {
         return (resolvedParent == "/" ? "" : resolvedParent) + "/" + lastComponent(of: path)
     }
 
-    /// `flock`, exclusive, tried again and again with pauses of 0.1 ms to 5 ms.
+    /// `flock`, exclusive, in the order of ``LockQueue``.
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
-        var pause: useconds_t = 100
-        while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-            let number = errno
-            if number == EINTR { continue }
-            guard number == EWOULDBLOCK, !giveUp() else {
-                close(descriptor)
-                throw FileError(number: number == EWOULDBLOCK ? ETIMEDOUT : number, operation: "lock", path: path)
-            }
-            usleep(pause)
-            pause = min(pause * 2, 5_000)
+        do throws(LockQueue.LockFailure) { try LockQueue(descriptor: descriptor).take(giveUp: giveUp) } catch {
+            throw FileError(number: error.number, operation: "lock", path: path)
         }
         return DescriptorLock(descriptor)
     }

@@ -19,12 +19,17 @@
     /// Writing, group by group.
     extension DatabaseFile {
         /// Carries out calls in one transaction with one flush. Each call is one atomic batch; later ones see earlier ones.
-        func commit(_ requests: [CommitRequest], deadline: MonotonicInstant) -> [Result<CommitResponse, BackendError>] {
+        /// - Parameters:
+        ///   - deadline: Until when other processes are waited for.
+        ///   - progressed: Called while the work goes on.
+        func commit(
+            _ requests: [CommitRequest], deadline: MonotonicInstant, progressed: () -> Void
+        ) -> [Result<CommitResponse, BackendError>] {
             do throws(BackendError) {
                 let (responses, mustCheckpoint) = try locked(deadline: deadline) {
                     () throws(BackendError) -> ([CommitResponse], Bool) in
                     guard let writer = try writer(deadline: deadline) else { return (requests.map { _ in .outdated }, false) }
-                    let responses = try commitLocked(requests, writer, deadline: deadline)
+                    let responses = try commitLocked(requests, writer, deadline: deadline, progressed)
                     // Remove deleted bytes from the log too before the caller is answered, unless a reader keeps an older state for longer
                     // than this.
                     writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
@@ -37,10 +42,12 @@
             }
         }
 
+        /// After how many mutations progress is reported.
+        private static let stride = 64
         private static let scrubLimit = Duration.milliseconds(250)
 
         private func commitLocked(
-            _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant
+            _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
         ) throws(BackendError) -> [CommitResponse] {
             var responses: [CommitResponse] = []
             var isChanged = false
@@ -52,7 +59,7 @@
                     }
                     // A call that is alone is undone with its transaction.
                     let outcome =
-                        requests.count == 1 ? evaluate(request, rows) : try rows.one { evaluate(request, rows) }
+                        requests.count == 1 ? evaluate(request, rows, progressed) : try rows.one { evaluate(request, rows, progressed) }
                     responses.append(.results(outcome.results))
                     isChanged = isChanged || outcome.isChanged
                 }
@@ -78,11 +85,12 @@
         // MARK: Deciding
 
         /// Carries out one call inside the transaction.
-        private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows) -> CallOutcome {
+        private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ progressed: () -> Void) -> CallOutcome {
             // An address occurs only once in a call, so all conditions can be checked before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
             for (index, mutation) in request.mutations.enumerated() {
+                if index % Self.stride == 0 { progressed() }
                 let (probe, row) = look(mutation.address, request.session.keyset, rows)
                 found.append(row)
                 if let refusal = probe.refusal(of: mutation) {
@@ -92,6 +100,7 @@
             var isChanged = false
             var results: [MutationResult] = []
             for (index, (mutation, known)) in zip(request.mutations, found).enumerated() {
+                if index % Self.stride == 0 { progressed() }
                 // A row that was deleted before in this call may have made another move to its place.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || row != nil || mutation.operation != .delete

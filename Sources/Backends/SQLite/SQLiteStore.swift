@@ -44,7 +44,7 @@
         ///   - keys: The keys of the program's sources, and the rule when a new one may be made.
         ///   - source: Where the key is kept that wraps the database's data key.
         ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
-        ///   - deadline: How long a call may take, waiting included.
+        ///   - deadline: How long a call may wait, and how long its work may show no progress.
         ///   - runtime: The machine.
         package init(
             path: String, lockPath: String, keys: SealingKeys, source: any KeySource,
@@ -68,7 +68,9 @@
             self.runtime = runtime
             readLane = runtime.makeLane("sqlite.\(name).read")
             scanLane = runtime.makeLane("sqlite.\(name).scan")
-            commits = GroupCommit(lane: lane, clock: runtime.clock, maximumGroup: 1_024) { file.commit($0, deadline: $1) }
+            commits = GroupCommit(
+                lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: { $0.mutations.count }
+            ) { file.commit($0, deadline: $1, progressed: $2) }
         }
 
         // MARK: Reading

@@ -1,4 +1,5 @@
-/// How long calls may take. A deadline counts waiting in line and the work itself; the caller leaves on time even if the store does not answer.
+/// How long calls may wait. A deadline counts waiting in line, and work that shows no progress; the caller leaves on time even if the store does not answer. A change of many
+/// values that goes on is waited for.
 public struct Deadlines: Hashable, Sendable {
     /// A call to a file-backed store.
     public var files: Duration
