@@ -101,7 +101,7 @@ import Testing
         try await machine.launch().set("secret", for: key)
         clock.pass(.seconds(86_400))
         // A day has passed, but nobody found it expired until now.
-        for (wait, isThere) in [(0, true), (86_000, true), (399, true), (1, false)] {
+        for (wait, isThere) in [(0, true), (40_000, true), (40_000, true), (6_400, false)] {
             clock.pass(.seconds(wait))
             #expect(await machine.launch().sweep(catalog).rows.map(\.state) == [.expired])
             #expect(try await machine.launch().storedValue(for: key).map(\.value) == (isThere ? "secret" : nil), "after \(wait) s more")
