@@ -75,7 +75,8 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
     package static func tooLarge(
         _ size: Int, limit: Int, _ store: String, remedy: String = BackendError.splitting
     ) -> BackendError {
-        BackendError(.tooLarge, "The value has \(size) bytes with its metadata, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
+        BackendError(
+            .tooLarge, "The value has \(size) bytes with its metadata, and \(store) takes at most \(limit). \(remedy) Nothing was changed.")
     }
 
     /// The code and the sentence; never a value.
