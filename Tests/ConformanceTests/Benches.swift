@@ -12,6 +12,9 @@ let benches: [LawBench] = [
     .memory(),
     .memory("memory as a durable store between processes", durableStoreClaims),
     .memory("memory as a small store without batches", smallStoreClaims),
+    .rehearsal("rehearsal over memory", durableStoreClaims, mixes: false),
+    .rehearsal("rehearsal over memory that changes meanwhile", durableStoreClaims, mixes: true),
+    .rehearsal("rehearsal over a small store without batches", smallStoreClaims, mixes: true),
     .folder,
     .propertyList,
     .simulated("simulated property list", .list),
@@ -32,7 +35,7 @@ extension LawBench {
     static func memory(
         _ name: String = "memory", _ capabilities: BackendCapabilities = InMemoryStore.ownCapabilities,
         wrap: @escaping @Sendable (InMemoryStore) -> any StorageBackend = { $0 },
-        unwrap: @escaping @Sendable (any StorageBackend) -> MemoryMedium? = medium(of:)
+        unwrap: @escaping @Sendable (any StorageBackend) -> MemoryMedium? = { medium(of: $0) }
     ) -> LawBench {
         @Sendable func medium(_ store: any StorageBackend) throws -> MemoryMedium {
             guard let medium = unwrap(store) else { throw WrongStore() }

@@ -126,6 +126,9 @@ package actor SealingKeys {
         return try result.get()
     }
 
+    /// The key of a source if it was fetched before: no source is asked.
+    func fetched(from source: any KeySource) -> SealingKey? { known[source.identifier] }
+
     /// Forgets a source's key that was found to be the wrong one: it is fetched again when it is next needed.
     package func forget(_ source: any KeySource) {
         known[source.identifier] = nil

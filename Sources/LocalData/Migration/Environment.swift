@@ -1,5 +1,6 @@
 import BackendContract
 import BackendRuntime
+import Logging
 
 /// What the parts of the protocol work with. It holds no state of its own.
 final class Environment: Sendable {
@@ -15,12 +16,16 @@ final class Environment: Sendable {
     let registry: KeyRegistry
     let runtime: Runtime
     let safeguards: Safeguards
+    /// Where notes for operators go. Never a value.
+    let logger: Logger
+    /// Whether nothing that is done here reaches a store: see ``rehearsal()``.
+    let isRehearsal: Bool
     /// How many records of a collection are read, and written in one commit, at a time.
     let pageSize: Int
 
     init(
         routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, registry: KeyRegistry, runtime: Runtime,
-        safeguards: Safeguards, pageSize: Int
+        safeguards: Safeguards, pageSize: Int, logger: Logger, isRehearsal: Bool = false
     ) {
         self.routes = routes
         self.coder = coder
@@ -31,6 +36,8 @@ final class Environment: Sendable {
         self.runtime = runtime
         self.safeguards = safeguards
         self.pageSize = pageSize
+        self.logger = logger
+        self.isRehearsal = isRehearsal
         lanes = KeyLanes(areKept: safeguards.contains(.lanes))
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks)

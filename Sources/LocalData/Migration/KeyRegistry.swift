@@ -14,19 +14,40 @@ final class KeyRegistry: Sendable {
 
         /// The key in words: its name, its owner and its catalog.
         var title: String { "\(key.name) (owner \(key.owner), catalog \(catalog))" }
+
+        /// The same entry, leading to other stores; nil when its key cannot be used there.
+        func leading(_ routes: RouteTable) -> Entry? {
+            guard let route = try? routes.route(for: key) else { return nil }
+            return Entry(key: key, route: route, sources: sources, reach: reach, catalog: catalog)
+        }
     }
 
     private struct State {
+        /// The keys of each catalog that the program does not use any more.
+        var retired: [String: [Entry]] = [:]
         var order: [PhysicalSlot] = []
         var entries: [PhysicalSlot: Entry] = [:]
         var namedBy: [PhysicalSlot: Set<PhysicalSlot>] = [:]
     }
 
-    private let state = Mutex(State())
+    private let state: Mutex<State>
+    /// Gives an entry the routes of a rehearsal; nil where entries are used as they were registered.
+    private let rerouted: (@Sendable (Entry) -> Entry?)?
+
+    init() {
+        state = Mutex(State())
+        rerouted = nil
+    }
+
+    /// The same entries, leading to other stores; what is added here is not added there.
+    init(copying other: KeyRegistry, leading routes: RouteTable) {
+        state = Mutex(other.state.withLock(\.self))
+        rerouted = { $0.leading(routes) }
+    }
 
     /// Adds keys, all or none.
     /// - Throws: ``StorageError`` with `duplicateKey` when two keys of different catalogs, or of one, mean the same slot.
-    func add(_ entries: [Entry]) throws {
+    func add(_ entries: [Entry], retired: [Entry], _ catalog: String) throws {
         try state.withLock { state in
             var slots: [PhysicalSlot: Entry] = [:]
             for entry in entries {
@@ -38,6 +59,7 @@ final class KeyRegistry: Sendable {
                     )
                 }
             }
+            state.retired[catalog] = retired
             for entry in entries {
                 let slot = entry.route.slot
                 if let old = state.entries[slot] {
@@ -53,7 +75,19 @@ final class KeyRegistry: Sendable {
 
     /// All entries, in the order of registration; of one catalog, if its id is given.
     func entries(of catalog: String? = nil) -> [Entry] {
-        state.withLock { state in state.order.compactMap { state.entries[$0] }.filter { catalog == nil || $0.catalog == catalog } }
+        let entries = state.withLock { state in
+            state.order.compactMap { state.entries[$0] }.filter { catalog == nil || $0.catalog == catalog }
+        }
+        return rerouted.map { entries.compactMap($0) } ?? entries
+    }
+
+    /// The ids of the catalogs that were registered.
+    var catalogs: [String] { state.withLock { $0.retired.keys.sorted() } }
+
+    /// The keys that a catalog's program does not use any more.
+    func retired(of catalog: String) -> [Entry] {
+        let entries = state.withLock { $0.retired[catalog] ?? [] }
+        return rerouted.map { entries.compactMap($0) } ?? entries
     }
 
     /// The catalog that a slot's key is in.
@@ -61,16 +95,20 @@ final class KeyRegistry: Sendable {
 
     /// Whether a slot's key is registered, or the collection that its record is in.
     func contains(_ slot: PhysicalSlot) -> Bool {
-        state.withLock { state in state.entries[slot] != nil || slot.placeholder.map { state.entries[$0] != nil } == true }
+        let slots = Set([slot] + (slot.placeholder.map { [$0] } ?? []))
+        return state.withLock { state in
+            slots.contains { state.entries[$0] != nil } || state.retired.values.contains { $0.contains { slots.contains($0.route.slot) } }
+        }
     }
 
     /// The registered keys that take their value from a slot, without the one at `destination`, and without those that would find it there now.
     func entries(naming source: PhysicalSlot, except destination: PhysicalSlot) -> [Entry] {
-        state.withLock { state in
+        let entries = state.withLock { state in
             (state.namedBy[source] ?? []).filter { $0 != destination }.sorted { $0.description < $1.description }.compactMap {
                 state.entries[$0]
             }
             .filter { $0.sources.contains(source) || !$0.reach.contains(destination) }
         }
+        return rerouted.map { entries.compactMap($0) } ?? entries
     }
 }

@@ -10,7 +10,7 @@ import Synchronization
 /// The ledger is no part of correctness: what it says is for people and for conditions. Only the pins of sealing keys must be written; the rest is
 /// written as well as can be.
 final class MigrationLedger: Sendable {
-    private let store: OwnStore
+    let store: OwnStore
     private let runtime: Runtime
 
     private struct State {
@@ -27,10 +27,21 @@ final class MigrationLedger: Sendable {
     }
 
     private let state = Mutex(State())
+    private let counts: LedgerHistory
 
-    init(_ store: OwnStore, runtime: Runtime) {
+    init(_ store: OwnStore, runtime: Runtime, counts: LedgerHistory) {
         self.store = store
         self.runtime = runtime
+        self.counts = counts
+    }
+
+    /// A ledger for a rehearsal: it knows what this one knows, and what it notes stays in memory.
+    func rehearsed(_ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> MigrationLedger {
+        let copy = MigrationLedger(
+            OwnStore { [store] in rehearse(try store.backend()) }, runtime: runtime, counts: LedgerHistory(copying: counts))
+        let known = state.withLock(\.self)
+        copy.state.withLock { $0 = known }
+        return copy
     }
 
     private func backend() throws(BackendError) -> any StorageBackend {
@@ -82,8 +93,25 @@ final class MigrationLedger: Sendable {
     func completed(version: String, _ catalog: String) { note(.put(.native(.string(version)), at: Self.versionAddress(catalog))) }
 
     /// Records that a migration did something now.
-    func worked(_ migration: String) {
+    /// - Parameter values: To how many values.
+    func worked(_ migration: String, values: Int = 1) {
+        counts.worked(migration, values: values)
         note(.put(.native(.string(String(runtime.clock.wallSeconds))), at: StorageAddress(Self.shortened("migration:\(migration)"))))
+    }
+
+    /// Records that a migration failed now.
+    func failed(_ migration: String, _ error: any Error) { counts.failed(migration, error) }
+
+    /// Records where a value came from.
+    func brought(_ destination: Route, from sources: [Route], by migration: String) {
+        counts.brought(destination, from: sources, by: migration)
+    }
+
+    /// What was recorded of migrations, by this and by earlier runs.
+    /// - Throws: ``BackendError`` when the ledger cannot be read.
+    func history() async throws(BackendError) -> MigrationHistory {
+        await flush()
+        return try await LedgerHistory.read(try backend())
     }
 
     /// Records an older copy that could not be removed yet.
@@ -167,8 +195,10 @@ final class MigrationLedger: Sendable {
             defer { state.pending = [:] }
             return state.pending.values.sorted { $0.address.name < $1.address.name }
         }
-        guard !pending.isEmpty else { return }
-        do throws(BackendError) { _ = try await backend().apply(pending) } catch {
+        do throws(BackendError) {
+            if !pending.isEmpty { _ = try await backend().apply(pending) }
+            try await counts.flush(try backend())
+        } catch {
             // Informational: see the type's description.
         }
     }
@@ -183,7 +213,7 @@ final class MigrationLedger: Sendable {
     }
 
     /// Long names are cut and made unique by a hash, control characters escaped: the ledger must take any key's name.
-    private static func shortened(_ name: String) -> String {
+    static func shortened(_ name: String) -> String {
         let safe = name.precomposedAndPrintable
         guard safe.utf8.count > 900 else { return safe }
         return

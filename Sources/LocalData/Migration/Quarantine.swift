@@ -28,6 +28,16 @@ final class Quarantine: Sendable {
         self.runtime = runtime
     }
 
+    /// A quarantine for a rehearsal: what it keeps stays in memory, and it makes no key.
+    func rehearsed(
+        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource,
+        _ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend
+    ) -> Quarantine {
+        Quarantine(
+            OwnStore { [own] in rehearse(try own.backend()) }, keys: keys, sources: sources, otherSources: otherSources,
+            sealedIDs: sealedIDs, runtime: runtime)
+    }
+
     private func store() throws -> any StorageBackend { try own.backend() }
 
     /// Keeps a record, durably when it returns.
@@ -61,6 +71,7 @@ final class Quarantine: Sendable {
         let result = try await translatingErrors(key: route.keyName) { [content] () throws(BackendError) in
             try await store.apply(.put(.bytes(content), metadata, at: address, if: .absent))
         }
+        StepJournal.note(.quarantine, route)
         switch result {
         case .applied: return
         case .conflict(.value):

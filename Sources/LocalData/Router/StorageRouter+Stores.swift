@@ -60,15 +60,15 @@ extension StorageRouter {
     /// Finishes what was acknowledged, writes the ledger, ends every sequence of values and closes the stores. Keys used later open them again.
     public func shutdown() async throws {
         await env.ledger.flush()
-        await Self.close(env, wiring)
+        await Self.close(env, stores)
     }
 
     /// Ends every sequence of values and closes the stores.
-    static func close(_ env: Environment, _ wiring: Wiring) async {
+    static func close(_ env: Environment, _ stores: any StoreProvider) async {
         env.hub.close()
         await env.ledger.close()
         await env.quarantine.close()
         for backend in env.routes.opened { await backend.close() }
-        await wiring.close()
+        await stores.close()
     }
 }

@@ -14,7 +14,7 @@ import Sealing
 /// are first used. Every function throws ``StorageError``, `CancellationError`, or what the caller's own closure threw, and nothing else.
 public actor StorageRouter {
     nonisolated let env: Environment
-    nonisolated let wiring: Wiring
+    nonisolated let stores: any StoreProvider
 
     /// The configuration that the router was made with.
     public nonisolated let configuration: StorageConfiguration
@@ -24,7 +24,8 @@ public actor StorageRouter {
         self.configuration = configuration
         let runtime = configuration.runtime
         let registry = KeyRegistry()
-        let ledger = MigrationLedger(Wiring.ledgerStore(configuration), runtime: runtime)
+        let ledger = MigrationLedger(
+            Wiring.ledgerStore(configuration), runtime: runtime, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
         let keys = SealingKeys(pins: ledger.keyPins, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)
         let wiring = Wiring(configuration: configuration, keys: keys, sealed: SealedContent(configuration, quarantine: quarantine))
@@ -40,16 +41,27 @@ public actor StorageRouter {
             quarantine: Quarantine(
                 quarantine, keys: keys, sources: sources, otherSources: configuration.otherKeySources, sealedIDs: sealedIDs,
                 runtime: runtime),
-            registry: registry, runtime: runtime, safeguards: configuration.safeguards, pageSize: configuration.pageSize)
-        self.wiring = wiring
+            registry: registry, runtime: runtime, safeguards: configuration.safeguards, pageSize: configuration.pageSize,
+            logger: configuration.logger)
+        stores = wiring
         self.env = env
+    }
+
+    /// Creates a router over the stores of another one that records instead of writing.
+    init(rehearsing router: StorageRouter) {
+        var configuration = router.configuration
+        configuration.closesWhenReleased = false
+        // What a rehearsal finds is told by whoever asked for it.
+        configuration.logger = Logger(label: configuration.logger.label) { _ in SwiftLogNoOpLogHandler() }
+        self.configuration = configuration
+        (env, stores) = router.env.rehearsal(over: router.stores)
     }
 
     /// Closes what was opened, and forgets the sealing keys. Nothing is written that was not written before; ``shutdown()`` finishes it first.
     deinit {
         guard configuration.closesWhenReleased else { return }
-        configuration.runtime.tasks.spawn { [env, wiring] in
-            await Self.close(env, wiring)
+        configuration.runtime.tasks.spawn { [env, stores] in
+            await Self.close(env, stores)
             await env.coder.keys.forgetAll()
         }
     }

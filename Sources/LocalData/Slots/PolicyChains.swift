@@ -5,8 +5,20 @@ import Synchronization
 ///
 /// A policy is known to a catalog's registration only; keys are made anew wherever a program uses them. The slot is what they have in common.
 final class PolicyChains: Sendable {
-    private let chains = Mutex<[PhysicalSlot: EvolutionChain]>([:])
-    private let isInUse = Atomic(false)
+    private let chains: Mutex<[PhysicalSlot: EvolutionChain]>
+    private let isInUse: Atomic<Bool>
+
+    init() {
+        chains = Mutex([:])
+        isInUse = Atomic(false)
+    }
+
+    /// The same chains, for a rehearsal that may attach others.
+    init(copying other: PolicyChains) {
+        let known = other.chains.withLock(\.self)
+        chains = Mutex(known)
+        isInUse = Atomic(!known.isEmpty)
+    }
 
     /// Gives a chain to the keys of a slot.
     /// - Parameters:

@@ -20,6 +20,11 @@ struct Route: Sendable {
     /// The place in words, for people.
     var displayName: String { "\(domain)/\(keyName)" }
 
+    /// The same place in another store that stands for its own.
+    func leading(to backend: any StorageBackend) -> Route {
+        Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
+    }
+
     /// Looks at the slot. Conditions of the store are probes, not errors.
     func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
         let probe: StorageProbe?

@@ -7,9 +7,18 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
-    private let policyChains = PolicyChains()
+    private let policyChains: PolicyChains
 
-    init(stores: any StoreProvider) { self.stores = stores }
+    init(stores: any StoreProvider) {
+        self.stores = stores
+        policyChains = PolicyChains()
+    }
+
+    /// The same keys, leading to the stores of a rehearsal.
+    init(rehearsing routes: RouteTable, in stores: any StoreProvider) {
+        self.stores = stores
+        policyChains = PolicyChains(copying: routes.policyChains)
+    }
 
     /// The slot of a key. The name is checked here, once.
     /// - Throws: ``StorageError`` when the key's domain has no backend, or its name or its chain of versions cannot be used.

@@ -33,7 +33,7 @@
             let env = router.env
             let stores = env.routes.opened.map { Part(name: "\($0.identity)", object: $0 as AnyObject) }
             return stores + [
-                Part(name: "router", object: router), Part(name: "environment", object: env), Part(name: "wiring", object: router.wiring),
+                Part(name: "router", object: router), Part(name: "environment", object: env), Part(name: "wiring", object: router.stores),
                 Part(name: "routes", object: env.routes), Part(name: "ledger", object: env.ledger),
                 Part(name: "quarantine", object: env.quarantine), Part(name: "registry", object: env.registry),
                 Part(name: "sealing keys", object: env.coder.keys),

@@ -1,0 +1,88 @@
+import Synchronization
+
+extension RehearsalStore {
+    /// A slot that the rehearsal changed, with what the store below holds there.
+    private typealias Changed = (address: StorageAddress, base: StorageProbe, content: StorageProbe)
+
+    /// The slots of a namespace that the rehearsal changed and nobody since, in the order of their names.
+    private func changed(in namespace: StorageNamespace, after last: StorageAddress? = nil) async throws(BackendError) -> [Changed] {
+        let addresses = changes.slots.withLock { slots in
+            slots.keys.filter { $0.namespace == namespace && last?.precedes($0) != false }.sorted { $0.precedes($1) }
+        }
+        if addresses.isEmpty { return [] }
+        let probes = try await base.read(addresses, .validated)
+        return changes.slots.withLock { slots in
+            zip(addresses, probes).compactMap { address, probe in
+                guard let change = slots[address], change.isOver(probe) else { return nil }
+                return (address, probe, change.content)
+            }
+        }
+    }
+
+    /// The slots of the store below, without those that the rehearsal deleted and with those that it filled.
+    package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        var listed = Set(try await base.addresses(in: namespace))
+        for slot in try await changed(in: namespace) {
+            if case .absent = slot.content { listed.remove(slot.address) } else { listed.insert(slot.address) }
+        }
+        return Array(listed)
+    }
+
+    /// First the pages of the store below, without what the rehearsal changed; then what it changed, in the order of the names.
+    ///
+    /// A cursor begins with 0 and continues with the cursor of the store below, or with 1 and the last name.
+    package func page(
+        _ query: StorageQuery, after cursor: StorageCursor?, limit: Int
+    ) async throws(BackendError) -> StoragePage {
+        let rest = Array((cursor?.bytes ?? [0]).dropFirst())
+        switch cursor?.bytes.first {
+        case nil where cursor == nil, 0: return try await basePage(query, after: rest.isEmpty ? nil : StorageCursor(rest), limit)
+        case 1:
+            guard let name = String(validating: rest, as: UTF8.self) else { throw StorageCursor.stranger }
+            return try await changedPage(query, after: name.isEmpty ? nil : StorageAddress(name, in: query.namespace), limit)
+        default: throw StorageCursor.stranger
+        }
+    }
+
+    private func basePage(_ query: StorageQuery, after cursor: StorageCursor?, _ limit: Int) async throws(BackendError) -> StoragePage {
+        let page = try await base.page(query, after: cursor, limit: limit)
+        return changes.slots.withLock { slots in
+            let kept = page.entries.filter { entry in slots[entry.address].map { !$0.isOver(entry.probe) } ?? true }
+            if let next = page.next { return StoragePage(kept, next: StorageCursor([0] + next.bytes)) }
+            let isOver = !slots.keys.contains { $0.namespace == query.namespace }
+            return StoragePage(kept, next: isOver ? nil : StorageCursor([1]))
+        }
+    }
+
+    private func changedPage(_ query: StorageQuery, after last: StorageAddress?, _ limit: Int) async throws(BackendError) -> StoragePage {
+        var entries: [StoragePage.Entry] = []
+        for slot in try await changed(in: query.namespace, after: last) {
+            guard let entry = try query.entry(slot.address, slot.content) else { continue }
+            if entries.count == max(limit, 1) {
+                return StoragePage(entries, next: StorageCursor([1] + Array(entries[entries.count - 1].address.name.utf8)))
+            }
+            entries.append(entry)
+        }
+        return StoragePage(entries, next: nil)
+    }
+
+    /// The count of the store below, corrected by what the rehearsal changed.
+    package func count(_ query: StorageQuery) async throws(BackendError) -> Int {
+        var count = try await base.count(query)
+        for slot in try await changed(in: query.namespace) {
+            if try query.entry(slot.address, slot.base) != nil { count -= 1 }
+            if try query.entry(slot.address, slot.content) != nil { count += 1 }
+        }
+        return count
+    }
+}
+
+extension StoragePage.Entry {
+    /// The entry as a read would find it.
+    fileprivate var probe: StorageProbe {
+        switch content {
+        case .record(let record): .value(record)
+        case .corrupt(let corruption): .corrupt(corruption)
+        }
+    }
+}

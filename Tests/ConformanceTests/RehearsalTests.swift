@@ -1,0 +1,71 @@
+import BackendConformance
+import BackendContract
+import MemoryBackend
+import Synchronization
+import Testing
+
+/// A store below a rehearsal that counts what would change it.
+private final class Watched: StorageBackend {
+    let store = InMemoryStore()
+    let changes = Atomic(0)
+
+    var identity: BackendIdentity { store.identity }
+    var capabilities: BackendCapabilities { store.capabilities }
+
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        try await store.read(addresses, freshness)
+    }
+
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
+        changes.add(1, ordering: .relaxed)
+        return try await store.apply(mutations)
+    }
+
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await store.addresses(in: namespace)
+    }
+
+    func synchronize() async throws(BackendError) -> StorageDurability {
+        changes.add(1, ordering: .relaxed)
+        return try await store.synchronize()
+    }
+
+    func close() async { changes.add(1, ordering: .relaxed) }
+}
+
+@Suite struct RehearsalTests {
+    private let address = StorageAddress("slot")
+
+    @Test func `a rehearsal of everything that the laws do changes nothing in the store below`() async throws {
+        let below = Watched()
+        try await below.store.apply([.put(.bytes([1]), at: address), .tombstone(at: StorageAddress("gone"))]).forEach {
+            #expect($0.isApplied)
+        }
+        let before = try await below.store.read([address, StorageAddress("gone")], .fresh)
+        let rehearsal = RehearsalStore(over: below)
+        let revision = try #require(before[0].revision)
+        #expect(try await rehearsal.apply(.put(.bytes([2]), at: address, if: .revision(revision))).isApplied)
+        #expect(try await rehearsal.apply(.delete(StorageAddress("gone"))).isApplied)
+        #expect(try await rehearsal.apply(.put(.bytes([3]), at: StorageAddress("new"), if: .absent)).isApplied)
+        #expect(try await rehearsal.read(address).record?.payload == .bytes([2]))
+        #expect(try await rehearsal.count(StorageQuery(.values)) == 2)
+        _ = try await rehearsal.synchronize()
+        await rehearsal.close()
+        #expect(below.changes.load(ordering: .relaxed) == 0)
+        #expect(try await below.store.read([address, StorageAddress("gone")], .fresh) == before)
+        #expect(try await Set(below.store.addresses(in: .values)) == [address, StorageAddress("gone")])
+    }
+
+    @Test func `a slot that another program changes below a rehearsed change shows what that program wrote`() async throws {
+        let below = InMemoryStore()
+        let rehearsal = RehearsalStore(over: below)
+        #expect(try await rehearsal.apply(.put(.bytes([1]), at: address, if: .absent)).isApplied)
+        #expect(try await below.apply(.put(.bytes([2]), at: address, if: .absent)).isApplied)
+        #expect(try await rehearsal.read(address).record?.payload == .bytes([2]))
+        #expect(try await rehearsal.count(StorageQuery(.values)) == 1)
+        guard case .conflict = try await rehearsal.apply(.put(.bytes([3]), at: address, if: .absent)) else {
+            Issue.record("the rehearsal wrote over what it did not see")
+            return
+        }
+    }
+}
