@@ -50,7 +50,7 @@ struct LaunchReport: Encodable {
         switch state {
         case .moved, .copied, .converted, .collected, .resolved: .green
         case .unchanged, .absent, .removed, .expired: .faint
-        case .pending, .conflict, .blocked: .yellow
+        case .pending, .conflict, .cannotTell, .leftOver, .blocked: .yellow
         case .failed: .red
         }
     }

@@ -32,11 +32,16 @@ struct Mover: Sendable {
     func attempt<Value>(
         _ migration: AnyStorageMigration, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant
     ) async throws -> Attempt {
-        switch migration.form {
-        case .custom(let custom): return try await attempt(custom, migration.id, slot, run)
-        case .step:
-            guard let step = migration.step(for: Value.self) else { return .waits }
-            return try await attempt(step, slot, run, occupant)
+        do {
+            switch migration.form {
+            case .custom(let custom): return try await attempt(custom, migration.id, slot, run)
+            case .step:
+                guard let step = migration.step(for: Value.self) else { return .waits }
+                return try await attempt(step, slot, run, occupant)
+            }
+        } catch {
+            env.ledger.failed(migration.id, error)
+            throw error
         }
     }
 
@@ -86,7 +91,9 @@ struct Mover: Sendable {
         _ custom: AnyStorageMigration.CustomMigration, _ id: String, _ name: String, _ run: MigrationRun
     ) async throws -> MigrationResult? {
         let result = try await env.wrappingUserErrors(name) { () -> MigrationResult? in
-            try await custom.shouldMigrate(run) ? try await custom.migrate(run) : nil
+            guard try await custom.shouldMigrate(run) else { return nil }
+            try env.requireReal("The migration \(id)", name)
+            return try await custom.migrate(run)
         }
         guard let result else { return nil }
         guard result.success else {
@@ -149,6 +156,7 @@ struct Mover: Sendable {
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
         visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
         env.ledger.worked(step.id)
+        env.ledger.brought(route, from: readings.map(\.source.route), by: step.id)
         return .finished(visit)
     }
 

@@ -51,6 +51,7 @@ struct PlanRunner: Sendable {
 
     private func call(_ what: String, _ hook: SchemaPlan.RunHook?) async throws {
         guard let hook else { return }
+        try session.env.requireReal(what, session.catalog)
         let run = MigrationRun(reason: .sweep, previousVersion: nil, host: session.host)
         try await session.calling(what) { try await hook(run) }
     }

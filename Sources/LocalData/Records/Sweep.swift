@@ -37,6 +37,7 @@ struct Sweep: Sendable {
             guard let index = settled.firstIndex(where: { $0.key == old.key && $0.to == old.to }) else { continue }
             // A visit that failed says nothing about what remains.
             if row.state == .blocked || row.state == .failed { continue }
+            settled[index].steps += row.steps
             settled[index].residue = row.residue
             settled[index].message = row.message
         }
@@ -47,15 +48,17 @@ struct Sweep: Sendable {
         _ entries: [KeyRegistry.Entry], _ work: @escaping @Sendable (KeyRegistry.Entry) async -> MigrationReport.Row
     ) async -> [MigrationReport.Row] {
         // Keys that touch a slow store share its few places; the others do not wait for them.
-        var groups: [BackendIdentity: (limit: Int, indices: [Int])] = [:]
-        for (index, entry) in entries.enumerated() {
-            let stores = [entry.route] + entry.key.sources.compactMap { try? env.routes.route(for: $0) }
+        var groups: [BackendIdentity: (limit: Int, parts: [[Int]])] = [:]
+        for part in Self.related(entries) {
+            let stores = part.flatMap { index in
+                [entries[index].route] + entries[index].key.sources.compactMap { try? env.routes.route(for: $0) }
+            }
             guard let slowest = stores.min(by: { $0.capabilities.usefulConcurrency < $1.capabilities.usefulConcurrency }) else { continue }
-            groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].indices.append(index)
+            groups[slowest.slot.store, default: (max(1, slowest.capabilities.usefulConcurrency), [])].parts.append(part)
         }
         return await withTaskGroup(of: [(Int, MigrationReport.Row)].self) { group in
-            for (limit, indices) in groups.values.sorted(by: { $0.indices[0] < $1.indices[0] }) {
-                group.addTask { await Self.visit(indices, limit) { (index: Int) in await work(entries[index]) } }
+            for (limit, parts) in groups.values.sorted(by: { $0.parts[0][0] < $1.parts[0][0] }) {
+                group.addTask { await Self.visit(parts, limit) { (index: Int) in await work(entries[index]) } }
             }
             var rows = [MigrationReport.Row?](repeating: nil, count: entries.count)
             for await part in group { for (index, row) in part { rows[index] = row } }
@@ -63,20 +66,45 @@ struct Sweep: Sendable {
         }
     }
 
-    /// Visits the entries of one group, a limited number at once.
-    private static func visit(
-        _ indices: [Int], _ limit: Int, _ work: @escaping @Sendable (Int) async -> MigrationReport.Row
-    ) async -> [(Int, MigrationReport.Row)] {
-        await withTaskGroup(of: (Int, MigrationReport.Row).self) { window in
-            var rows: [(Int, MigrationReport.Row)] = []
-            var next = indices.makeIterator()
-            for _ in 0..<limit {
-                guard let index = next.next() else { break }
-                window.addTask { (index, await work(index)) }
+    /// The entries that share slots, each part in its order: what one visit moves, another one finds. Entries of two parts never meet.
+    private static func related(_ entries: [KeyRegistry.Entry]) -> [[Int]] {
+        var parts: [[Int]] = []
+        var partOf: [PhysicalSlot: Int] = [:]
+        for (index, entry) in entries.enumerated() {
+            let slots = entry.reach.union([entry.route.slot]).flatMap { [$0] + ($0.placeholder.map { [$0] } ?? []) }
+            let met = Set(slots.compactMap { partOf[$0] }).sorted()
+            let part = met.first ?? parts.count
+            if met.isEmpty { parts.append([]) }
+            for other in met.dropFirst() {
+                parts[part] += parts[other]
+                parts[other] = []
             }
-            for await row in window {
-                rows.append(row)
-                if let index = next.next() { window.addTask { (index, await work(index)) } }
+            if met.count > 1 { for (slot, old) in partOf where met.contains(old) { partOf[slot] = part } }
+            parts[part].append(index)
+            for slot in slots { partOf[slot] = part }
+        }
+        return parts.filter { !$0.isEmpty }.map { $0.sorted() }
+    }
+
+    /// Visits the entries of one group: of a limited number of parts at once, the entries of a part one after the other.
+    private static func visit(
+        _ parts: [[Int]], _ limit: Int, _ work: @escaping @Sendable (Int) async -> MigrationReport.Row
+    ) async -> [(Int, MigrationReport.Row)] {
+        @Sendable func visit(_ part: [Int]) async -> [(Int, MigrationReport.Row)] {
+            var rows: [(Int, MigrationReport.Row)] = []
+            for index in part { rows.append((index, await work(index))) }
+            return rows
+        }
+        return await withTaskGroup(of: [(Int, MigrationReport.Row)].self) { window in
+            var rows: [(Int, MigrationReport.Row)] = []
+            var next = parts.makeIterator()
+            for _ in 0..<limit {
+                guard let part = next.next() else { break }
+                window.addTask { await visit(part) }
+            }
+            for await part in window {
+                rows += part
+                if let part = next.next() { window.addTask { await visit(part) } }
             }
             return rows
         }

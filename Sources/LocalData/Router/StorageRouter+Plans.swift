@@ -36,4 +36,16 @@ extension StorageRouter {
         report.plan = outcome.report
         return report
     }
+
+    /// What ``registerCatalog(_:migrationPolicy:configuration:)`` would do, without registering or changing anything: it is rehearsed on stores that record instead of writing.
+    ///
+    /// The plan's steps and the sweep after them are tried on the live records. What they would write is held in memory until the plan is made.
+    /// - Returns: The report that the registration would give, but for the time.
+    /// - Throws: As the registration; `cannotTell` for a step with a hook of the program's own, which is not run.
+    @concurrent
+    public nonisolated func planRegistration(
+        of catalog: some StorageKeyCatalog, migrationPolicy policy: StorageMigrationPolicy, configuration: String? = nil
+    ) async throws -> MigrationReport {
+        try await rehearsing().registerCatalog(catalog, migrationPolicy: policy, configuration: configuration)
+    }
 }

@@ -106,7 +106,9 @@ struct Committer: Sendable {
         var isUncertain = false
         for index in part {
             if case .failed(let error) = receipt.results[index], error.outcome != .notApplied { isUncertain = true }
-            guard receipt.results[index].isApplied, !changes[index].isCompanion else { continue }
+            guard receipt.results[index].isApplied else { continue }
+            StepJournal.note(MigrationReport.Step.Action(changes[index]), changes[index].route)
+            if changes[index].isCompanion { continue }
             hub.publish(receipt.record(of: changes[index], at: index), at: changes[index].route.slot)
         }
         if isUncertain { publishDoubt(part, changes) }

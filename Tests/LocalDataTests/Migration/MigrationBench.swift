@@ -159,12 +159,6 @@ struct MigrationBench {
         }
     }
 
-    func plan() async throws -> MigrationReport.Row {
-        let rows = await router.planSweep().rows
-        guard let row = rows.first, rows.count == 1 else { throw Refused() }
-        return row
-    }
-
     /// What everything holds, as if every store were open; they are as they were afterwards.
     func look(_ answer: Answer? = nil) async throws -> Aftermath {
         var after = Aftermath(answer: answer, held: .absent, named: [:], places: [], quarantine: [])

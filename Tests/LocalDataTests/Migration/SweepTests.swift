@@ -69,7 +69,7 @@ import Testing
         #expect(idle.rows.isEmpty)
         #expect(try stage.propertyList(suite: "modern").isEmpty)
         let plan = await router.planSweep()
-        #expect(plan.rows.allSatisfy { $0.state == .pending })
+        #expect(plan.rows.allSatisfy { $0.state == .moved })
         #expect(try stage.propertyList(suite: "modern").isEmpty)
         let report = try await router.registerCatalog(catalog, migrateImmediately: true)
         #expect(report.moved.count == 20)

@@ -15,10 +15,12 @@ public struct MigrationReport: Sendable, Codable {
         case collected
         /// A legacy location held something else, and the key's policy was applied.
         case resolved
-        /// A plan only: it would be moved.
+        /// An audit only: the next sweep moves it or gives it a new shape.
         case pending
-        /// A plan only: a legacy location holds something else.
+        /// An audit only: a legacy location holds something else, and the next sweep applies the key's policy.
         case conflict
+        /// A plan or an audit only: a migration of the program's own would run, and what it does cannot be told.
+        case cannotTell
         /// It is in its place, and there was nothing to do.
         case unchanged
         /// There is no value anywhere.
@@ -27,6 +29,8 @@ public struct MigrationReport: Sendable, Codable {
         case removed
         /// Its lifetime is over. It was removed, or is kept until a day after a sweep first found it expired: then the row's message says so.
         case expired
+        /// The key is retired, and its place still holds something. Nothing was done with it.
+        case leftOver
         /// A store is locked or out of reach: try again later.
         case blocked
         /// It failed; the value is where it was.
@@ -34,7 +38,7 @@ public struct MigrationReport: Sendable, Codable {
     }
 
     /// One key.
-    public struct Row: Sendable, Codable {
+    public struct Row: Sendable, Codable, Hashable {
         /// The key's name.
         public var key: String
         /// The part of the program that answers for it.
@@ -51,6 +55,10 @@ public struct MigrationReport: Sendable, Codable {
         public var bytes: Int
         /// What became of it.
         public var state: State
+        /// What is done durably, in this order; of a visit that fails, what it did before.
+        public var steps: [Step] = []
+        /// What a conflict comes to, for both sides; nil where there is none.
+        public var conflict: Conflict?
         /// Older copies that could not be removed yet.
         public var residue: [String]
         /// How many records of a collection were moved, given a new shape, or removed; nil for a single key.
@@ -65,6 +73,8 @@ public struct MigrationReport: Sendable, Codable {
 
     /// The rows, in the order of the catalogs.
     public var rows: [Row]
+    /// What was found wrong with a catalog that was registered all the same.
+    public var problems: [CatalogProblem] = []
     /// How long it took, in seconds.
     public var seconds: Double
     /// What a migration policy did before the sweep; nil where there was none.

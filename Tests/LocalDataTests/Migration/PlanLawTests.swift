@@ -1,0 +1,83 @@
+import Foundation
+import LocalDataTesting
+import LocalDataVocabulary
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// A plan is the sweep, rehearsed: what it says is what the sweep then does.
+@Suite(.inTurn, .tags(.campaign)) struct PlanLawTests {
+    /// Rows without what depends on the time that a visit took.
+    private func timeless(_ report: MigrationReport) -> [MigrationReport.Row] {
+        report.rows.map { row in
+            var row = row
+            row.seconds = 0
+            return row
+        }
+    }
+
+    @Test func `a plan of one key is what the sweep then does, in every state of the world, and changes nothing`() async {
+        await forAll(Arbitrary<World>.world, count: 2_000, spelling: \.spelledOut) { world in
+            let bench = try await MigrationBench(world)
+            let before = try await bench.look()
+            let plan = await bench.router.planSweep()
+            try same(try await bench.look(), before, "after the plan")
+            try same(timeless(plan), timeless(await bench.router.sweep()), "the plan")
+        }
+    }
+
+    @Test func `a plan of chains, shared places, collections and lists is what the sweep then does, row by row`() async {
+        let contents = Arbitrary<Planted>.one(of: Planted.allCases).list(23...23)
+        let worlds = zip(contents, Arbitrary<Int>.one(of: Array(0..<6))).map { PlannedWorld(contents: $0, policy: $1) }
+        await forAll(worlds, count: 2_000, spelling: \.spelledOut) { world in
+            try await world.plant()
+            let router = world.machine.launch()
+            try await router.registerCatalog(world.catalog)
+            let (before, kept) = (world.changes, try await router.audit().quarantine.count)
+            let plan = timeless(await router.planSweep())
+            try same(world.changes, before, "how often a store was changed")
+            try same(try await router.audit().quarantine.count, kept, "what is quarantined after the plan")
+            let done = timeless(await router.sweep())
+            for (planned, found) in zip(plan, done) {
+                if planned.state == .cannotTell { continue }
+                try same(planned, found, "the plan of \(planned.key)")
+            }
+            try same(plan.count, done.count, "the number of rows")
+        }
+    }
+
+    @Test func `a migration of the program's own that would run cannot be told, and is not run`() async throws {
+        var contents = [Planted](repeating: .nothing, count: 23)
+        contents[9] = .first
+        let world = PlannedWorld(contents: contents, policy: 0)
+        try await world.plant()
+        let router = world.machine.launch()
+        try await router.registerCatalog(world.catalog)
+        let row = try #require(await router.planSweep().rows.first { $0.key == "own" })
+        #expect(row.state == .cannotTell)
+        #expect(row.message?.contains("own:Own") == true)
+        #expect(await router.sweep().rows.first { $0.key == "own" }?.state == .moved)
+    }
+
+    @Test(arguments: PlanStoreTests.Pair.all) func `the plan of a policy is what its registration then does`(
+        pair: PlanStoreTests.Pair
+    ) async throws {
+        let machine = TestMachine()
+        let program = PlanStoreTests.Program(pair: pair)
+        try await program.fill(machine.launch())
+        let router = machine.launch()
+        func changes() -> Int {
+            [pair.first, pair.second].flatMap { machine.backends(of: $0) }.flatMap(\.log).count { $0.kind == .apply }
+        }
+        let before = changes()
+        let plan = try await router.planRegistration(of: program.catalog, migrationPolicy: .incremental(program.chain))
+        #expect(changes() == before)
+        #expect(await router.planSweep().rows.isEmpty, "the catalog was registered by its plan")
+        let done = try await router.registerCatalog(program.catalog, migrationPolicy: .incremental(program.chain))
+        #expect(timeless(plan) == timeless(done))
+        #expect(plan.plan?.steps == done.plan?.steps)
+        #expect(done.plan?.steps.isEmpty == false)
+        try await program.check(router)
+    }
+}
