@@ -31,7 +31,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
             }
             return work
         }
-        let reading = try await ValueReader(env).read(slot, run.host)
+        let reading = try await ValueReader(env).readWritten(slot, run.host)
         guard let record = reading.record, let value = reading.value else { return work }
         let copy = SourceRecord(slot, record)
         let marked = try await mark.route.probe()
@@ -69,7 +69,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         work.bytes = record.payload.byteCount
         if written.hasConflict { work.reconciled += 1 }
         work.residue = await collector.collect([copy], for: mark.route, achieved: written.durability)
-        env.ledger.worked(list.id(for: collection))
+        env.ledger.worked(list.id(for: collection), values: written.count)
         return work
     }
 

@@ -50,6 +50,15 @@ struct RecordGatherer: Sendable {
         return count
     }
 
+    /// How many records legacy locations still hold, or have an earlier shape.
+    func pendingRecords<Record>(_ collection: StorageCollection<Record>) async throws -> Int {
+        var records = try await pending(collection)
+        for version in collection.template.evolution?.older ?? [] {
+            records += try await RecordQueries(env).count(collection, version: version)
+        }
+        return records
+    }
+
     // MARK: Before a read
 
     /// Makes sure that each record can be found by its id, or fails with the first that cannot.
@@ -58,8 +67,16 @@ struct RecordGatherer: Sendable {
     }
 
     /// Moves every record to the collection's own place, or fails with the first that cannot be moved.
-    func requireGathered<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws {
-        try await require(collection, host, gather)
+    /// - Returns: Where to read the records: here; or in a rehearsal, if a full or read-only store keeps them from being written.
+    func requireGathered<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Environment {
+        do { try await require(collection, host, gather) } catch {
+            guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
+            let gatherer = RecordGatherer(rehearsal.env)
+            do { try await gatherer.require(collection, rehearsal, gatherer.gather) } catch StorageError.cannotTell { throw error }
+            env.noteUnwritten(collection.name, error)
+            return rehearsal.env
+        }
+        return env
     }
 
     private func require<Record>(

@@ -17,6 +17,8 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private let collection: StorageCollection<Record>
         private let filter: RecordFilter
         private var pages: RecordPages.Iterator?
+        /// Where the records are read.
+        private var env: Environment
         private var page: ArraySlice<StoragePage.Entry> = []
         private var isOver = false
 
@@ -24,6 +26,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             self.router = router
             self.collection = collection
             self.filter = filter
+            env = router.env
         }
 
         mutating func next() async throws -> StoredValue<Record>? {
@@ -42,8 +45,8 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             try Task.checkCancellation()
             if pages == nil {
                 _ = try router.entry(collection.placeholder)
-                try await RecordGatherer(router.env).requireGathered(collection, router)
-                pages = RecordQueries(router.env).pages(collection, filter).makeAsyncIterator()
+                env = try await RecordGatherer(router.env).requireGathered(collection, router)
+                pages = RecordQueries(env).pages(collection, filter).makeAsyncIterator()
             }
             while true {
                 while let entry = page.popFirst() {
@@ -56,7 +59,6 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         }
 
         private func read(_ entry: StoragePage.Entry) async throws -> StoredValue<Record>? {
-            let env = router.env
             let slot = try env.routes.slot(for: collection.key(entry.address.name))
             guard let record = entry.record else { throw slot.route.damaged(entry) }
             if env.isExpired(record) { return nil }

@@ -133,8 +133,8 @@ extension StorageRouter {
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
         _ = try entry(collection.placeholder)
-        try await RecordGatherer(env).requireGathered(collection, self)
-        return try await RecordQueries(env).count(collection, filter)
+        let gathered = try await RecordGatherer(env).requireGathered(collection, self)
+        return try await RecordQueries(gathered).count(collection, filter)
     }
 
     // MARK: Backups

@@ -12,12 +12,34 @@ struct ValueReader: Sendable {
         var value: Value?
     }
 
-    /// The current value of a key: from its place, or from where it used to be.
+    /// The current value of a key: from its place, or from where it used to be, also when it cannot be written to its place now.
     func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
+        try await answering(slot, host) { reader, slot, host in try await reader.readWritten(slot, host) }
+    }
+
+    /// The current value of a key, in its place: what its migrations make of it is written, or this fails.
+    func readWritten<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
         if let found = try await readInPlace(slot, isSettled: false) { return found }
         if !env.lanes.isHeldByCurrentChain(slot.id) { try await migrate(slot, host) }
         return try await readInPlace(slot, isSettled: true) ?? Reading()
+    }
+
+    /// Answers a read. Where a full or read-only store keeps migrations from being written, the read is repeated in a rehearsal, which looks at the destination again first: the value
+    /// is there and can be read, and stays where it is until it can be written.
+    private func answering<Value, R>(
+        _ slot: Slot<Value>, _ host: any MigrationHost,
+        _ read: (ValueReader, Slot<Value>, any MigrationHost) async throws -> R
+    ) async throws -> R {
+        do { return try await read(self, slot, host) } catch {
+            guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
+            let answer: R
+            do {
+                answer = try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key), rehearsal)
+            } catch StorageError.cannotTell { throw error }
+            env.noteUnwritten(slot.name, error)
+            return answer
+        }
     }
 
     /// Reads the key's own place.
@@ -69,16 +91,33 @@ struct ValueReader: Sendable {
         _ = try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
     }
 
+    /// Brings a value to its place and shape while the lane of its slot is held.
+    /// - Returns: Nil; if a full or read-only store keeps it from being written, the value as it would have been.
+    func settleOrRead<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> (Reading<Value>, any Error)? {
+        guard slot.key.mayBeOutdated else { return nil }
+        do { try await settleHoldingLane(slot, host) } catch {
+            guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
+            let copy = try rehearsal.env.routes.slot(for: slot.key)
+            let reading: Reading<Value>
+            do { reading = try await ValueReader(rehearsal.env).readWritten(copy, rehearsal) } catch StorageError.cannotTell { throw error }
+            env.noteUnwritten(slot.name, error)
+            return (reading, error)
+        }
+        return nil
+    }
+
     /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read.
     func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
-        guard let record = try await record(slot, host) else { return nil }
-        return StoredValue(
-            id: slot.name, value: try await env.coder.decode(record, slot), record.metadata, isExpired: env.isExpired(record))
+        try await answering(slot, host) { reader, slot, host in
+            guard let record = try await reader.record(slot, host) else { return nil }
+            let value = try await reader.env.coder.decode(record, slot)
+            return StoredValue(id: slot.name, value: value, record.metadata, isExpired: env.isExpired(record))
+        }
     }
 
     /// Whether a key's own place holds a value. Legacy locations are not read.
     func exists<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Bool {
-        try await record(slot, host).map { !env.isExpired($0) } ?? false
+        try await answering(slot, host) { reader, slot, host in try await reader.record(slot, host).map { !env.isExpired($0) } ?? false }
     }
 
     private func record<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StorageRecord? {

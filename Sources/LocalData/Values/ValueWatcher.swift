@@ -13,9 +13,12 @@ struct ValueWatcher: Sendable {
         try await env.prepare(slot.key, host)
         return try await env.withLane(slot.route) {
             // While the lane is held, nothing in this process changes the slot: no change is missed, and none is told twice.
-            if slot.key.mayBeOutdated { try await ValueReader(env).settleHoldingLane(slot, host) }
+            let unwritten = try await ValueReader(env).settleOrRead(slot, host)?.0
             let subscription = env.hub.subscribe(to: slot.route)
-            do { return (subscription, try await ValueReader(env).read(slot, host)) } catch {
+            do {
+                if let unwritten { return (subscription, unwritten) }
+                return (subscription, try await ValueReader(env).read(slot, host))
+            } catch {
                 env.hub.unsubscribe(subscription)
                 throw error
             }
@@ -29,7 +32,7 @@ struct ValueWatcher: Sendable {
         try await env.withLane(slot.route) {
             // While the lane is held, everything that this process committed is published.
             if subscription.hasChanges { return nil }
-            if slot.key.mayBeOutdated { try await ValueReader(env).settleHoldingLane(slot, host) }
+            if let unwritten = try await ValueReader(env).settleOrRead(slot, host)?.0 { return unwritten }
             return subscription.hasChanges ? nil : try await ValueReader(env).read(slot, host)
         }
     }

@@ -103,7 +103,12 @@ struct ValueWriter: Sendable {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil { _ = try await ValueReader(env).read(slot, host) }
         return try await env.withLane(slot.route) { () -> Update<R> in
-            if slot.key.mayBeOutdated { try await ValueReader(env).settleHoldingLane(slot, host) }
+            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) {
+                // The body may look at the value, and throw. What it makes of it is not written before the older value is in its place.
+                var value = reading.value
+                _ = try body(&value)
+                throw error
+            }
             return try await env.retrying(slot.name) { () -> Update<R>? in
                 let probe = try await self.probe(slot.untyped)
                 if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }

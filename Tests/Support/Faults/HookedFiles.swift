@@ -18,7 +18,7 @@ package final class HookedFiles: FileSystem {
         var operations: [(name: String, path: String)] = []
         var locks: [String] = []
         var fault: (number: Int, Fault)?
-        var failing: String?
+        var failing: [String: Int32] = [:]
         var isStopped = false
     }
 
@@ -53,8 +53,8 @@ package final class HookedFiles: FileSystem {
         state.withLock { $0 = State(fault: fault.map { (number, $0) }, failing: $0.failing) }
     }
 
-    /// Makes every operation of a name fail with EIO.
-    package func fail(_ operation: String) { state.withLock { $0.failing = operation } }
+    /// Makes every operation of a name fail; with nil no more.
+    package func fail(_ operation: String, with error: Int32? = EIO) { state.withLock { $0.failing[operation] = error } }
 
     private func change<Result>(
         _ operation: String, _ path: String, _ body: () throws(FileError) -> Result
@@ -63,7 +63,7 @@ package final class HookedFiles: FileSystem {
         let failure: Int32? = state.withLock { state in
             if state.isStopped { return EIO }
             state.operations.append((operation, path))
-            if state.failing == operation { return EIO }
+            if let error = state.failing[operation] { return error }
             guard let (number, fault) = state.fault, number == state.operations.count else { return nil }
             if case .fails(let error) = fault { return error }
             state.isStopped = true
