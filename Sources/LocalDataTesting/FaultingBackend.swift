@@ -51,6 +51,9 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
     /// The claims of the wrapped backend.
     public var capabilities: BackendCapabilities { base.capabilities }
 
+    /// Refuses what the wrapped backend refuses.
+    public func validate(_ address: StorageAddress) throws(BackendError) { try base.validate(address) }
+
     /// Probes slots, unless a fault is injected.
     public func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let incident = try await begin(.read, addresses.map(\.description))

@@ -103,11 +103,17 @@ extension BackendLaw {
             for address in [good, bad] { try await store.put(bytes("x"), at: address) }
             try await bench.corrupt(bad, in: store)
             do {
-                let entries = try await store.page(StorageQuery(.values), after: nil, limit: 10).entries
+                var entries: [StoragePage.Entry] = []
+                var cursor: StorageCursor?
+                repeat {
+                    let page = try await store.page(StorageQuery(.values), after: cursor, limit: 10)
+                    entries += page.entries
+                    cursor = page.next
+                } while cursor != nil
                 let damaged = entries.filter { $0.corruption != nil }.map(\.address)
                 try demand(
-                    Set(entries.map(\.address)) == [good, bad] && damaged.contains(bad), "a page with the damaged slot",
-                    found: "one of \(entries.count) entries, \(damaged.count) of them damaged")
+                    Set(entries.map(\.address)) == [good, bad] && damaged.contains(bad), "pages with the damaged slot",
+                    found: "\(entries.count) entries, \(damaged.count) of them damaged")
             } catch let error as BackendError {
                 try demand(error.code == .corrupted, "a page, or an error with the code corrupted", found: "\(error)")
             }

@@ -20,6 +20,10 @@ public protocol StorageBackend: Sendable {
     /// What the backend promises. Never waits, never opens anything.
     var capabilities: BackendCapabilities { get }
 
+    /// Refuses an address that the store cannot hold, from the address alone. Never waits, never opens anything.
+    /// - Throws: ``BackendError`` with the code ``BackendError/Code/invalidName`` or ``BackendError/Code/unsupported``.
+    func validate(_ address: StorageAddress) throws(BackendError)
+
     /// Looks at slots.
     ///
     /// Several slots are no snapshot: a change may be committed between reading one and the next.
@@ -70,6 +74,9 @@ public protocol StorageBackend: Sendable {
 }
 
 extension StorageBackend {
+    /// Refuses the addresses that no store accepts.
+    public func validate(_ address: StorageAddress) throws(BackendError) { try address.validate() }
+
     /// Looks at one slot.
     /// - Throws: As ``read(_:_:)``.
     public func read(_ address: StorageAddress, _ freshness: ReadFreshness = .validated) async throws(BackendError) -> StorageProbe {

@@ -92,6 +92,9 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     }
 
     /// Whether the file can be read, or does not exist yet: then the first change creates it.
+    package func validate(_ address: StorageAddress) throws(BackendError) { try Self.validate(address) }
+
+    /// Whether the file can be read.
     package func status() async -> BackendStatus {
         do throws(BackendError) {
             switch try await snapshot(.validated).content {

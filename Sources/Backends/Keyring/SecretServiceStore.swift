@@ -91,6 +91,9 @@
         }
 
         /// Whether the default collection is there and unlocked.
+        package func validate(_ address: StorageAddress) throws(BackendError) { try layout.validate(address) }
+
+        /// Whether the default collection can be used.
         package func status() async -> BackendStatus {
             do throws(BackendError) {
                 return try await onLane { [self] call throws(BackendError) in

@@ -4,52 +4,48 @@ import Logging
 
 extension StorageRouter {
     /// Registers the keys of a catalog, in addition to those registered before; registering a catalog of the same id again replaces its keys' entries.
+    ///
+    /// The catalog is checked from its keys alone, before anything is read. A catalog that is refused names everything that is wrong with it.
     /// - Parameters:
     ///   - catalog: The keys.
     ///   - migrateImmediately: Whether to sweep the catalog at once.
-    /// - Returns: What the sweep found and did; without one, an empty report.
-    /// - Throws: ``StorageError``, with nothing registered: `duplicateKey`, `incompleteKey` for an empty owner or description, `invalidName`, `weakerProtection` for a key
-    ///   below the catalog's ``StorageKeyCatalog/minimumProtection``. What the sweep meets is in the report, not thrown: see ``MigrationReport/requireComplete()``.
+    /// - Returns: What the sweep found and did, and ``MigrationReport/problems`` that do not refuse the catalog; without a sweep there are no rows.
+    /// - Throws: ``StorageError``, with nothing registered and every problem in ``StorageError/catalogProblems``: `duplicateKey`, `incompleteKey` for an empty owner or description, `invalidName`,
+    ///   `weakerProtection` for a key below the catalog's ``StorageKeyCatalog/minimumProtection``, `unsupported` for a source that is a key of the program, `migrationFailed` for a
+    ///   circle. What the sweep meets is in the report, not thrown: see ``MigrationReport/requireComplete()``.
     @discardableResult
     public func registerCatalog(_ catalog: some StorageKeyCatalog, migrateImmediately: Bool = false) async throws -> MigrationReport {
-        var entries: [KeyRegistry.Entry] = []
-        for key in catalog.allKeys { entries.append(try entry(try env.routes.attached(key), of: catalog)) }
-        try env.registry.add(entries)
-        for entry in entries {
+        let finding = try lint(catalog)
+        let refusing = finding.problems.filter(\.kind.refusesCatalog)
+        if !refusing.isEmpty { throw StorageError(refusing, of: catalog.id) }
+        try env.registry.add(finding.entries, retired: finding.retired, catalog.id)
+        for entry in finding.entries {
             for place in [(entry.key, entry.route)] + (try LegacyLocations(env).all(entry.key.sources, of: entry.route.slot)) {
-                try wiring.noteSealed(place.1)
+                try stores.noteSealed(place.1)
             }
         }
-        return migrateImmediately ? await sweep(entries, progress: nil) : MigrationReport()
+        for problem in finding.problems {
+            configuration.logger.notice("A key of a catalog cannot do all that it says.", metadata: ["problem": "\(problem)"])
+        }
+        var report = migrateImmediately ? await sweep(finding.entries, of: [catalog.id], progress: nil) : MigrationReport()
+        report.problems = finding.problems
+        return report
     }
 
-    private func entry(_ key: AnyStorageKey, of catalog: some StorageKeyCatalog) throws -> KeyRegistry.Entry {
-        func isBlank(_ text: String) -> Bool { text.allSatisfy(\.isWhitespace) }
-        if isBlank(key.owner) || isBlank(key.description) {
-            throw StorageError(
-                StorageError.incompleteKey, key: key.name,
-                "The key's \(isBlank(key.owner) ? "owner" : "description") is empty. Say who answers for the value and what it is; nothing was registered."
-            )
-        }
-        let route = try env.routes.route(for: key)
-        guard route.protection >= catalog.minimumProtection else {
-            throw StorageError(
-                StorageError.weakerProtection, key: key.name,
-                "\(catalog.id) demands the protection \(catalog.minimumProtection); \(route.domain) with the policy \(key.security) gives \(route.protection). Nothing was registered."
-            )
-        }
-        let direct = key.sources
-        let sources = try direct.map { try env.routes.route(for: $0).slot }
-        let reach = try LegacyLocations(env).all(direct, of: route.slot).map(\.route.slot)
-        return KeyRegistry.Entry(
-            key: key, route: route, sources: Set(sources).subtracting([route.slot]), reach: Set(reach), catalog: catalog.id)
+    /// What is wrong with a catalog, from its keys alone: nothing is read or registered.
+    public nonisolated func problems(of catalog: some StorageKeyCatalog) throws -> [CatalogProblem] { try lint(catalog).problems }
+
+    private nonisolated func lint(_ catalog: some StorageKeyCatalog) throws -> CatalogLint.Finding {
+        // A chain that cannot be used is found by the check itself.
+        let keys = catalog.allKeys.map { (try? env.routes.attached($0)) ?? $0 }
+        return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(keys, retired: catalog.retiredKeys)
     }
 
     /// Brings every key of the registered catalogs to its place, collects older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
     /// - Parameter progress: Called after each key, from the sweep's own tasks.
     @discardableResult
     public func sweep(progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport {
-        await sweep(env.registry.entries(), progress: progress)
+        await sweep(env.registry.entries(), of: env.registry.catalogs, progress: progress)
     }
 
     /// Sweeps one catalog, registered or not.
@@ -67,14 +63,17 @@ extension StorageRouter {
                 message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code.name, seconds: 0)
             return MigrationReport(rows: [row])
         }
-        return await sweep(env.registry.entries(of: catalog.id), progress: progress)
+        return await sweep(env.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)
     }
 
-    /// What a sweep would do, without writing anything. No migration is run; of a key with a chain of versions the steps are, on a copy.
+    /// What a sweep would do, without changing anything: the sweep itself, rehearsed on stores that record instead of writing.
+    ///
+    /// Conditions, transformations, chains, conflict policies and protection are tried on the live values. While nobody changes the stores, each row is the one that the sweep
+    /// then reports, but for the time. A migration of the program's own that would run is not tried: its row says ``MigrationReport/State/cannotTell``. What the sweep would write is
+    /// held in memory until the plan is made. No prompt is opened, and no store, file or key is made.
     public func planSweep() async -> MigrationReport {
-        var rows: [MigrationReport.Row] = []
-        for entry in env.registry.entries() { rows.append(await SweepRows(env).plan(entry)) }
-        return MigrationReport(rows: rows)
+        let rehearsal = rehearsing()
+        return await rehearsal.sweep()
     }
 
     /// Runs a key's migration now, whatever its destination holds, and applies its conflict policy.
@@ -89,11 +88,12 @@ extension StorageRouter {
     }
 
     nonisolated func sweep(
-        _ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?
+        _ entries: [KeyRegistry.Entry], of catalogs: [String]? = nil, progress: (@Sendable (MigrationProgress) -> Void)?
     ) async -> MigrationReport {
         let start = env.runtime.clock.now
         await env.ledger.look()
         var report = await Sweep(env, self).run(entries, progress: progress)
+        report.rows += await RetiredRows(env).rows(of: catalogs ?? Set(entries.map(\.catalog)).sorted())
         if report.isComplete, let version = configuration.applicationVersion {
             for catalog in Set(entries.map(\.catalog)) { env.ledger.completed(version: version, catalog) }
         }

@@ -1,0 +1,181 @@
+import BackendContract
+
+/// Looks for what is wrong with a catalog, from its keys alone: nothing is read, and no store is opened.
+struct CatalogLint: Sendable {
+    let env: Environment
+    let catalog: String
+    let minimum: ProtectionLevel
+
+    /// What a catalog comes to.
+    struct Finding: Sendable {
+        var entries: [KeyRegistry.Entry] = []
+        /// The keys that the program does not use any more.
+        var retired: [KeyRegistry.Entry] = []
+        var problems: [CatalogProblem] = []
+    }
+
+    /// The entries of a catalog, and everything that is wrong with it.
+    func check(_ keys: [AnyStorageKey], retired: [AnyStorageKey]) -> Finding {
+        var finding = Finding()
+        for key in keys {
+            finding.problems += incompleteness(of: key)
+            if let entry = entry(key, &finding.problems) { finding.entries.append(entry) }
+        }
+        for key in retired { if let entry = entry(key, &finding.problems) { finding.retired.append(entry) } }
+        let others = env.registry.entries().filter { $0.catalog != catalog }
+        finding.problems += duplicates(finding.entries, others)
+        finding.problems += liveSources(finding.entries, others)
+        for entry in finding.entries { finding.problems += Self.weakerSources(of: entry, env) + unreachableSources(of: entry) }
+        let live = Set((finding.entries + others).map(\.route.slot))
+        for entry in finding.retired where live.contains(entry.route.slot) {
+            finding.problems.append(
+                CatalogProblem(
+                    .retiredKeyInUse, entry.key, at: entry.route.displayName, StorageError.duplicateKey,
+                    "It is retired, and a key of the program.", "Take it out of retiredKeys, or out of allKeys."))
+        }
+        return finding
+    }
+
+    // MARK: One key
+
+    private func incompleteness(of key: AnyStorageKey) -> [CatalogProblem] {
+        [("owner", key.owner, "Say who answers for the value."), ("description", key.description, "Say what it is.")].compactMap { part in
+            guard part.1.allSatisfy(\.isWhitespace) else { return nil }
+            return CatalogProblem(
+                .incompleteKey, key, at: "\(key.domain)/\(key.name)", StorageError.incompleteKey, "The key's \(part.0) is empty.", part.2)
+        }
+    }
+
+    private func entry(_ key: AnyStorageKey, _ problems: inout [CatalogProblem]) -> KeyRegistry.Entry? {
+        guard let route = route(key, of: key, &problems) else { return nil }
+        if route.protection < minimum {
+            problems.append(
+                CatalogProblem(
+                    .belowMinimumProtection, key, at: route.displayName, StorageError.weakerProtection,
+                    "\(catalog) demands the protection \(minimum); \(route.domain) with the policy \(key.security) gives \(route.protection).",
+                    "Choose a stronger place or policy for it."))
+        }
+        let reach = self.reach(of: key, route, &problems)
+        let sources = Set(key.sources.compactMap { try? env.routes.route(for: $0).slot }).subtracting([route.slot])
+        return KeyRegistry.Entry(key: key, route: route, sources: sources, reach: Set(reach.map(\.slot)), catalog: catalog)
+    }
+
+    /// Where a key leads, or a problem of the key that names it.
+    private func route(_ key: AnyStorageKey, of owner: AnyStorageKey, _ problems: inout [CatalogProblem]) -> Route? {
+        do {
+            let route = try env.routes.route(for: key)
+            do throws(BackendError) { try route.backend.validate(route.address) } catch { throw StorageError.from(error, key: key.name) }
+            return route
+        } catch {
+            let error = error as? StorageError
+            problems.append(
+                CatalogProblem(
+                    .unusablePlace, owner, at: "\(key.domain)/\(key.name)", error?.code ?? StorageError.unavailable,
+                    error?.message ?? "It cannot be used.",
+                    key.name == owner.name ? "Change the key." : "Change the source \(key.name), or remove it from the key."))
+            return nil
+        }
+    }
+
+    /// The places that a key's values may come from. One that leads back to a place on the way to it is a circle.
+    private func reach(of key: AnyStorageKey, _ own: Route, _ problems: inout [CatalogProblem]) -> [Route] {
+        var found: [Route] = []
+        var seen: Set<PhysicalSlot> = [own.slot]
+        func follow(_ location: AnyStorageKey, _ way: [Route]) {
+            for source in way.count == 1 ? location.sources : location.legacyLocations {
+                guard let route = route(source, of: key, &problems), let last = way.last else { continue }
+                // A change of shape in place names its own slot.
+                if route.slot == last.slot { continue }
+                if way.contains(where: { $0.slot == route.slot }) {
+                    problems.append(
+                        CatalogProblem(
+                            .circle, key, at: route.displayName, StorageError.migrationFailed,
+                            "Its sources lead in a circle: \((way + [route]).map(\.displayName).joined(separator: " from ")).",
+                            "Let the values of one of these places come from nowhere else."))
+                    continue
+                }
+                guard seen.insert(route.slot).inserted else { continue }
+                found.append(route)
+                follow(source, way + [route])
+            }
+        }
+        follow(key, [own])
+        return found
+    }
+
+    // MARK: Keys beside others
+
+    private func duplicates(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
+        var known = Dictionary(others.map { ($0.route.slot, $0) }, uniquingKeysWith: { first, _ in first })
+        return entries.compactMap { entry in
+            guard let other = known.updateValue(entry, forKey: entry.route.slot) else { return nil }
+            return CatalogProblem(
+                .duplicateKey, entry.key, at: entry.route.displayName, StorageError.duplicateKey,
+                "\(entry.title) and \(other.title) have the same slot.",
+                "Give one of them another name.")
+        }
+    }
+
+    /// A source that is itself a key of the program: a sweep would take its value away.
+    private func liveSources(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
+        let all = Dictionary((others + entries).map { ($0.route.slot, $0) }, uniquingKeysWith: { first, _ in first })
+        return (entries.map { ($0, all) } + others.map { other in (other, all.filter { $0.value.catalog == catalog }) }).flatMap {
+            entry, live in
+            moved(to: entry).compactMap { live[$0] }.sorted { $0.route.displayName < $1.route.displayName }.map { source in
+                CatalogProblem(
+                    .liveSource, entry.key, at: source.route.displayName, StorageError.unsupported,
+                    "Its source \(source.key.name) is a key that \(source.key.owner) still uses: a sweep would empty it.",
+                    "To start with a copy of its value, use copied(from:); to replace it, take it out of its catalog.")
+            }
+        }
+    }
+
+    /// The places that a sweep would empty: without the keys that are copied.
+    private func moved(to entry: KeyRegistry.Entry) -> [PhysicalSlot] {
+        (try? LegacyLocations(env).all(entry.key.legacyLocations, of: entry.route.slot).map(\.route.slot)) ?? []
+    }
+
+    // MARK: Sources
+
+    /// The sources that are protected better, or kept longer, than the key's own place.
+    private static func weakerSources(of entry: KeyRegistry.Entry, _ env: Environment) -> [CatalogProblem] {
+        func problems<Key: TypedKey>(_ key: Key) -> [CatalogProblem] {
+            key.migrations.compactMap { migration in
+                guard let step = migration.step(for: Key.Value.self) else { return nil }
+                do { try Mover(env).checkProtection(of: step.sources, step.options, UntypedSlot(key: key, route: entry.route)) } catch {
+                    return CatalogProblem(
+                        .weakerDestination, entry.key, at: entry.route.displayName, StorageError.weakerProtection,
+                        (error as? StorageError)?.message ?? "", "Until then its values stay where they are.")
+                }
+                return nil
+            }
+        }
+        return problems(entry.key.base)
+    }
+
+    private func unreachableSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {
+        var seen: Set<PhysicalSlot> = []
+        return entry.key.sources.compactMap { source in
+            guard let route = try? env.routes.route(for: source) else { return nil }
+            let why: (message: String, remedy: String)?
+            if !seen.insert(route.slot).inserted {
+                why = ("It names the source \(source.name) twice: the second is never looked at.", "Remove one of them.")
+            } else if route.domain.kind == .memory {
+                why = (
+                    "Its source \(source.name) is in memory, which is empty at each start.",
+                    "Remove the source once no code of this run fills it."
+                )
+            } else if route.slot.store.kind.hasPrefix("missing-") {
+                why = (
+                    "Its source \(source.name) is in \(route.domain), which this build or configuration cannot read.",
+                    "Build with the backend, or skip unavailable sources."
+                )
+            } else {
+                why = nil
+            }
+            return why.map {
+                CatalogProblem(.unreachableSource, entry.key, at: route.displayName, StorageError.unavailable, $0.message, $0.remedy)
+            }
+        }
+    }
+}

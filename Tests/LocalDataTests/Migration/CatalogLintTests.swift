@@ -1,0 +1,97 @@
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// What is wrong with a catalog is found when it is registered: all of it, with key, place and remedy, and before anything is read.
+@Suite(.inTurn) struct CatalogLintTests {
+    private let list = StorageDomain.userDefaults(suite: "list")
+    private let ring = StorageDomain.keychain(service: "ring")
+
+    private func key(_ name: String, _ domain: StorageDomain, owner: String = "Tests") -> StorageKey<String> {
+        StorageKey(name: name, domain: domain, owner: owner, description: "A value")
+    }
+
+    /// Registers a catalog that is refused, and returns what is wrong with it.
+    private func refusal(_ keys: [AnyStorageKey], retired: [AnyStorageKey] = [], _ code: StorageError.Code) async throws -> [CatalogProblem]
+    {
+        let machine = TestMachine()
+        let router = machine.launch()
+        var catalog = TestCatalog(keys)
+        catalog.retiredKeys = retired
+        let error = await expectRefusal(code) { try await router.registerCatalog(catalog) }
+        #expect(
+            machine.backends(of: list).allSatisfy(\.log.isEmpty) && machine.backends(of: ring).allSatisfy(\.log.isEmpty),
+            "something was read")
+        #expect(await router.planSweep().rows.isEmpty, "something was registered")
+        let problems = error?.catalogProblems ?? []
+        for problem in problems {
+            #expect(!problem.key.isEmpty && !problem.place.isEmpty && !problem.message.isEmpty && !problem.remedy.isEmpty)
+            #expect(error?.message.contains(problem.message) == true, "the error does not tell \(problem)")
+        }
+        return problems
+    }
+
+    @Test func `two keys in one slot are refused, with the names and owners of both`() async throws {
+        let twice: [AnyStorageKey] = [.key(key("token", list, owner: "Login")), .key(key("token", list, owner: "Sync"))]
+        let problem = try #require(try await refusal(twice, StorageError.duplicateKey).first)
+        for text in ["token", "Login", "Sync"] { #expect(problem.message.contains(text)) }
+    }
+
+    @Test func `a live key as a source is refused, with the remedy, and keeps its value`() async throws {
+        let email = key("email", list)
+        let notify = key("notify.email", list).moved(from: email)
+        let problem = try #require(try await refusal([.key(email), .key(notify)], StorageError.unsupported).first)
+        #expect(problem.kind == .liveSource && problem.key == "notify.email" && problem.remedy.contains("copied(from:)"))
+        // Through another place, too.
+        let further = key("further", list).moved(from: key("between", list).moved(from: email))
+        #expect(try await refusal([.key(further), .key(email)], StorageError.unsupported).map(\.kind) == [.liveSource])
+        // And in another catalog.
+        let router = TestMachine().launch()
+        try await router.registerCatalog(TestCatalog([.key(email)], id: "first"))
+        await expectRefusal(StorageError.unsupported) { try await router.registerCatalog(TestCatalog([.key(notify)], id: "second")) }
+        let other = TestMachine().launch()
+        try await other.registerCatalog(TestCatalog([.key(notify)], id: "first"))
+        await expectRefusal(StorageError.unsupported) { try await other.registerCatalog(TestCatalog([.key(email)], id: "second")) }
+    }
+
+    @Test func `sources that lead in a circle are refused`() async throws {
+        let there = key("there", list).moved(from: key("here", list))
+        let here = key("here", list).moved(from: there)
+        #expect(try await refusal([.key(here)], StorageError.migrationFailed).map(\.kind) == [.circle])
+        // A change of shape names its own place, and is no circle.
+        let shaped = key("shaped", list).moved(from: testKey("shaped", list, of: Int.self)) { "\($0)" }
+        try await TestMachine().launch().registerCatalog(TestCatalog([.key(shaped)]))
+    }
+
+    @Test func `all that is wrong is told at once`() async throws {
+        let keys: [AnyStorageKey] = [
+            .key(key("token", list)), .key(key("token", list)), .key(key("a\nb", list)), .key(key("mute", list, owner: " ")),
+            .key(key("next", list).moved(from: key("mute", list))),
+        ]
+        let problems = try await refusal(
+            keys, retired: [.key(key("token", list))], StorageError.invalidName)
+        #expect(Set(problems.map(\.kind)) == [.duplicateKey, .unusablePlace, .incompleteKey, .liveSource, .retiredKeyInUse])
+    }
+
+    @Test func `a weaker destination and a source that nothing can come from are told, and refuse nothing`() async throws {
+        let router = TestMachine().launch()
+        let weak = key("weak", list).moved(from: key("strong", ring))
+        let forgotten = key("forgotten", list).moved(from: key("old", .memory("scratch")))
+        let twice = key("twice", list).moved(from: key("old", list)).moved(from: key("old", list))
+        let report = try await router.registerCatalog(TestCatalog([.key(weak), .key(forgotten), .key(twice)]))
+        #expect(report.problems.map(\.kind) == [.weakerDestination, .weakerDestination, .unreachableSource, .unreachableSource])
+        #expect(report.problems.map(\.key) == ["weak", "forgotten", "forgotten", "twice"])
+        #expect(try router.problems(of: TestCatalog([.key(weak)])).map(\.kind) == [.weakerDestination])
+    }
+
+    @Test func `a name that the backend cannot hold is refused before anything is read`() async throws {
+        let stage = try Stage()
+        let hostile = key("e\u{301}", .userDefaults)
+        await expectRefusal(StorageError.invalidName) { try await stage.launch().registerCatalog(TestCatalog([.key(hostile)])) }
+        await expectRefusal(StorageError.invalidName) {
+            try await stage.launch().registerCatalog(
+                TestCatalog([.key(key("new", .userDefaults).moved(from: key("LocalData.metadata", .userDefaults)))]))
+        }
+    }
+}
