@@ -3,36 +3,73 @@ import BackendContract
 /// What is known of each registered key and collection.
 struct AuditRows: Sendable {
     let env: Environment
-
-    init(_ env: Environment) { self.env = env }
+    /// Where the next sweep is rehearsed.
+    let rehearsal: any EnvironmentHost
 
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
-        if entry.key.collection != nil { return StorageAudit.Row(entry, await SweepRows(env).plan(entry)) }
-        return await row(entry.key.base, entry)
+        var row = StorageAudit.Row(entry)
+        row.olderCopies = await OlderPlaces(env).look(at: entry.key.legacyLocations, of: entry.route.slot)
+        if let collection = entry.key.collection { await fill(&row, collection) } else { await fill(&row, entry.key.base, entry) }
+        return row
     }
 
-    private func row<Key: TypedKey>(_ key: Key, _ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
+    /// What is left of a retired key; nil when its place is proven to be empty.
+    func row(retired entry: KeyRegistry.Entry) async -> StorageAudit.Row? {
+        guard let found = await RetiredRows(env).row(entry) else { return nil }
+        var row = StorageAudit.Row(entry)
+        row.state = found.state
+        row.message = found.message
+        return row
+    }
+
+    private func fill<Collection: TypedCollection>(_ row: inout StorageAudit.Row, _ collection: Collection) async {
+        do {
+            let pending = try await RecordGatherer(env).pendingRecords(collection.typed)
+            row.state = pending > 0 ? .pending : .unchanged
+            row.pendingRecords = pending
+        } catch {
+            row.state = (error as? StorageError)?.isTransient == false ? .failed : .blocked
+            row.message = OlderPlaces.reason(error)
+        }
+    }
+
+    private func fill<Key: TypedKey>(_ row: inout StorageAudit.Row, _ key: Key, _ entry: KeyRegistry.Entry) async {
         let found = await Inspector(env).inspect(Slot(key: key.typed, route: entry.route))
-        let migration = found.origin?.migration
-        var lastWorked: Double?
-        if let migration { lastWorked = await env.ledger.lastWork(migration) }
-        return StorageAudit.Row(
-            key: entry.key.name, owner: entry.key.owner, description: entry.key.description, catalog: entry.catalog,
-            domain: "\(entry.route.domain)", protection: entry.route.protection, state: found.state,
-            serializer: found.record?.metadata.serializer, isForeign: found.record?.isForeign ?? false,
-            bytes: found.record?.payload.byteCount ?? 0, modifiedAt: found.record?.metadata.modifiedAt, migration: migration,
-            migrationLastWorked: lastWorked, provenance: (found.origin?.copies.keys.sorted()) ?? [],
-            residue: found.older.map(\.copy.route.displayName), message: found.error?.message)
+        let metadata = found.record?.metadata
+        row.serializer = metadata?.serializer
+        row.isForeign = found.record?.isForeign ?? false
+        row.bytes = found.record?.payload.byteCount ?? 0
+        row.modifiedAt = metadata?.modifiedAt
+        row.migration = found.origin?.migration
+        if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration) }
+        row.provenance = found.origin?.copies.keys.sorted() ?? []
+        row.residue = found.older.map(\.copy.route.displayName)
+        guard let rehearsed = entry.leading(rehearsal.env.routes) else { return }
+        let next = await SweepRows(rehearsal.env).sweep(rehearsed, rehearsal)
+        row.state = next.state.asFound(isRemoved: found.state == .removed)
+        row.message = next.message ?? found.error?.message
+    }
+}
+
+extension MigrationReport.State {
+    /// What is there, for what the next sweep would report.
+    fileprivate func asFound(isRemoved: Bool) -> MigrationReport.State {
+        switch self {
+        case .moved, .copied, .converted: .pending
+        case .resolved: .conflict
+        case .collected: isRemoved ? .removed : .unchanged
+        default: self
+        }
     }
 }
 
 extension StorageAudit.Row {
-    /// What is known of a collection.
-    fileprivate init(_ entry: KeyRegistry.Entry, _ row: MigrationReport.Row) {
+    /// What the registration says.
+    fileprivate init(_ entry: KeyRegistry.Entry) {
         self.init(
             key: entry.key.name, owner: entry.key.owner, description: entry.key.description, catalog: entry.catalog,
-            domain: "\(entry.route.domain)", protection: entry.route.protection, state: row.state, serializer: nil, isForeign: false,
-            bytes: 0, modifiedAt: nil, migration: nil, migrationLastWorked: nil, provenance: [], residue: row.residue,
-            pendingRecords: row.records, message: row.message)
+            domain: "\(entry.route.domain)", protection: entry.route.protection, state: .unchanged, serializer: nil, isForeign: false,
+            bytes: 0, modifiedAt: nil, migration: nil, migrationLastWorked: nil, provenance: [], residue: [], olderCopies: OlderCopies(),
+            pendingRecords: nil, message: nil)
     }
 }

@@ -22,7 +22,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
             try Task.checkCancellation()
             work += try await env.unbroken { try await move(page, run) }
         }
-        if work.moved > 0 { env.ledger.worked(id) }
+        if work.moved > 0 { env.ledger.worked(id, values: work.moved) }
+        if let failure = work.failures.first { env.ledger.failed(id, failure.error) }
         return work
     }
 

@@ -5,63 +5,90 @@ import Foundation
 /// Which migrations of registered keys and collections are still needed.
 struct Retirement: Sendable {
     let env: Environment
+    /// What the ledger says; nil where it cannot be read.
+    let history: MigrationHistory?
 
-    init(_ env: Environment) { self.env = env }
+    init(_ env: Environment) async {
+        self.env = env
+        history = try? await env.ledger.history()
+    }
 
-    func status(_ id: String, _ key: String, pending: Int) async -> MigrationStatus {
+    func status(_ id: String, _ key: String, _ evidence: OlderCopies) async -> MigrationStatus {
         let lastWorked = await env.ledger.lastWork(id)
-        return MigrationStatus(id: id, key: key, lastWorked: lastWorked.map(Date.init(timeIntervalSince1970:)), pending: pending)
+        return MigrationStatus(
+            id: id, key: key, lastWorked: lastWorked.map(Date.init(timeIntervalSince1970:)),
+            history: history?.migrations.first { $0.id == id }, evidence: evidence)
     }
 
     /// The migrations of an entry; each earlier version of a chain counts as one.
-    func migrations(of entry: KeyRegistry.Entry) async throws -> [MigrationStatus] {
-        if let collection = entry.key.collection { return try await migrations(of: collection) }
-        return try await migrations(of: entry.key.base, entry.route)
+    func migrations(of entry: KeyRegistry.Entry) async -> [MigrationStatus] {
+        if let collection = entry.key.collection { return await migrations(of: collection, entry.route) }
+        return await migrations(of: entry.key.base, entry.route)
     }
 
-    private func migrations<Collection: TypedCollection>(of collection: Collection) async throws -> [MigrationStatus] {
+    private func migrations<Collection: TypedCollection>(of collection: Collection, _ own: Route) async -> [MigrationStatus] {
         let collection = collection.typed
         var found: [MigrationStatus] = []
         for location in collection.legacyLocations {
             guard let source = location.source as? any RecordMoving<Collection.Record> else { continue }
-            found.append(await status(source.id(for: collection), collection.name, pending: try await source.pending(for: collection, env)))
+            let evidence = await OlderPlaces(env).look(at: [location.key], of: own.slot)
+            found.append(await status(source.id(for: collection), collection.name, evidence))
         }
         for version in collection.template.evolution?.older ?? [] {
-            let pending = try await RecordQueries(env).count(collection, version: version)
-            found.append(await status(Converter.ledgerID(collection.name, from: version), collection.name, pending: pending))
+            let evidence = await counting(own) { try await RecordQueries(env).countAll(collection, .version(version)) }
+            found.append(await status(Converter.ledgerID(collection.name, from: version), collection.name, evidence))
         }
         return found
     }
 
-    private func migrations<Key: TypedKey>(of key: Key, _ own: Route) async throws -> [MigrationStatus] {
+    private func migrations<Key: TypedKey>(of key: Key, _ own: Route) async -> [MigrationStatus] {
         var found: [MigrationStatus] = []
         for migration in key.migrations {
-            var pending = 0
-            if migration.keepsSources, case .absent = try await own.probe() {
-                for source in migration.sources where try await env.routes.route(for: source).probe().record != nil { pending += 1 }
-            }
-            for source in migration.legacyLocations {
-                let route = try env.routes.route(for: source)
-                if route.slot == own.slot {
-                    // A change of shape in place waits for what does not decode as the key's type.
-                    switch await Inspector(env).inspect(Slot(key: key.typed, route: own)).state {
-                    case .failed, .pending: pending += 1
-                    default: break
-                    }
-                } else if case .value = try await route.probe() {
-                    pending += 1
+            found.append(await status(migration.id, key.name, await evidence(of: migration, Slot(key: key.typed, route: own))))
+        }
+        for version in key.evolution?.older ?? [] {
+            let evidence = await counting(own) {
+                switch try await own.probe() {
+                case .value(let record): (record.metadata.schemaVersion ?? key.evolution?.base) == version ? 1 : 0
+                case .corrupt: 1
+                default: 0
                 }
             }
-            found.append(await status(migration.id, key.name, pending: pending))
-        }
-        if let evolution = key.evolution {
-            var stored: Int?
-            if case .value(let record) = try await own.probe() { stored = record.metadata.schemaVersion ?? evolution.base }
-            for version in evolution.older {
-                let pending = stored == version ? 1 : 0
-                found.append(await status(Converter.ledgerID(key.name, from: version), key.name, pending: pending))
-            }
+            found.append(await status(Converter.ledgerID(key.name, from: version), key.name, evidence))
         }
         return found
+    }
+
+    private func evidence<Value>(of migration: AnyStorageMigration, _ slot: Slot<Value>) async -> OlderCopies {
+        if migration.keepsSources { return await evidence(ofCopy: migration, slot) }
+        var evidence = await OlderPlaces(env).look(at: migration.sources, of: slot.id)
+        if case .custom = migration.form, migration.sources.isEmpty {
+            evidence.unreadable[migration.id] = "It is the program's own code and declares no sources, so what it reads is not known."
+        }
+        let isInPlace = migration.sources.contains { (try? env.routes.route(for: $0).slot) == slot.id }
+        guard isInPlace else { return evidence }
+        // A change of shape in place waits for what does not decode as the key's type.
+        let own = await Inspector(env).inspect(slot)
+        switch own.state {
+        case .failed, .pending: evidence.holding[slot.route.displayName] = 1
+        case .blocked: evidence.unreadable[slot.route.displayName] = own.error?.message ?? "It cannot be read now."
+        default: break
+        }
+        return evidence
+    }
+
+    /// A copy is made once: it waits as long as the key's own place is empty.
+    private func evidence<Value>(ofCopy migration: AnyStorageMigration, _ slot: Slot<Value>) async -> OlderCopies {
+        do {
+            guard case .absent = try await slot.route.probe() else { return OlderCopies() }
+        } catch { return OlderCopies(unreadable: [slot.route.displayName: OlderPlaces.reason(error)]) }
+        return await OlderPlaces(env).look(at: migration.sources, of: slot.id)
+    }
+
+    private func counting(_ place: Route, _ body: () async throws -> Int) async -> OlderCopies {
+        do {
+            let count = try await body()
+            return OlderCopies(holding: count > 0 ? [place.displayName: count] : [:])
+        } catch { return OlderCopies(unreadable: [place.displayName: OlderPlaces.reason(error)]) }
     }
 }

@@ -21,6 +21,7 @@ struct TestCatalog: StorageKeyCatalog {
     var allKeys: [AnyStorageKey]
     var minimumProtection = ProtectionLevel.plain
     var schema: CatalogSchema?
+    var retiredKeys: [AnyStorageKey] = []
 
     init(_ keys: AnyStorageKey...) { allKeys = keys }
 

@@ -6,6 +6,10 @@ public protocol StorageKeyCatalog: Sendable {
     /// Every key of this part of the program.
     var allKeys: [AnyStorageKey] { get }
 
+    /// Keys that this part of the program does not use any more, and that no migration reads: what their places still hold is a row of its own in reports and audits.
+    /// Nothing is removed from there. Defaults to none.
+    var retiredKeys: [AnyStorageKey] { get }
+
     /// The least protection that each key must have; a catalog with a weaker key is refused. Defaults to plain.
     var minimumProtection: ProtectionLevel { get }
 
@@ -16,6 +20,8 @@ public protocol StorageKeyCatalog: Sendable {
 extension StorageKeyCatalog {
     /// The name of the catalog's type.
     public var id: String { String(describing: Self.self) }
+    /// None.
+    public var retiredKeys: [AnyStorageKey] { [] }
     /// No demands.
     public var minimumProtection: ProtectionLevel { .plain }
     /// No declared schema.

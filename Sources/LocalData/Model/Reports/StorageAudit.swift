@@ -16,7 +16,7 @@ public struct StorageAudit: Sendable, Codable {
         public var domain: String
         /// How well it is protected there.
         public var protection: ProtectionLevel
-        /// What was found: the states of a planned sweep.
+        /// What was found. A key is looked at by rehearsing the next sweep: `pending` and `conflict` are what it would end.
         public var state: MigrationReport.State
         /// The serializer that wrote the value; nil for an absent one, and for one that another program wrote.
         public var serializer: String?
@@ -34,6 +34,8 @@ public struct StorageAudit: Sendable, Codable {
         public var provenance: [String]
         /// Legacy locations that still hold something.
         public var residue: [String]
+        /// Whether an older copy is left in any place that its migrations read, through the migrations of those places too: proven, refuted, or not to be told.
+        public var olderCopies: OlderCopies
         /// How many records of a collection wait to be moved or given a new shape; nil for a single key.
         public var pendingRecords: Int?
         /// What keeps it from being in order, for people.

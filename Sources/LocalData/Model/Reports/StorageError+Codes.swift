@@ -48,6 +48,8 @@ extension StorageError.Code {
     public static let migrationFailed = Self("migrationFailed")
     /// A value would be protected less, or last shorter, than where it is.
     public static let weakerProtection = Self("weakerProtection")
+    /// Whether it would succeed cannot be told without doing it: a plan only.
+    public static let cannotTell = Self("cannotTell")
     /// The shared router exists already.
     public static let alreadyBootstrapped = Self("alreadyBootstrapped")
     /// The caller was cancelled while a change was under way.
@@ -106,6 +108,8 @@ extension StorageError {
     public static var migrationFailed: Code { .migrationFailed }
     /// ``Code/weakerProtection``
     public static var weakerProtection: Code { .weakerProtection }
+    /// ``Code/cannotTell``
+    public static var cannotTell: Code { .cannotTell }
     /// ``Code/alreadyBootstrapped``
     public static var alreadyBootstrapped: Code { .alreadyBootstrapped }
     /// ``Code/cancelled``

@@ -1,0 +1,45 @@
+import BackendContract
+
+/// Looks at every place that migrations read: anything that is not proven to be absent or removed counts.
+struct OlderPlaces: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What the sources of a slot's migrations hold, and the sources of these.
+    func look(at sources: [AnyStorageKey], of slot: PhysicalSlot) async -> OlderCopies {
+        var copies = OlderCopies()
+        let places: [(key: AnyStorageKey, route: Route)]
+        do { places = try LegacyLocations(env).all(sources, of: slot) } catch {
+            copies.unreadable["\(slot)"] = Self.reason(error)
+            return copies
+        }
+        for (key, route) in places {
+            do {
+                let count = try await count(key, route)
+                if count > 0 { copies.holding[route.displayName] = count }
+            } catch { copies.unreadable[route.displayName] = Self.reason(error) }
+        }
+        return copies
+    }
+
+    /// How many values a place holds.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    func count(_ key: AnyStorageKey, _ route: Route) async throws -> Int {
+        if let collection = key.collection { return try await count(collection) }
+        switch try await route.probe() {
+        // A record of another type in an older collection is not the key's.
+        case .value(let record): return key.base.refuses(record.metadata) ? 0 : 1
+        case .corrupt: return 1
+        case .absent, .tombstone: return 0
+        case .locked, .unavailable: return 1
+        }
+    }
+
+    private func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
+        // Damaged rows are on the pages of every query.
+        try await RecordQueries(env).countAll(collection.typed, .all)
+    }
+
+    static func reason(_ error: any Error) -> String { (error as? StorageError)?.message ?? "The look was cancelled." }
+}

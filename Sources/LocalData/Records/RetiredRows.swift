@@ -1,0 +1,33 @@
+import BackendContract
+
+/// What the places of retired keys still hold: a row for each that is not proven to be empty.
+struct RetiredRows: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// The rows of catalogs, in the order of their ids; of all that were registered when none is given.
+    func rows(of catalogs: [String]) async -> [MigrationReport.Row] {
+        var rows: [MigrationReport.Row] = []
+        for entry in catalogs.flatMap({ env.registry.retired(of: $0) }) { if let row = await row(entry) { rows.append(row) } }
+        return rows
+    }
+
+    /// What is left of one retired key; nil when its place is proven to be empty.
+    func row(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row? {
+        var row = MigrationReport.Row(
+            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0,
+            state: .leftOver, residue: [], seconds: 0)
+        do {
+            let count = try await OlderPlaces(env).count(entry.key, entry.route)
+            if count == 0 { return nil }
+            row.records = entry.key.collection == nil ? nil : count
+            row.message = "The key is retired, and \(entry.route.displayName) still holds a value. Remove it when nothing needs it."
+        } catch {
+            row.state = .cannotTell
+            row.message = "The key is retired, and whether its place holds a value cannot be told. \(OlderPlaces.reason(error))"
+            row.errorCode = (error as? StorageError)?.code.name
+        }
+        return row
+    }
+}

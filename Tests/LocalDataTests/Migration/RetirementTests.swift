@@ -1,0 +1,131 @@
+import BackendContract
+import Foundation
+import LocalDataTesting
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// What has to be known before a migration, or a key, is removed from a program.
+@Suite(.inTurn) struct RetirementTests {
+    private let list = StorageDomain.userDefaults(suite: "list")
+    private let ring = StorageDomain.keychain(service: "ring")
+
+    private var first: StorageKey<String> { textKey("first", list) }
+    private var third: StorageKey<String> { textKey("third", ring).moved(from: textKey("second", ring).moved(from: first)) }
+
+    private func launch(_ machine: TestMachine, _ keys: AnyStorageKey...) async throws -> StorageRouter {
+        let router = machine.launch(version: "2.1")
+        try await router.registerCatalog(TestCatalog(keys))
+        return router
+    }
+
+    @Test func `a value at the first of three places keeps a migration from being safe to delete`() async throws {
+        let machine = TestMachine()
+        machine.writeForeign(.string("old"), to: list, name: "first")
+        let router = try await launch(machine, .key(third))
+        let status = try #require(try await router.migrations().first)
+        #expect(!status.isSafeToDelete)
+        #expect(status.pending == 1)
+        #expect(status.evidence.holding.keys.sorted() == ["userDefaults(list)/first"])
+        try await router.sweep().requireComplete()
+        let after = try #require(try await router.migrations().first)
+        #expect(after.isSafeToDelete)
+        #expect(after.history?.successes == 1)
+    }
+
+    @Test func `a damaged source counts, and one that cannot be read cannot be told`() async throws {
+        let machine = TestMachine()
+        let router = try await launch(machine, .key(third))
+        #expect(try await router.migrations().allSatisfy(\.isSafeToDelete))
+        machine.lock(ring)
+        let locked = try #require(try await router.migrations().first)
+        #expect(!locked.isSafeToDelete && locked.evidence.answer == .cannotTell)
+        machine.unlock(ring)
+        machine.corrupt(list, name: "first", bytes: [1, 2, 3])
+        let damaged = try #require(try await router.migrations().first)
+        #expect(!damaged.isSafeToDelete && damaged.evidence.answer == .some)
+    }
+
+    @Test func `the program's own migration without declared sources is never proven to be done`() async throws {
+        struct Own: StorageMigration {
+            let destinationKey: StorageKey<String>
+            func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool { false }
+            func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+                MigrationResult(success: true)
+            }
+        }
+        let key = StorageKey<String>(
+            name: "own", domain: list, owner: "Tests", description: "A value", migration: { AnyStorageMigration(Own(destinationKey: $0)) })
+        let router = try await launch(TestMachine(), .key(key))
+        #expect(try await router.migrations().map(\.evidence.answer) == [.cannotTell])
+    }
+
+    @Test func `an audit proves, refutes, or says that it cannot tell that no older copy is left`() async throws {
+        let machine = TestMachine()
+        let router = try await launch(machine, .key(third))
+        func answer() async throws -> OlderCopies.Answer { try await router.audit().rows[0].olderCopies.answer }
+        #expect(try await answer() == .none)
+        machine.lock(ring)
+        #expect(try await answer() == .cannotTell)
+        machine.unlock(ring)
+        machine.writeForeign(.string("old"), to: list, name: "first")
+        #expect(try await answer() == .some)
+        let row = try #require(try await router.audit().rows.first)
+        #expect(row.state == .pending)
+        #expect(row.olderCopies.holding == ["userDefaults(list)/first": 1])
+    }
+
+    @Test func `the ledger says where a value came from, by which migration, when, and under which version`() async throws {
+        let machine = TestMachine()
+        machine.writeForeign(.string("old"), to: list, name: "old")
+        let key = textKey("new", ring).moved(from: textKey("old", list), id: "2.0-token")
+        let router = try await launch(machine, .key(key))
+        try await router.sweep().requireComplete()
+        let history = try await launch(machine, .key(key)).history()
+        let value = try #require(history.values.first)
+        #expect(value.place == "keychain/ring//new" && value.sources == ["userDefaults/list//old"])
+        #expect(value.migration == "2.0-token" && value.applicationVersion == "2.1")
+        let migration = try #require(history.migrations.first)
+        #expect(migration.id == "2.0-token" && migration.successes == 1 && migration.values == 1 && migration.failures == 0)
+        #expect(history.versions == ["Tests": "2.1"])
+        let status = try #require(try await router.migrations().first { $0.id == "2.0-token" })
+        let decoded = try JSONDecoder().decode(MigrationStatus.self, from: JSONEncoder().encode(status))
+        #expect(decoded == status && decoded.isSafeToDelete && decoded.history == migration)
+    }
+
+    @Test func `a failed attempt is counted with its error, and a lost ledger loses no value`() async throws {
+        struct Bad: Error {}
+        let machine = TestMachine()
+        machine.writeForeign(.string("old"), to: list, name: "old")
+        let failing = textKey("new", ring).moved(from: textKey("old", list), id: "move") { _ in throw Bad() }
+        let router = try await launch(machine, .key(failing))
+        for _ in 0..<2 { #expect(await router.sweep().failed.count == 1) }
+        let entry = try #require(try await router.history().migrations.first)
+        #expect(entry.failures == 2 && entry.attempts == 2 && entry.lastError?.contains("migrationFailed") == true)
+        // A ledger that forgot everything.
+        let ledger = try router.env.ledger.store.backend()
+        for address in try await ledger.addresses(in: .values) { _ = try await ledger.apply(.delete(address)) }
+        let next = try await launch(machine, .key(textKey("new", ring).moved(from: textKey("old", list), id: "move")))
+        #expect(try await next.get(textKey("new", ring).moved(from: textKey("old", list), id: "move")) == "old")
+        #expect(try await next.history().migrations.map(\.successes) == [1])
+    }
+
+    @Test func `what a retired key left is a row of its own, and nothing is removed`() async throws {
+        let machine = TestMachine()
+        machine.writeForeign(.string("left"), to: list, name: "gone")
+        var catalog = TestCatalog([.key(textKey("kept", list))])
+        catalog.retiredKeys = [.key(textKey("gone", list)), .key(textKey("empty", list)), .key(textKey("hidden", ring))]
+        machine.lock(ring)
+        let router = machine.launch()
+        let report = try await router.registerCatalog(catalog, migrateImmediately: true)
+        #expect(report.rows.map(\.key) == ["kept", "gone", "hidden"])
+        #expect(report.rows.map(\.state) == [.absent, .leftOver, .cannotTell])
+        #expect(report.isComplete)
+        #expect(try await router.audit().rows.map(\.state) == [.absent, .leftOver, .cannotTell])
+        #expect(await router.planSweep().rows.map(\.state) == [.absent, .leftOver, .cannotTell])
+        #expect(try await router.value(for: textKey("gone", list)) == "left")
+        try await router.remove(textKey("gone", list))
+        #expect(await router.sweep().rows.map(\.key) == ["kept", "hidden"])
+    }
+}
