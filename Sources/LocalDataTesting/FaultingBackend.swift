@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// Without faults, it behaves as the wrapped backend and keeps the same laws.
-public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend {
+public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend, SalvageableBackend {
     private struct Injection {
         let fault: StorageFault
         let kind: LoggedOperation.Kind?
@@ -107,6 +107,36 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         let count = try await base.count(query)
         try loseAnswer(after: incident, outcome: .notApplied)
         return count
+    }
+
+    /// Lists slots and damage, unless a fault is injected: one operation of the kind `addresses`. A wrapped backend that does not seal names lists no damage.
+    public func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
+        guard let salvageable = base as? any SalvageableBackend else {
+            return StorageListing(try await addresses(in: namespace), damaged: [])
+        }
+        let incident = try await begin(.addresses, [namespace.description])
+        try refuse(incident)
+        let listing = try await salvageable.listing(in: namespace)
+        try loseAnswer(after: incident, outcome: .notApplied)
+        return listing
+    }
+
+    /// Reads damage of the wrapped backend, unless a fault is injected: one operation of the kind `read`.
+    public func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
+        let incident = try await begin(.read, ["damage"])
+        try refuse(incident)
+        let damage = try await (base as? any SalvageableBackend)?.damage(at: handle)
+        try loseAnswer(after: incident, outcome: .notApplied)
+        return damage
+    }
+
+    /// Deletes damage in the wrapped backend, unless a fault is injected: one operation of the kind `apply`.
+    public func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
+        let incident = try await begin(.apply, ["delete damage"])
+        try refuse(incident)
+        let isDeleted = try await (base as? any SalvageableBackend)?.deleteDamage(at: handle) ?? false
+        try loseAnswer(after: incident, outcome: .unknown)
+        return isDeleted
     }
 
     /// Makes the visible state durable, unless a fault is injected.

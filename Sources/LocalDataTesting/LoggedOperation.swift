@@ -36,6 +36,7 @@ extension StorageMutation {
         switch operation {
         case .put: "put \(address)"
         case .delete: "delete \(address)"
+        case .check: "check \(address)"
         case .tombstone: "tombstone \(address)"
         }
     }

@@ -64,7 +64,7 @@ extension Mutant {
                     return StoragePage(entries, next: page.next)
                 })),
             Mutant(
-                "leaves damaged slots off its pages", breaks: "a damaged slot is on its pages as damaged, or there are no pages",
+                "leaves damaged slots off its pages", breaks: "a damaged slot is on its pages as damaged, unless the whole store is",
                 fault: FaultyStore.Fault(page: { store, query, cursor, limit async throws(BackendError) in
                     let page = try await store.page(query, after: cursor, limit: limit)
                     return StoragePage(page.entries.filter { $0.record != nil }, next: page.next)

@@ -4,7 +4,24 @@ import TestSupport
 
 extension Mutant {
     static var preconditions: [Mutant] {
-        [
+        let check = "a check changes nothing, and holds where its precondition does"
+        return [
+            Mutant(
+                "writes where it should only check", breaks: check,
+                fault: .mutations { mutation in
+                    guard mutation.operation == .check else { return mutation }
+                    return .tombstone(at: mutation.address, if: mutation.precondition)
+                }),
+            Mutant(
+                "leaves checks out", breaks: check, "a batch whose check does not hold changes nothing",
+                fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
+                    let others = mutations.filter { $0.operation != .check }
+                    var results = try await others.isEmpty ? [] : store.apply(others)
+                    for (index, mutation) in mutations.enumerated() where mutation.operation == .check {
+                        results.insert(.applied(nil, .durable), at: index)
+                    }
+                    return results
+                })),
             Mutant(
                 "ignores preconditions", breaks: "the precondition absent holds for an empty slot only",
                 "the precondition of a revision holds for that state only",

@@ -5,7 +5,7 @@ import TestSupport
 
 /// Stores with one fault each. A law that no mutant breaks is a law that may not be checked at all.
 extension Mutant {
-    static let all: [Mutant] = values + preconditions + batches + metadata + names + pages + instances + foreign + timing + small
+    static let all: [Mutant] = values + preconditions + batches + metadata + names + pages + instances + foreign + salvage + timing + small
 
     /// Stores that claim little, for the laws that bind only those.
     private static var small: [Mutant] {

@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    /// Attacks on the table of labels: a page may be refused or, where an entry was taken away, be short of a value. It never holds what does not belong there.
+    /// Attacks on the table of labels: a page may hold damage or, where an entry was taken away, be short of a value. It never holds what does not belong there.
     extension Attacks {
         @Suite struct Labels {
             private let place: Place
@@ -37,7 +37,7 @@
             /// What became of the queries.
             private struct Tally: Equatable {
                 var right = 0
-                var refused = 0
+                var damaged = 0
                 var short = 0
             }
 
@@ -48,16 +48,12 @@
                 for conditions in Self.questions {
                     let query = StorageQuery(shelf, conditions)
                     let right = Set(expected.filter { query.matches($0.value) }.map(\.key))
-                    do {
-                        let entries = try await store.everything(query, limit: 2)
-                        let found = Set(entries.map(\.address))
-                        #expect(found.count == entries.count && found.isSubset(of: right), "\(comment): \(conditions)")
-                        for entry in entries { #expect(entry.record?.metadata == expected[entry.address], "\(comment)") }
-                        if found == right { tally.right += 1 } else { tally.short += 1 }
-                    } catch let error as BackendError {
-                        #expect(error.code == .corrupted, "\(comment): \(error)")
-                        tally.refused += 1
-                    }
+                    let (entries, damaged) = try await store.everythingAndDamage(query, limit: 2)
+                    let found = Set(entries.map(\.address))
+                    #expect(found.count == entries.count && found.isSubset(of: right), "\(comment): \(conditions)")
+                    for entry in entries { #expect(entry.record?.metadata == expected[entry.address], "\(comment)") }
+                    #expect(Set(damaged.map(\.handle)).count == damaged.count, "\(comment)")
+                    if !damaged.isEmpty { tally.damaged += 1 } else if found == right { tally.right += 1 } else { tally.short += 1 }
                 }
                 for address in expected.keys { #expect(try await store.read(address).record != nil, "\(comment)") }
                 await store.close()
@@ -96,42 +92,42 @@
                 for (number, entry) in whole.enumerated() {
                     try restore(whole.enumerated().filter { $0.offset != number }.map(\.element))
                     let tally = try await ask("without \(number)")
-                    #expect(tally.refused == 0 && tally.short <= 2, "\(entry)")
+                    #expect(tally.damaged == 0 && tally.short <= 2, "\(entry)")
                     short += tally.short
                 }
                 // Each value stands under four labels; three of them, or the day it was changed on, are asked for.
                 #expect(short >= 15)
             }
 
-            @Test func `an entry that is put under another label, or names another slot, makes a page corrupted or changes nothing`()
+            @Test func `an entry that is put under another label, or names another slot, is damage on its pages or changes nothing`()
                 async throws
             {
                 let whole = try entries()
                 let slots = Set(whole.map(\.slot))
                 let labels = Set(whole.map(\.label))
-                var refused = 0
+                var damaged = 0
                 for (number, label) in labels.enumerated() {
                     for slot in Array(slots)[...] + [Data(repeating: 7, count: 16)] where !whole.contains(Entry(label: label, slot: slot)) {
                         guard (number &* 31 &+ Int(slot.last ?? 0)) % 4 == 0 || slot.first == 7 else { continue }
                         try restore(whole + [Entry(label: label, slot: slot)])
                         let tally = try await ask("a foreign entry")
                         #expect(tally.short == 0)
-                        refused += tally.refused
+                        damaged += tally.damaged
                     }
                 }
-                #expect(refused > 8)
+                #expect(damaged > 8)
             }
 
             @Test func `labels that change places, or are none, are noticed`() async throws {
                 let whole = try entries()
                 let labels = Array(Set(whole.map(\.label)))
-                var refused = 0
+                var damaged = 0
                 for (one, other) in zip(labels, labels.dropFirst()) {
                     try restore(
                         whole.map { Entry(label: $0.label == one ? other : $0.label == other ? one : $0.label, slot: $0.slot) })
-                    refused += try await ask("labels that changed places").refused
+                    damaged += try await ask("labels that changed places").damaged
                 }
-                #expect(refused >= 5)
+                #expect(damaged >= 5)
                 for sql in [
                     "UPDATE labels SET slot = CAST(slot AS TEXT)", "UPDATE labels SET slot = substr(slot, 1, 15)",
                     "UPDATE labels SET slot = slot || x'00'",
@@ -166,25 +162,59 @@
                 }
             }
 
-            @Test func `a row that is gone or damaged makes its pages corrupted until it is removed or replaced by name`() async throws {
+            @Test func `a row that is gone or damaged is on its pages by a handle until it is removed or replaced`() async throws {
                 let store = place.store()
                 let address = StorageAddress("2", in: shelf)
                 let database = try SealedDatabase(path: place.path, keyFile: place.keyPath)
                 try database.tamper(address) { $0[40] ^= 1 }
                 let query = StorageQuery(shelf, [.typeTag("note")])
-                let damaged = await failure { () throws(BackendError) in try await store.page(query, after: nil, limit: 9) }
-                #expect(damaged?.code == .corrupted)
+                let (entries, damaged) = try await store.everythingAndDamage(query)
+                #expect(entries.map(\.address.name).sorted() == ["0", "1"])
+                #expect(damaged.count == 1)
+                #expect(try await store.count(query) == 3)
                 #expect(try await store.names(StorageQuery(shelf, [.typeTag("task")])) == ["3", "4", "5"])
                 // What it was found by is forgotten with it, though nobody can read it any more.
                 let revision = try #require(try await store.read(address).revision)
                 let put = StorageMutation.put(.bytes([2]), StorageMetadata(typeTag: "task"), at: address, if: .revision(revision))
                 #expect(try await store.apply(put).isApplied)
+                #expect(try await store.everythingAndDamage(query).damaged.isEmpty)
                 #expect(try await store.names(query) == ["0", "1"])
                 #expect(try await store.names(StorageQuery(shelf, [.typeTag("task")])) == ["2", "3", "4", "5"])
                 let slot = Data(try database.slot(StorageAddress("1", in: shelf)))
                 try write { try $0.execute("DELETE FROM records WHERE slot = ?", [slot]) }
-                let gone = await failure { () throws(BackendError) in try await store.page(query, after: nil, limit: 9) }
-                #expect(gone?.code == .corrupted)
+                let stray = try await store.everythingAndDamage(query)
+                #expect(stray.entries.map(\.address.name) == ["0"] && stray.damaged.count == 1)
+                let handle = try #require(stray.damaged.first?.handle)
+                #expect(try await store.damage(at: handle)?.bytes == stray.damaged.first?.corruption.bytes)
+                #expect(try await store.deleteDamage(at: handle))
+                #expect(try await store.deleteDamage(at: handle) == false)
+                #expect(try await store.everythingAndDamage(query).damaged.isEmpty)
+                await store.close()
+            }
+
+            @Test(arguments: ["slot", "sealed", "row"])
+            func `an overwritten row is deleted by its handle with every label that leads to it`(_ part: String) async throws {
+                let store = place.store()
+                let slot = Data(try SealedDatabase(path: place.path, keyFile: place.keyPath).slot(StorageAddress("2", in: shelf)))
+                let garbage = Data(repeating: 0xA5, count: 16)
+                try write { database in
+                    if part != "sealed" { try database.execute("UPDATE records SET slot = ? WHERE slot = ?", [garbage, slot]) }
+                    let now = part == "sealed" ? slot : garbage
+                    if part != "slot" {
+                        try database.execute("UPDATE records SET sealed = ? WHERE slot = ?", [Data(repeating: 0, count: 200), now])
+                    }
+                }
+                let listed = try await store.listing(in: shelf)
+                #expect(listed.addresses.count == 6 && listed.damaged.count == 1)
+                #expect(try await store.everythingAndDamage(StorageQuery(shelf)).damaged.map(\.handle) == listed.damaged.map(\.handle))
+                let handle = try #require(listed.damaged.first?.handle)
+                #expect(try await store.damage(at: handle) == listed.damaged.first?.corruption)
+                #expect(try await store.deleteDamage(at: handle))
+                for conditions in Self.questions {
+                    #expect(try await store.everythingAndDamage(StorageQuery(shelf, conditions)).damaged.isEmpty, "\(conditions)")
+                }
+                #expect(try await store.addresses(in: shelf).count == 6)
+                #expect(try await store.read(StorageAddress("2", in: shelf)) == .absent)
                 await store.close()
             }
         }

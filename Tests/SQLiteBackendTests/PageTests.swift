@@ -51,6 +51,21 @@
             return entries
         }
 
+        /// What the pages of a query hold, with the damaged slots that have no name.
+        func everythingAndDamage(
+            _ query: StorageQuery, limit: Int = 3
+        ) async throws -> (entries: [StoragePage.Entry], damaged: [DamagedSlot]) {
+            var (entries, damaged): ([StoragePage.Entry], [DamagedSlot]) = ([], [])
+            var cursor: StorageCursor?
+            repeat {
+                let page = try await page(query, after: cursor, limit: limit)
+                entries += page.entries
+                damaged += page.damaged
+                cursor = page.next
+            } while cursor != nil
+            return (entries, damaged)
+        }
+
         func names(_ query: StorageQuery, limit: Int = 3) async throws -> [String] {
             try await everything(query, limit: limit).map(\.address.name).sorted()
         }

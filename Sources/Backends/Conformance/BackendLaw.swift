@@ -67,6 +67,6 @@ extension BackendLaw {
     /// Every law.
     public static let all: [BackendLaw] =
         values + nativeValues + batches + preconditions + revisions + tombstones + metadata + names + enumeration + pages + instances
-        + foreignData
+        + foreignData + salvage
         + durability + concurrency
 }

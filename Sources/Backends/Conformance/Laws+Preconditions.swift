@@ -2,6 +2,45 @@ import BackendContract
 
 extension BackendLaw {
     static let preconditions: [BackendLaw] = [
+        BackendLaw("a check changes nothing, and holds where its precondition does") { bench in
+            let store = try await bench.makeStore()
+            let address = StorageAddress("checked")
+            let nothing = try await store.apply(.check(address, if: .absent))
+            try demand(nothing.isApplied, "applied for a check of an empty slot", found: nothing.outline)
+            try await store.demandAbsent(address, "after a check")
+            try await refuses(store, .check(address, if: .revision(StorageRevision([1]))), "a revision on an empty slot")
+            let revision = try await store.put(bytes("first"), at: address)
+            try await refuses(store, .check(address, if: .absent), "absent on a value")
+            for condition in [StorageMutation.Precondition.revision(revision), .none] {
+                guard case .applied(revision, _) = try await store.apply(.check(address, if: condition)) else {
+                    throw LawViolation(expected: "applied, with the revision of the value", found: "another result for a check")
+                }
+            }
+            let record = try await store.demandValue(bytes("first"), at: address)
+            try demand(record.revision == revision, "the same revision after a check", found: "another one")
+            try await store.put(bytes("second"), at: address)
+            try await refuses(store, .check(address, if: .revision(revision)), "the revision of a value that was replaced")
+        },
+        BackendLaw("a batch whose check does not hold changes nothing", requires: \.atomicBatch) { bench in
+            let store = try await bench.makeStore()
+            let (mark, address) = (StorageAddress("mark"), StorageAddress("moved"))
+            let seen = try await store.put(bytes("first"), at: mark)
+            try await store.put(bytes("second"), at: mark)
+            for batch in [
+                [StorageMutation.put(bytes("x"), at: address, if: .absent), .check(mark, if: .revision(seen))],
+                [.check(mark, if: .absent), .put(bytes("x"), at: address, if: .absent)],
+            ] {
+                let results = try await store.apply(batch)
+                try demand(
+                    results.contains(where: \.isConflict) && !results.contains(where: \.isApplied), "a conflict, and nothing applied",
+                    found: results.map(\.outline).joined(separator: ", "))
+                try await store.demandAbsent(address, "after a batch whose check did not hold")
+            }
+            guard let now = try await store.read(mark).revision else { throw LawViolation(expected: "a revision", found: "none") }
+            let results = try await store.apply([.put(bytes("x"), at: address, if: .absent), .check(mark, if: .revision(now))])
+            try demand(results.allSatisfy(\.isApplied), "a batch whose check holds", found: results.map(\.outline).joined(separator: ", "))
+            try await store.demandValue(bytes("x"), at: address)
+        },
         BackendLaw("the precondition absent holds for an empty slot only") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("absent")

@@ -39,6 +39,8 @@ public struct BackendCapabilities: Hashable, Sendable {
     public var storesNativeValues: Bool
     /// Whether another program can change slots without writing metadata.
     public var sharedWithOthers: Bool
+    /// Whether the store keeps names sealed, so that damage to a slot may cost its name. The backend is then a ``SalvageableBackend``.
+    public var sealsNames: Bool
     /// How many calls may usefully wait at once: 1 for a store that answers one after the other, hundreds for one that carries out waiting calls
     /// together. A sweep processes at most this many keys of the store at once.
     public var usefulConcurrency: Int
@@ -47,7 +49,8 @@ public struct BackendCapabilities: Hashable, Sendable {
     public init(
         durability: StorageDurability = .process, atomicBatch: Bool = false, crossProcess: Bool = false,
         protection: ProtectionLevel = .plain,
-        maximumValueSize: Int? = nil, storesNativeValues: Bool = false, sharedWithOthers: Bool = false, usefulConcurrency: Int = 1
+        maximumValueSize: Int? = nil, storesNativeValues: Bool = false, sharedWithOthers: Bool = false, sealsNames: Bool = false,
+        usefulConcurrency: Int = 1
     ) {
         self.durability = durability
         self.atomicBatch = atomicBatch
@@ -56,6 +59,7 @@ public struct BackendCapabilities: Hashable, Sendable {
         self.maximumValueSize = maximumValueSize
         self.storesNativeValues = storesNativeValues
         self.sharedWithOthers = sharedWithOthers
+        self.sealsNames = sealsNames
         self.usefulConcurrency = usefulConcurrency
     }
 }

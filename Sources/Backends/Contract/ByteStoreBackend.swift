@@ -105,6 +105,7 @@ public actor ByteStoreBackend<Store: ByteStore>: StorageBackend {
             case .delete:
                 if current != .absent { try await store.delete(name) }
                 return .applied(nil, capabilities.durability)
+            case .check: return .applied(current.revision, capabilities.durability)
             }
             return .applied(revision, capabilities.durability)
         } catch {

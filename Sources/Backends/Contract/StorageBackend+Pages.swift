@@ -33,7 +33,7 @@ extension StorageBackend {
         var cursor: StorageCursor?
         repeat {
             let page = try await page(query, after: cursor, limit: 512)
-            count += page.entries.count
+            count += page.entries.count + page.damaged.count
             cursor = page.next
         } while cursor != nil
         return count

@@ -42,11 +42,12 @@ public protocol StorageBackend: Sendable {
     func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult]
 
     /// The slots that hold a value, a tombstone or damaged bytes, in no particular order.
-    /// - Throws: ``BackendError`` when the slots cannot be listed: an incomplete list is never returned.
+    /// - Throws: ``BackendError`` when the slots cannot be listed: an incomplete list is never returned. `corrupted` if the name of one of them cannot be read; see
+    ///   ``SalvageableBackend``.
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress]
 
     /// A page of the values of a namespace that fulfil a query's conditions. Tombstones are left out. A damaged slot whose name can be read is
-    /// included, whatever the conditions.
+    /// included, whatever the conditions; one whose name is lost is in ``StoragePage/damaged``.
     ///
     /// Over all pages, a record that exists and fulfils the conditions throughout is returned exactly once. One that is added, changed or deleted
     /// meanwhile may be missing, or be returned in more than one of its states.
@@ -54,10 +55,10 @@ public protocol StorageBackend: Sendable {
     ///   - query: The question.
     ///   - cursor: ``StoragePage/next`` of the page before, of this store and this query; nil for the first page.
     ///   - limit: How many entries the page may have; a number below 1 counts as 1.
-    /// - Throws: ``BackendError`` when any of the slots cannot be read: an incomplete page is never returned. `unsupported` for a cursor of another query.
+    /// - Throws: ``BackendError`` when the store cannot be read: a page never leaves out a slot because of it. `unsupported` for a cursor of another query.
     func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage
 
-    /// How many entries the pages of a query have.
+    /// How many entries and damaged slots the pages of a query have.
     /// - Throws: As ``page(_:after:limit:)``.
     func count(_ query: StorageQuery) async throws(BackendError) -> Int
 

@@ -8,6 +8,9 @@ public struct StorageMutation: Hashable, Sendable {
         case delete
         /// Store a tombstone: the mark that the value was removed.
         case tombstone(StorageMetadata)
+        /// Change nothing: the precondition is all that counts. In an atomic batch, the other changes depend on it. The result has the revision of the state
+        /// that is there, nil for an empty slot.
+        case check
     }
 
     /// What must be true of the slot, at the moment of the change, for the change to happen.
@@ -49,6 +52,11 @@ public struct StorageMutation: Hashable, Sendable {
     /// A mutation that deletes a slot.
     public static func delete(_ address: StorageAddress, if precondition: Precondition = .none) -> StorageMutation {
         StorageMutation(address, .delete, if: precondition)
+    }
+
+    /// A mutation that changes nothing, and whose precondition the other mutations of an atomic batch depend on.
+    public static func check(_ address: StorageAddress, if precondition: Precondition) -> StorageMutation {
+        StorageMutation(address, .check, if: precondition)
     }
 
     /// A mutation that marks a slot as removed.

@@ -103,12 +103,16 @@ public struct StoragePage: Hashable, Sendable {
 
     /// The slots, in the order of the store.
     public let entries: [Entry]
+    /// Damaged slots whose names cannot be read and that may answer the query. Over all pages each is returned once. Empty unless the store claims
+    /// ``BackendCapabilities/sealsNames``.
+    public let damaged: [DamagedSlot]
     /// Where the next page begins; nil at the end, and only there: a page may be shorter than its limit, or empty, and not be the last.
     public let next: StorageCursor?
 
     /// Creates a page.
-    public init(_ entries: [Entry], next: StorageCursor?) {
+    public init(_ entries: [Entry], damaged: [DamagedSlot] = [], next: StorageCursor?) {
         self.entries = entries
+        self.damaged = damaged
         self.next = next
     }
 }

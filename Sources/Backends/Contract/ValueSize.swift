@@ -24,7 +24,7 @@ extension StorageMutation {
         switch operation {
         case .put(let payload, let metadata): payload.byteCount + metadata.byteCount
         case .tombstone(let metadata): metadata.byteCount
-        case .delete: 0
+        case .delete, .check: 0
         }
     }
 }

@@ -82,6 +82,7 @@ extension PropertyListFile {
                     case .delete:
                         if document.remove(mutation.address) { isChanged = true }
                         return .applied(nil, .durable)
+                    case .check: return .applied(document.probe(mutation.address).revision, .durable)
                     case .put(let payload, let metadata):
                         let revision = StorageRevision.random(using: &generator)
                         document.replace(PropertyListSlot(mutation.address, payload, metadata, revision))

@@ -85,7 +85,7 @@ extension PropertyListStore {
             try validate(mutation.address)
         }
         switch mutation.operation {
-        case .delete: return
+        case .delete, .check: return
         case .tombstone: try validateNormalization(of: mutation.address)
         case .put(let payload, _):
             try validateNormalization(of: mutation.address)

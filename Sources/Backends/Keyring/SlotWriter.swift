@@ -49,7 +49,7 @@
                         throw BackendError(
                             .unsupported, "A keyring style of another program has no tombstones. Use .localData, or delete the item.")
                     }
-                case .delete: break
+                case .delete, .check: break
                 }
                 return nil
             } catch {
@@ -93,6 +93,7 @@
             let revision = StorageRevision.random(using: &generator)
             let secret: [UInt8]
             switch mutation.operation {
+            case .check: return .applied(view.probe.revision, store.directory.flush(collection))
             case .delete:
                 guard let item = view.item else { return .applied(nil, store.directory.flush(collection)) }
                 try client.delete(item)

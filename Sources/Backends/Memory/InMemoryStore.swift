@@ -74,7 +74,7 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
             var changed: Set<StorageAddress> = []
             let results = mutations.map { mutation in
                 if let refusal = refusal(of: mutation, in: state) { return refusal }
-                changed.insert(mutation.address)
+                if mutation.operation != .check { changed.insert(mutation.address) }
                 return carryOut(mutation, in: &state)
             }
             state.announce(changed, by: number)
@@ -177,6 +177,7 @@ extension InMemoryStore {
         case .delete:
             _ = state.empty(mutation.address)
             return .applied(nil, capabilities.durability)
+        case .check: return .applied(probe(mutation.address, in: state).revision, capabilities.durability)
         }
     }
 

@@ -44,7 +44,7 @@
 
         /// After how many mutations progress is reported.
         private static let stride = 64
-        private static let scrubLimit = Duration.milliseconds(250)
+        static let scrubLimit = Duration.milliseconds(250)
 
         private func commitLocked(
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
@@ -70,7 +70,7 @@
         }
 
         /// Checks that the commit went to the file that is at the path.
-        private func confirm(_ file: FileID) throws(BackendError) {
+        func confirm(_ file: FileID) throws(BackendError) {
             let current: FileID?
             do throws(BackendError) { current = try fileAtPath() } catch {
                 throw BackendError(error.code, error.reason, outcome: .unknown)
@@ -103,7 +103,7 @@
                 if index % Self.stride == 0 { progressed() }
                 // A row that was deleted before in this call may have made another move to its place.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
-                isChanged = isChanged || row != nil || mutation.operation != .delete
+                isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
                 do throws(BackendError) { results.append(try carryOut(mutation, row, request.session.keyset, rows)) } catch {
                     return CallOutcome(results: self.results(of: request, endingIn: .failed(error), at: index), failure: error)
                 }
@@ -138,6 +138,7 @@
         ) throws(BackendError) -> MutationResult {
             let content: RowContent
             switch mutation.operation {
+            case .check: return .applied(row?.probe.revision, .durable)
             case .delete:
                 try rows.relabel(mutation.address, row, nil, keyset)
                 if let row { try clear(row, mutation.address, keyset, rows) }

@@ -21,18 +21,17 @@
 
         init(path: String) { self.path = path }
 
-        /// The names in a namespace, as of one moment; nil when the database was closed meanwhile, or its keys are others than the
-        /// session's.
+        /// The names in a namespace and every damaged row, as of one moment; nil when the database was closed meanwhile, or its keys are
+        /// others than the session's.
         /// - Parameters:
         ///   - namespace: The namespace.
         ///   - session: The session.
         ///   - isCurrent: Whether the session's file is still at the path.
         ///   - isWanted: Called now and then; false ends the listing.
-        /// - Throws: ``BackendError`` with `corrupted` when a row does not open: which namespace it belongs to is not known.
-        func addresses(
+        func listing(
             in namespace: StorageNamespace, _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool
-        ) throws(BackendError) -> [StorageAddress]? {
-            let result = open.withLock { open -> Result<[StorageAddress]?, BackendError> in
+        ) throws(BackendError) -> StorageListing? {
+            let result = open.withLock { open -> Result<StorageListing?, BackendError> in
                 Result { () throws(BackendError) in
                     guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
                     return try atOneMoment(session, connection) { () throws(Interruption) in
@@ -43,7 +42,14 @@
             return try result.get()
         }
 
-        /// A page of a query, as of one moment; nil as with ``addresses(in:_:isCurrent:isWanted:)``.
+        /// What is damaged where a handle leads; an empty array if nothing is, nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        func damage(
+            at place: DamagePlace, _ session: DatabaseSession, isCurrent: () -> Bool
+        ) throws(BackendError) -> [StorageCorruption]? {
+            try reading(session, isCurrent) { (pages) throws(Interruption) in try pages.damage(at: place, session).map { [$0] } ?? [] }
+        }
+
+        /// A page of a query, as of one moment; nil as with ``listing(in:_:isCurrent:isWanted:)``.
         func page(
             _ query: StorageQuery, after cursor: StorageCursor?, limit: Int, _ session: DatabaseSession, isCurrent: () -> Bool,
             isWanted: () -> Bool
@@ -62,7 +68,7 @@
             case needsPages
         }
 
-        /// How many values the label has that answers a query; nil as with ``addresses(in:_:isCurrent:isWanted:)``.
+        /// How many values the label has that answers a query; nil as with ``listing(in:_:isCurrent:isWanted:)``.
         func count(_ query: StorageQuery, _ session: DatabaseSession, isCurrent: () -> Bool) throws(BackendError) -> Count? {
             try reading(session, isCurrent) { (pages) throws(Interruption) in
                 try pages.count(query, session).map(Count.counted) ?? .needsPages
@@ -107,8 +113,9 @@
 
         private func list(
             _ namespace: StorageNamespace, _ session: DatabaseSession, _ connection: Connection, _ isWanted: () -> Bool
-        ) throws(PageReader.Interruption) -> [StorageAddress] {
+        ) throws(PageReader.Interruption) -> StorageListing {
             var addresses: [StorageAddress] = []
+            var damaged: [DamagedSlot] = []
             var count = 0
             var places = Places()
             try connection.rows(
@@ -117,15 +124,15 @@
                 count += 1
                 if count % 64 == 0, isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
                 let row = RawRow(statement, firstColumn: 0)
-                guard places.isReachable(statement.integer(3), row.slot) else { throw .failed(Self.misplaced) }
-                do throws(BackendError) {
-                    guard let address = try Self.content(row.open(session.keyset))?.content.address else { return }
-                    if address.namespace == namespace { addresses.append(address) }
-                } catch {
-                    throw .failed(error)
+                let id = statement.integer(3)
+                let isReachable = places.isReachable(id, row.slot)
+                if isReachable, case .content(let content, _) = row.open(session.keyset) {
+                    if content.address.namespace == namespace { addresses.append(content.address) }
+                } else if let corruption = row.damage(isReachable: isReachable, session.keyset) {
+                    damaged.append(row.damagedSlot(at: id, corruption))
                 }
             }
-            return addresses
+            return StorageListing(addresses, damaged: damaged)
         }
 
         /// Tells which rows a read of their slot can find: the first row of each slot, at its home or above it without a gap.
@@ -149,30 +156,11 @@
             }
         }
 
-        static var misplaced: BackendError {
+        /// The error of a list that would not be complete.
+        static func incomplete(_ damage: StorageCorruption) -> BackendError {
             BackendError(
                 .corrupted,
-                "A row of the database is in a wrong place, where no read finds it: another program copied or moved it, and the list would not be right. Values that are asked for by name can still be read."
-            )
-        }
-
-        /// The content of a row; nil where its key was destroyed.
-        /// - Throws: ``BackendError`` for a row that does not open: neither its name nor its namespace is known.
-        static func content(_ opened: RawRow.Opened) throws(BackendError) -> (content: RowContent, revision: StorageRevision)? {
-            switch opened {
-            case .content(let content, let revision): return (content, revision)
-            case .destroyed: return nil
-            case .refused(let error): throw error
-            case .unknownKey(let id): throw DatabaseSession.missingKey(id)
-            case .damaged(let corruption): throw unopened(corruption)
-            }
-        }
-
-        /// The error of a row that does not open.
-        static func unopened(_ corruption: StorageCorruption) -> BackendError {
-            BackendError(
-                .corrupted,
-                "A row of the database is damaged (\(corruption.reason)); its name is not known, so the list would not be complete. Values that are asked for by name can still be read."
+                "A row of the database is damaged (\(damage.reason)); its name is not known, so the list would not be complete. Values that are asked for by name can still be read."
             )
         }
 

@@ -27,6 +27,15 @@
             for label in labels { try statements.delete(bytes(label, key), slot) }
         }
 
+        /// Removes one entry.
+        func remove(entry label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try statements.delete(label, slot) }
+
+        /// Whether there is an entry.
+        func hasEntry(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool { try statements.hasEntry(label, slot) }
+
+        /// Every slot that has a label: it reads the whole table.
+        func slots() throws(BackendError) -> Set<[UInt8]> { try statements.slots() }
+
         /// Removes a slot from every label.
         func purge(_ slot: [UInt8]) throws(BackendError) { try statements.purge(slot) }
 
@@ -95,13 +104,13 @@
         private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
 
         /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
-        /// - Throws: ``BackendError``: a row that does not open may be one of those, so later queries would not be complete.
         private func addLabels(_ keyset: Keyset) throws(BackendError) {
             do throws(SQLiteFault) { try finder.database.execute(DatabaseFormat.labels) } catch { throw error.backendError() }
             let made = try LabelWriter(statements)
             try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
                 let row = RawRow(statement, firstColumn: 0)
-                guard let content = try DatabaseScanner.content(row.open(keyset))?.content else { return }
+                // A damaged row is reported by its handle. No value outside the namespace of values was there before the labels.
+                guard case .content(let content, _) = row.open(keyset) else { return }
                 let namespace = content.address.namespace
                 guard namespace != .values, content.kind == .value, let slot = row.slot, let key = row.key(keyset) else { return }
                 try made.add(Label.labels(of: content.metadata, namespace), Array(slot), key)

@@ -34,10 +34,18 @@
         /// The most bytes of one page, which bounds its memory, and the most rows that are read for it, which bounds its time.
         private static let (maximumBytes, maximumRows) = (4 << 20, 16_384)
 
+        /// What one row, or one label, adds to a page.
+        private enum Found {
+            case entry(StoragePage.Entry)
+            case damaged(DamagedSlot)
+            case nothing
+        }
+
         /// A page that is being filled.
         private struct Filling {
             let limit: Int
             private(set) var entries: [StoragePage.Entry] = []
+            private(set) var damaged: [DamagedSlot] = []
             private var bytes = 0
             private var rows = 0
 
@@ -45,12 +53,21 @@
 
             mutating func look() { rows += 1 }
 
-            mutating func add(_ entry: StoragePage.Entry) {
-                entries.append(entry)
-                bytes += entry.record.map { $0.payload.byteCount + $0.metadata.byteCount } ?? 0
+            mutating func add(_ found: Found) {
+                switch found {
+                case .entry(let entry):
+                    entries.append(entry)
+                    bytes += entry.record.map { $0.payload.byteCount + $0.metadata.byteCount } ?? 0
+                case .damaged(let slot):
+                    damaged.append(slot)
+                    bytes += slot.corruption.bytes.count
+                case .nothing: return
+                }
             }
 
-            var isFull: Bool { entries.count >= limit || bytes >= maximumBytes || rows >= maximumRows }
+            func page(next: PageCursor?) -> StoragePage { StoragePage(entries, damaged: damaged, next: next?.cursor) }
+
+            var isFull: Bool { entries.count + damaged.count >= limit || bytes >= maximumBytes || rows >= maximumRows }
             var isTimeToAsk: Bool { rows % 64 == 0 }
         }
 
@@ -80,16 +97,16 @@
         /// Slots are ordered as their homes are, so only rows next to each other, without a gap, have to be sorted.
         private func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
             var filling = Filling(request.limit)
-            var together: [(slot: [UInt8], entry: StoragePage.Entry?)] = []
+            var together: [(slot: [UInt8], found: Found)] = []
             var places = DatabaseScanner.Places()
             var last = slot
             /// Adds the rows of one run to the page, as far as there is room. Returns whether the page goes on.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
-                for (slot, entry) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
+                for (slot, found) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
                     if let last, !last.lexicographicallyPrecedes(slot) { continue }
                     if filling.isFull { return false }
-                    if let entry { filling.add(entry) }
+                    filling.add(found)
                     last = slot
                 }
                 return !filling.isFull
@@ -100,42 +117,39 @@
             var before: Int64?
             while try step(rows) {
                 let id = rows.integer(3)
-                if let before, before + 1 != id, !take() {
-                    return StoragePage(filling.entries, next: last.map { PageCursor.scan(slot: $0).cursor })
-                }
+                if let before, before + 1 != id, !take() { return filling.page(next: last.map { .scan(slot: $0) }) }
                 before = id
                 filling.look()
                 if filling.isTimeToAsk, !isWanted() { throw .ended }
                 let row = RawRow(rows, firstColumn: 0)
-                do throws(BackendError) {
-                    guard places.isReachable(id, row.slot) else { throw DatabaseScanner.misplaced }
-                    let content = try DatabaseScanner.content(row.open(request.session.keyset))
-                    guard let slot = row.slot else { continue }
-                    together.append((Array(slot), content.flatMap { Self.entry($0, request.query) }))
-                } catch {
-                    throw .failed(error)
+                let isReachable = places.isReachable(id, row.slot)
+                if isReachable, let slot = row.slot, case .content(let content, let revision) = row.open(request.session.keyset) {
+                    together.append((Array(slot), Self.found(content, revision, request.query)))
+                } else if let corruption = row.damage(isReachable: isReachable, request.session.keyset) {
+                    // Its slot may be that of another row: it is ordered by its place.
+                    together.append((Self.slot(ofPlace: id), .damaged(row.damagedSlot(at: id, corruption))))
                 }
             }
             let isEnd = take()
-            return StoragePage(filling.entries, next: isEnd ? nil : last.map { PageCursor.scan(slot: $0).cursor })
+            return filling.page(next: isEnd ? nil : last.map { .scan(slot: $0) })
         }
 
-        private static func entry(_ found: (content: RowContent, revision: StorageRevision), _ query: StorageQuery) -> StoragePage.Entry? {
-            guard found.content.address.namespace == query.namespace, case .value(let record) = found.content.probe(found.revision),
+        /// The first slot whose home is a place.
+        private static func slot(ofPlace id: Int64) -> [UInt8] {
+            withUnsafeBytes(of: (UInt64(bitPattern: id) << 2).bigEndian) { Array($0) }
+                + [UInt8](repeating: 0, count: DataKey.slotLength - 8)
+        }
+
+        private static func found(_ content: RowContent, _ revision: StorageRevision, _ query: StorageQuery) -> Found {
+            guard content.address.namespace == query.namespace, case .value(let record) = content.probe(revision),
                 query.matches(record.metadata)
-            else { return nil }
-            return StoragePage.Entry(found.content.address, .record(record))
+            else { return .nothing }
+            return .entry(StoragePage.Entry(content.address, .record(record)))
         }
 
         /// The first row of the run without a gap that ends before a place.
         private func beginning(of id: Int64) throws(Interruption) -> Int64 {
-            var id = id
-            do throws(SQLiteFault) {
-                while id > .min, try finder.row(at: id - 1, { _ in () }) != nil { id -= 1 }
-            } catch {
-                throw .failed(error.backendError())
-            }
-            return id
+            do throws(SQLiteFault) { return try finder.beginningOfRun(before: id) } catch { throw .failed(error.backendError()) }
         }
 
         // MARK: Labels
@@ -153,7 +167,9 @@
             var filling = Filling(request.limit)
             let (query, session) = (request.query, request.session)
             let tag = PageCursor.tag(session.header)
-            var sources = try sources(query, session.keyset)[...]
+            let (all, strayDays) = try sources(query, session.keyset)
+            var sources = all[...]
+            if position == nil { for stray in strayDays { filling.add(.damaged(stray)) } }
             var after: [UInt8] = []
             if let position {
                 guard position.tag == tag else { throw .failed(Self.otherKeys) }
@@ -177,30 +193,36 @@
                     filling.look()
                     if filling.isTimeToAsk, !isWanted() { throw .ended }
                     let slot = statement.bytes(0)
-                    if let entry = try entry(at: slot, source, query, session.keyset) { filling.add(entry) }
-                    if filling.isFull {
+                    filling.add(try found(at: slot, source, query, session.keyset))
+                    // A cursor names a slot.
+                    if filling.isFull, slot.count == DataKey.slotLength {
                         let place = PageCursor.Position(tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot)
-                        return StoragePage(filling.entries, next: PageCursor.label(place).cursor)
+                        return filling.page(next: .label(place))
                     }
                 }
             }
-            return StoragePage(filling.entries, next: nil)
+            return filling.page(next: nil)
         }
 
         /// The labels to read for a query: those that leave the fewest values to check, as far as that is known beforehand. Keys that
         /// only open come first: a value that is sealed again meanwhile moves to the active key, and is found there.
-        private func sources(_ query: StorageQuery, _ keyset: Keyset) throws(Interruption) -> [Source] {
+        private func sources(
+            _ query: StorageQuery, _ keyset: Keyset
+        ) throws(Interruption) -> (sources: [Source], strays: [DamagedSlot]) {
             var sources: [Source] = []
+            var strays: [DamagedSlot] = []
             for key in keyset.decryptOnly + [keyset.active] {
                 if let label = Self.label(query) {
                     sources.append(Source(key: key, day: 0, label: key.label(of: label.fields)))
                 } else {
-                    sources += try days(query, key).map { day in
+                    let days = try days(query, key)
+                    strays += days.strays
+                    sources += days.known.map { day in
                         Source(key: key, day: day, label: key.label(of: Label.day(day, query.namespace).fields))
                     }
                 }
             }
-            return sources
+            return (sources, strays)
         }
 
         /// The one label that answers a query; nil where the days do.
@@ -217,11 +239,11 @@
             return type ?? (isOfDays ? nil : .all(query.namespace))
         }
 
-        /// The days on which values of the query may have been changed, the earliest first.
-        private func days(_ query: StorageQuery, _ key: DataKey) throws(Interruption) -> [Int64] {
+        /// The days on which values of the query may have been changed, the earliest first, and the entries that are none.
+        private func days(_ query: StorageQuery, _ key: DataKey) throws(Interruption) -> (known: [Int64], strays: [DamagedSlot]) {
             var first = Int64.min
             for case .modified(let since) in query.conditions {
-                guard let day = Label.day(of: since) else { return [] }
+                guard let day = Label.day(of: since) else { return ([], []) }
                 first = max(first, day)
             }
             let label = key.label(of: Label.days(query.namespace).fields)
@@ -232,39 +254,62 @@
             }
             defer { statement.reset() }
             var days: [Int64] = []
+            var strays: [DamagedSlot] = []
             while try step(statement) {
-                guard let day = key.day(hiddenIn: statement.bytes(0), under: label) else {
-                    throw .failed(Self.damage("one of its days is none"))
+                let entry = statement.bytes(0)
+                if let day = key.day(hiddenIn: entry, under: label) {
+                    if day >= first { days.append(day) }
+                } else {
+                    strays.append(Self.stray(label, entry, "names a day that is none"))
                 }
-                if day >= first { days.append(day) }
             }
-            return days.sorted()
+            return (days.sorted(), strays)
         }
 
-        /// The value in a slot that a label names; nil where it does not meet the other conditions.
-        private func entry(
+        /// The value in a slot that a label names; nothing where it does not meet the other conditions.
+        private func found(
             at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset
-        ) throws(Interruption) -> StoragePage.Entry? {
-            guard slot.count == DataKey.slotLength else { throw .failed(Self.damage("one of its entries is no slot")) }
-            let result: RowFinder.Result
-            do throws(SQLiteFault) { result = try finder.find(slot, source.key, keyset, inTransaction: true) } catch {
+        ) throws(Interruption) -> Found {
+            func stray(_ how: String) -> Found { .damaged(Self.stray(source.label, slot, how)) }
+            guard slot.count == DataKey.slotLength else { return stray("names no slot") }
+            do throws(SQLiteFault) {
+                switch try finder.find(slot, source.key, keyset, inTransaction: true) {
+                case .absent, .needsTransaction: return stray("names a slot without a row")
+                case .found(let row):
+                    switch row.probe {
+                    case .value(let record):
+                        // The table of labels is not authenticated: check the row itself.
+                        guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query)
+                        else { return stray("names a row of another kind") }
+                        return query.matches(record.metadata) ? .entry(StoragePage.Entry(address, .record(record))) : .nothing
+                    case .tombstone, .absent, .locked: return stray("names a row without a value")
+                    case .corrupt, .unavailable: break
+                    }
+                case .unknownKey: break
+                }
+                return try finder.damage(of: slot, keyset).map(Found.damaged) ?? stray("names a slot without a row")
+            } catch {
                 throw .failed(error.readError())
             }
-            switch result {
-            case .unknownKey(let id): throw .failed(DatabaseSession.missingKey(id))
-            case .absent, .needsTransaction: throw .failed(Self.damage("one of its entries names a slot without a row"))
-            case .found(let row):
-                switch row.probe {
-                case .value(let record):
-                    // The table of labels is not authenticated: check the row itself.
-                    guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query) else {
-                        throw .failed(Self.damage("one of its entries names a row of another kind"))
-                    }
-                    return query.matches(record.metadata) ? StoragePage.Entry(address, .record(record)) : nil
-                case .corrupt(let corruption): throw .failed(DatabaseScanner.unopened(corruption))
-                case .unavailable(let error): throw .failed(error)
-                case .tombstone, .absent, .locked: throw .failed(Self.damage("one of its entries names a row without a value"))
+        }
+
+        /// What is damaged where a handle leads; nil if nothing is.
+        func damage(at place: DamagePlace, _ session: DatabaseSession) throws(Interruption) -> StorageCorruption? {
+            do throws(SQLiteFault) {
+                switch place {
+                case .row(let id, _):
+                    return try finder.damage(at: id, session.keyset).flatMap { $0.row.handle == place.handle ? $0.row.corruption : nil }
+                case .label(let label, let slot):
+                    guard session.header.isIndexed else { return nil }
+                    let statement = try database.keptStatement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2")
+                    try statement.bind(label, at: 1)
+                    try statement.bind(slot, at: 2)
+                    defer { statement.reset() }
+                    guard try statement.step(), try finder.isStray(label, slot, session.keyset) else { return nil }
+                    return Self.stray(label, slot, "names no value that has the label").corruption
                 }
+            } catch {
+                throw .failed(error.readError())
             }
         }
 
@@ -317,11 +362,11 @@
 
         // MARK: Errors
 
-        private static func damage(_ how: String) -> BackendError {
-            BackendError(
-                .corrupted,
-                "The database's table of labels was damaged or changed by another program (\(how)), so the page cannot be complete. Values that are asked for by name can still be read; restore the file from a backup."
-            )
+        /// An entry of the table of labels that was damaged or changed by another program.
+        private static func stray(_ label: [UInt8], _ slot: [UInt8], _ how: String) -> DamagedSlot {
+            DamagedSlot(
+                DamagePlace.label(label, slot: slot).handle,
+                StorageCorruption(bytes: label + slot, revision: nil, reason: "an entry of the table of labels \(how)"))
         }
 
         private static let otherKeys = BackendError(

@@ -55,7 +55,7 @@
             identity = BackendIdentity(kind: "sqlite", store: path)
             capabilities = BackendCapabilities(
                 durability: .durable, atomicBatch: true, crossProcess: true, protection: source.protection,
-                maximumValueSize: Self.maximumValueSize, usefulConcurrency: 1_024)
+                maximumValueSize: Self.maximumValueSize, sealsNames: true, usefulConcurrency: 1_024)
             let name = lastComponent(of: path)
             let lane = runtime.makeLane("sqlite.\(name)")
             let file = DatabaseFile(path: path, lockPath: lockPath, lane: lane, runtime: runtime)
@@ -130,19 +130,18 @@
         }
 
         /// The slots that hold something. Each row has to be opened to learn its name, so the time grows with the number of rows.
-        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name is not known; `locked` and others for the
-        ///   key.
+        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, since its name is not known (see ``listing(in:)``); `locked`
+        ///   and others for the key.
         package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-            let list = try await scanning { (file, session, isWanted) throws(BackendError) in
-                try file.scanner.addresses(in: namespace, session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
-            }
-            return list ?? []
+            let listing = try await listing(in: namespace)
+            if let damaged = listing.damaged.first { throw DatabaseScanner.incomplete(damaged.corruption) }
+            return listing.addresses
         }
 
         /// A page of the values that meet a query's conditions. Outside the namespace of values they are found by labels, so the time grows
         /// with the number of values found; in it, every row has to be opened.
-        /// - Throws: ``BackendError``: `corrupted` when a row cannot be opened, or a label leads to a row that does not have it; `locked`
-        ///   and others for the key.
+        /// A row that cannot be opened, and a label that leads to no value that has it, are damaged slots of the page.
+        /// - Throws: ``BackendError``: `locked` and others for the key.
         package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
             let page = try await scanning { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.page(
@@ -165,7 +164,7 @@
         }
 
         /// Works on the lane for lists, until the database is as the session knows it; nil where there is no database.
-        private func scanning<R: Sendable>(
+        func scanning<R: Sendable>(
             _ work: @escaping @Sendable (DatabaseFile, DatabaseSession, _ isWanted: () -> Bool) throws(BackendError) -> R?
         ) async throws(BackendError) -> R? {
             let deadline = nextDeadline
@@ -260,7 +259,8 @@
                 results[refused] = refusal
                 return results
             }
-            return mutations.allSatisfy { $0.operation == .delete } ? mutations.map { _ in .applied(nil, .durable) } : nil
+            return mutations.allSatisfy { $0.operation == .delete || $0.operation == .check }
+                ? mutations.map { _ in .applied(nil, .durable) } : nil
         }
 
         /// Flushes the log to the disk, for commits that other programs may have made with less care.

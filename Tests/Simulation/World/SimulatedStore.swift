@@ -215,11 +215,14 @@ package final class SimulatedStore: StorageBackend {
             var slots: [(StorageAddress, SimulatedDisk.Slot?)] = []
             let results = zip(mutations, refusals).map { mutation, refusal -> MutationResult in
                 if let refusal { return refusal }
+                if mutation.operation == .check {
+                    return .applied(Self.probe(medium.slots[mutation.address]).revision, nature.acknowledges)
+                }
                 let content: SimulatedDisk.Content? =
                     switch mutation.operation {
                     case .put(let payload, let metadata): .value(payload, metadata, isForeign: false)
                     case .tombstone(let metadata): faults.contains(.forgetsTombstones) ? nil : .tombstone(metadata)
-                    case .delete: nil
+                    case .delete, .check: nil
                     }
                 slots.append((mutation.address, content.map { SimulatedDisk.Slot(content: $0, change: number) }))
                 return .applied(content == nil ? nil : Self.revision(number), nature.acknowledges)

@@ -2,7 +2,7 @@ package import BackendContract
 package import MemoryBackend
 
 /// A store in memory with one thing wrong with it: what laws and callers must notice.
-package struct FaultyStore: StorageBackend {
+package struct FaultyStore: SalvageableBackend {
     /// What is wrong: each closure stands in for one call of the contract.
     package struct Fault: Sendable {
         package typealias Read = @Sendable (InMemoryStore, [StorageAddress], ReadFreshness) async throws(BackendError) -> [StorageProbe]
@@ -12,12 +12,19 @@ package struct FaultyStore: StorageBackend {
         package typealias Count = @Sendable (InMemoryStore, StorageQuery) async throws(BackendError) -> Int
         package typealias Synchronize = @Sendable (InMemoryStore) async throws(BackendError) -> StorageDurability
 
+        package typealias Listing = @Sendable (InMemoryStore, StorageNamespace) async throws(BackendError) -> StorageListing
+        package typealias Damage = @Sendable (InMemoryStore, DamageHandle) async throws(BackendError) -> StorageCorruption?
+        package typealias DeleteDamage = @Sendable (InMemoryStore, DamageHandle) async throws(BackendError) -> Bool
+
         package var read: Read
         package var apply: Apply
         package var addresses: Addresses
         package var page: Page
         package var count: Count
         package var synchronize: Synchronize
+        package var listing: Listing
+        package var damage: Damage
+        package var deleteDamage: DeleteDamage
         package var status: @Sendable (InMemoryStore) async -> BackendStatus
         package var identity: @Sendable (InMemoryStore) -> BackendIdentity
         /// Whether a store that is opened again finds an empty medium.
@@ -27,16 +34,24 @@ package struct FaultyStore: StorageBackend {
         package init(
             read: @escaping Read = { store, addresses, freshness async throws(BackendError) in try await store.read(addresses, freshness) },
             apply: @escaping Apply = { store, mutations async throws(BackendError) in try await store.apply(mutations) },
-            addresses: @escaping Addresses = { store, namespace async throws(BackendError) in try await store.addresses(in: namespace) },
+            addresses: @escaping Addresses = { store, namespace async throws(BackendError) in
+                try await store.sealedAddresses(in: namespace)
+            },
             page: @escaping Page = { store, query, cursor, limit async throws(BackendError) in
-                try await store.page(query, after: cursor, limit: limit)
+                try await store.sealedPage(query, after: cursor, limit: limit)
             }, count: @escaping Count = { store, query async throws(BackendError) in try await store.count(query) },
             synchronize: @escaping Synchronize = { store async throws(BackendError) in try await store.synchronize() },
+            listing: @escaping Listing = { store, namespace async throws(BackendError) in try await store.sealedListing(in: namespace) },
+            damage: @escaping Damage = { store, handle async throws(BackendError) in try await store.sealedDamage(at: handle) },
+            deleteDamage: @escaping DeleteDamage = { store, handle async throws(BackendError) in
+                try await store.deleteSealedDamage(at: handle)
+            },
             status: @escaping @Sendable (InMemoryStore) async -> BackendStatus = { await $0.status() },
             identity: @escaping @Sendable (InMemoryStore) -> BackendIdentity = { $0.identity }
         ) {
             (self.read, self.apply, self.addresses, self.page) = (read, apply, addresses, page)
             (self.count, self.synchronize, self.status, self.identity) = (count, synchronize, status, identity)
+            (self.listing, self.damage, self.deleteDamage) = (listing, damage, deleteDamage)
         }
 
         /// A fault that changes every probe.
@@ -88,6 +103,14 @@ package struct FaultyStore: StorageBackend {
     package func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
         try await fault.page(store, query, cursor, limit)
     }
+
+    package func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
+        try await fault.listing(store, namespace)
+    }
+
+    package func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? { try await fault.damage(store, handle) }
+
+    package func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool { try await fault.deleteDamage(store, handle) }
 
     package func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await fault.count(store, query) }
 

@@ -1,0 +1,170 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    /// What a handle of damage names: a row by its place and content, or an entry of the table of labels.
+    enum DamagePlace: Hashable {
+        /// The row at a place, while its bytes are those of a digest.
+        case row(id: Int64, digest: [UInt8])
+        /// An entry of the table of labels that leads to no value.
+        case label([UInt8], slot: [UInt8])
+
+        private static let (digestLength, labelLength) = (32, 16)
+
+        var handle: DamageHandle {
+            switch self {
+            case .row(let id, let digest): DamageHandle([0] + withUnsafeBytes(of: id.bigEndian) { Array($0) } + digest)
+            case .label(let label, let slot): DamageHandle([1] + label + slot)
+            }
+        }
+
+        /// Reads what ``handle`` made; nil for anything else.
+        init?(_ handle: DamageHandle) {
+            let rest = handle.bytes.dropFirst()
+            switch handle.bytes.first {
+            case 0 where rest.count == 8 + Self.digestLength:
+                let id = Int64(bitPattern: rest.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+                self = .row(id: id, digest: Array(rest.dropFirst(8)))
+            case 1 where rest.count >= Self.labelLength:
+                self = .label(Array(rest.prefix(Self.labelLength)), slot: Array(rest.dropFirst(Self.labelLength)))
+            default: return nil
+            }
+        }
+    }
+
+    extension RawRow {
+        /// What is damaged in the row; nil if its content and its name can be read.
+        /// - Parameters:
+        ///   - isReachable: Whether a read of its slot finds it: see ``DatabaseScanner/Places``.
+        ///   - keyset: The keys, read in the transaction that the row is read in.
+        ///   - countsDestroyed: Whether a row whose key has been destroyed counts as damaged. It only keeps its position, unless a label leads to it.
+        func damage(isReachable: Bool, _ keyset: Keyset, countsDestroyed: Bool = false) -> StorageCorruption? {
+            guard isReachable else {
+                return corruption("is in a wrong place, where no read finds it: another program copied or moved it")
+            }
+            switch open(keyset) {
+            case .content: return nil
+            case .destroyed: return countsDestroyed ? corruption("claims a key that has been destroyed") : nil
+            case .damaged(let corruption): return corruption
+            case .refused: return corruption("has a format that this version of the library does not know")
+            case .unknownKey: return corruption("names a key that the database does not have")
+            }
+        }
+
+        /// The row as bytes, so that it can be put back where it was: counted slot, 8-byte version, counted sealed bytes.
+        var exported: [UInt8] {
+            func counted(_ bytes: UnsafeRawBufferPointer?) -> [UInt8] {
+                let content = bytes.map { Array($0) } ?? []
+                return withUnsafeBytes(of: UInt32(truncatingIfNeeded: content.count).bigEndian) { Array($0) } + content
+            }
+            return counted(slot) + withUnsafeBytes(of: (version ?? -1).bigEndian) { Array($0) } + counted(sealed)
+        }
+
+        /// The damaged row as a slot without a name.
+        func damagedSlot(at id: Int64, _ corruption: StorageCorruption) -> DamagedSlot {
+            DamagedSlot(
+                DamagePlace.row(id: id, digest: corruption.revision?.bytes ?? []).handle,
+                StorageCorruption(bytes: exported, revision: corruption.revision, reason: corruption.reason))
+        }
+    }
+
+    extension RowFinder {
+        /// What is damaged in the row at a place. Called in a transaction.
+        /// - Returns: The damage, and the row's slot if that can be one; nil if there is no row, or it is not damaged.
+        func damage(at id: Int64, _ keyset: Keyset) throws(SQLiteFault) -> (row: DamagedSlot, slot: [UInt8]?)? {
+            var places = DatabaseScanner.Places()
+            for place in try beginningOfRun(before: id)..<id { _ = try row(at: place) { places.isReachable(place, $0.slot) } }
+            let found = try row(at: id) { row -> (DamagedSlot, [UInt8]?)? in
+                guard let corruption = row.damage(isReachable: places.isReachable(id, row.slot), keyset, countsDestroyed: true)
+                else { return nil }
+                return (row.damagedSlot(at: id, corruption), row.slot.flatMap { $0.count == DataKey.slotLength ? Array($0) : nil })
+            }
+            return found.flatMap(\.self)
+        }
+
+        /// The damaged row that a search for a slot ends at, going up from its home; nil if there is none.
+        func damage(of slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> DamagedSlot? {
+            var id = Self.home(of: slot)
+            while try row(at: id, { _ in () }) != nil {
+                if let found = try damage(at: id, keyset) { return found.row }
+                id += 1
+            }
+            return nil
+        }
+
+        /// The first place of the run without a gap that ends before a place.
+        func beginningOfRun(before id: Int64) throws(SQLiteFault) -> Int64 {
+            var first = id
+            while first > .min, try row(at: first - 1, { _ in () }) != nil { first -= 1 }
+            return first
+        }
+
+        /// Whether a slot has a row, under any of the keys.
+        func isOccupied(_ slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> Bool {
+            for key in [keyset.active] + keyset.decryptOnly {
+                switch try find(slot, key, keyset, inTransaction: true) {
+                case .absent, .needsTransaction: continue
+                case .found, .unknownKey: return true
+                }
+            }
+            return false
+        }
+
+        /// Whether an entry of the table of labels leads to no value that has the label. A damaged row is damage of its own.
+        func isStray(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> Bool {
+            guard slot.count == DataKey.slotLength else { return true }
+            for key in [keyset.active] + keyset.decryptOnly {
+                if key.day(hiddenIn: slot, under: label) != nil { return false }
+                switch try find(slot, key, keyset, inTransaction: true) {
+                case .absent, .needsTransaction: continue
+                case .unknownKey: return false
+                case .found(let found):
+                    switch found.probe {
+                    case .value(let record):
+                        guard let namespace = found.address?.namespace else { return true }
+                        return !Label.labels(of: record.metadata, namespace).contains { found.key.label(of: $0.fields) == label }
+                    case .tombstone, .absent, .locked: return true
+                    case .corrupt, .unavailable: return false
+                    }
+                }
+            }
+            return true
+        }
+    }
+
+    extension DatabaseWriter.Rows {
+        /// Deletes what a handle of damage names, with every label that leads there.
+        /// - Returns: False if it has changed since, or is gone.
+        func deleteDamage(_ place: DamagePlace, _ keyset: Keyset) throws(BackendError) -> Bool {
+            switch place {
+            case .row(let id, _):
+                let found: (row: DamagedSlot, slot: [UInt8]?)?
+                do throws(SQLiteFault) { found = try finder.damage(at: id, keyset) } catch { throw error.backendError() }
+                guard let found, found.row.handle == place.handle else { return false }
+                try delete(at: id)
+                try purgeLabels(leadingTo: id, found.slot, keyset)
+            case .label(let label, let slot):
+                guard let labels, try labels.hasEntry(label, slot) else { return false }
+                do throws(SQLiteFault) { guard try finder.isStray(label, slot, keyset) else { return false } } catch {
+                    throw error.backendError()
+                }
+                try labels.remove(entry: label, slot)
+            }
+            return true
+        }
+
+        /// Removes the labels of a row that was deleted. Its slot may have been overwritten: then labels that have no row any more, and whose row would have been there.
+        private func purgeLabels(leadingTo id: Int64, _ slot: [UInt8]?, _ keyset: Keyset) throws(BackendError) {
+            guard let labels else { return }
+            var candidates = Set(slot.map { [$0] } ?? [])
+            for named in try labels.slots() where named.count == DataKey.slotLength && RowFinder.home(of: named) == id {
+                candidates.insert(named)
+            }
+            for candidate in candidates {
+                let isOccupied: Bool
+                do throws(SQLiteFault) { isOccupied = try finder.isOccupied(candidate, keyset) } catch { throw error.backendError() }
+                if !isOccupied { try labels.purge(candidate) }
+            }
+        }
+    }
+#endif
