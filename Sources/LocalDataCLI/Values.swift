@@ -11,7 +11,13 @@ struct List: AsyncParsableCommand {
 
     func run() async throws {
         try await place.withRouter(for: [domain.domain]) { router in
-            for name in try await router.names(in: domain.domain) { print(name) }
+            for entry in try await router.names(in: domain.domain) {
+                switch entry {
+                case .value(let name): print(name)
+                case .damaged(let record, let reason):
+                    Failure.write("damaged: \(record.name ?? "a record without a name"): \(reason.message)")
+                }
+            }
         }
     }
 }

@@ -73,7 +73,7 @@ struct Records {
 
         let before = peakMemory()
         var met = 0
-        row("\(count): enumerate", rate(try await seconds { for try await _ in router.records(in: notes) { met += 1 } }))
+        row("\(count): enumerate", rate(try await seconds { for try await _ in router.allRecords(in: notes) { met += 1 } }))
         precondition(met == count)
         row("\(count): more memory at its peak", "\((peakMemory() - before) >> 10) MiB")
 

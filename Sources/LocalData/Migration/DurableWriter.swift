@@ -21,15 +21,17 @@ struct DurableWriter: Sendable {
         try await write(try env.coder.prepare(value, slot, facts), slot, origin, if: precondition, holder)
     }
 
-    /// Writes a prepared value under a precondition, after a backup of what it replaces if one is given. Nil when the precondition did not hold.
+    /// Writes a prepared value under a precondition, after a backup of what it replaces if one is given, and in the removal epoch of its collection.
+    /// Nil when the precondition did not hold, or another epoch has begun.
     func write<Value>(
         _ prepared: Prepared, _ slot: Slot<Value>, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition,
-        after backup: Committer.Change? = nil, _ holder: ReferenceHolder
+        after backup: Committer.Change? = nil,
+        inEpoch epoch: Committer.Change? = nil, _ holder: ReferenceHolder
     ) async throws -> Written? {
         try await ReferenceWriter(env).store(prepared.references, for: holder)
         let coded = try await env.coder.complete(prepared, origin: origin)
         let change = Committer.Change(coded.operation, slot.route, if: precondition)
-        let receipt = try await env.committer.commit([change] + (backup.map { [$0] } ?? []), readsBack: true) { found in
+        let receipt = try await env.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { found in
             _ = try await env.coder.decode(found, slot)
         }
         if case .corrupt(let corruption)? = receipt.conflict { throw slot.route.corrupted(corruption) }

@@ -51,6 +51,8 @@ struct Mover: Sendable {
     ) async throws -> Attempt {
         guard try await env.wrappingUserErrors(slot.name, { try await step.condition(run) }) else { return .waits }
         try checkProtection(of: step.sources, step.options, slot.untyped)
+        // Read before the sources: what they hold now counts only in this epoch.
+        let epoch = try await RemovalEpochs(env).current(for: slot.untyped)
         var probes: [SourceReader.Probe] = []
         for source in step.sources {
             probes.append(
@@ -65,7 +67,7 @@ struct Mover: Sendable {
         if readings.isEmpty { return .foundNothing }
         let values = probes.map { probe -> (any Sendable)? in if case .value(let reading) = probe { reading.value } else { nil } }
         guard let value = try await env.wrappingUserErrors(slot.name, { try step.combine(values) }) else { return .waits }
-        return try await move(value, step, slot, run, occupant, readings)
+        return try await move(value, step, slot, run, occupant, readings, epoch)
     }
 
     // MARK: The program's own migrations
@@ -132,7 +134,7 @@ struct Mover: Sendable {
 
     private func move<Value>(
         _ value: Value, _ step: MigrationStep<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Occupant,
-        _ readings: [SourceReader.Reading]
+        _ readings: [SourceReader.Reading], _ epoch: Committer.Change?
     ) async throws -> Attempt {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
@@ -149,7 +151,9 @@ struct Mover: Sendable {
         if !env.safeguards.contains(.destinationFirst) { _ = await Collector(env).collect(emptied, for: route, achieved: .durable) }
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
-        guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, holder) else { return .lookAgain }
+        guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, inEpoch: epoch, holder) else {
+            return .lookAgain
+        }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
             from: readings.map(\.source.route.displayName).joined(separator: " + "),

@@ -39,11 +39,13 @@ package struct Safeguards: OptionSet, Sendable {
 
     /// An expired value is purged only a day after it was first found expired.
     package static let purgeDelay = Safeguards(rawValue: 1 << 24)
+    /// A record is moved only if no tombstone was dropped since its source was read.
+    package static let removalEpoch = Safeguards(rawValue: 1 << 20)
 
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
-        .referredRecords, .copiesByRevision, .purgeDelay,
+        .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch,
     ]
 }

@@ -12,7 +12,7 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
         var restored = 0
         for version in chain.older.reversed() {
             for try await page in pages(version) {
-                for entry in try await own(page) {
+                for entry in try await own(page.requireWhole()) {
                     try Task.checkCancellation()
                     let slot = try env.routes.slot(for: collection.key(entry.address.name))
                     let isRestored = try await env.unbroken { [self] in
@@ -36,7 +36,9 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
         guard let chain = collection.template.evolution else { return }
         let route = try env.routes.slot(for: collection.placeholder).route
         for version in chain.older + [chain.version] {
-            for try await page in pages(version) { try await Backups(env).discard(try await own(page).map(\.address), route) }
+            for try await page in pages(version) {
+                try await Backups(env).discard(try await own(page.requireWhole()).map(\.address), route)
+            }
         }
     }
 

@@ -18,9 +18,15 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
 
     func moveAll(_ run: MigrationRun) async throws -> RecordWork {
         var work = RecordWork()
-        for try await page in RecordQueries(env).pages(way.source, .all) {
+        var pages = RecordQueries(env).pages(way.source, .all).makeAsyncIterator()
+        let placeholder = try env.routes.slot(for: destination.key(destination.name)).untyped
+        while true {
             try Task.checkCancellation()
-            work += try await env.unbroken { try await move(page, run) }
+            // Read before the page: what it holds counts only in this epoch.
+            let epoch = try await RemovalEpochs(env).current(for: placeholder)
+            guard let page = try await pages.next() else { break }
+            work += try await env.unbroken { try await move(page, run, epoch) }
+            run.recordsDone(page.entries.count)
         }
         if work.moved > 0 { env.ledger.worked(id, values: work.moved) }
         if let failure = work.failures.first { env.ledger.failed(id, failure.error) }
@@ -31,7 +37,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
     /// - Throws: ``StorageError`` naming the first record that cannot be moved.
     func validate() async throws {
         for try await page in RecordQueries(env).pages(way.source, .all) {
-            for entry in page { _ = try await candidate(entry) }
+            for entry in try page.requireWhole() { _ = try await candidate(entry) }
         }
     }
 
@@ -51,10 +57,12 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         try await Purger(env).purge(record, try env.routes.slot(for: way.source.key(id)).untyped)
     }
 
-    private func move(_ page: [StoragePage.Entry], _ run: MigrationRun) async throws -> RecordWork {
+    private func move(_ page: RecordPage, _ run: MigrationRun, _ epoch: Committer.Change?) async throws -> RecordWork {
         var work = RecordWork()
+        work.failDamaged(page)
         var candidates: [Candidate] = []
-        for entry in page {
+        var unreadable: [(entry: StoragePage.Entry, error: any Error)] = []
+        for entry in page.entries {
             do {
                 if let candidate = try await candidate(entry) {
                     candidates.append(candidate)
@@ -65,32 +73,65 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
                     case .changed: break
                     }
                 }
-            } catch { try work.fail(entry.address.name, error) }
+            } catch { unreadable.append((entry, error)) }
         }
-        guard let first = candidates.first else { return work }
-        try Mover(env).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
+        if run.reason == .read { candidates = try await absent(candidates) { $0.slot } }
+        if let first = candidates.first {
+            try Mover(env).checkProtection(of: [first.copy.key], way.options, first.slot.untyped)
+            try await move(candidates, run, epoch, &work)
+        }
+        try await settle(unreadable, page, run, &work)
+        return work
+    }
+
+    /// Those of the records whose place is empty. A read moves only these: what stands in two places is left to a sweep.
+    private func absent<Element>(_ elements: [Element], _ slot: (Element) throws -> Slot<Record>) async throws -> [Element] {
+        let probes = try await Route.probes(try elements.map { try slot($0).route })
+        return zip(elements, probes).filter { if case .absent = $1 { true } else { false } }.map(\.0)
+    }
+
+    private func move(
+        _ candidates: [Candidate], _ run: MigrationRun, _ epoch: Committer.Change?, _ work: inout RecordWork
+    ) async throws {
         var single = candidates
-        if first.slot.route.capabilities.atomicBatch {
+        if candidates.first?.slot.route.capabilities.atomicBatch == true {
             single = try await env.lanes.withLanes(candidates.map(\.slot.id), keyName: destination.name) {
-                try await moveTogether(candidates, run, &work)
+                try await moveTogether(candidates, run, epoch, &work)
             }
         }
         for candidate in single {
             do {
-                work.add(try await env.withLane(candidate.slot.route) { try await Settler(env).settle(candidate.slot, run.sweeping) })
+                work.add(try await env.withLane(candidate.slot.route) { try await Settler(env).settle(candidate.slot, run) })
             } catch { try work.fail(candidate.slot.name, error) }
         }
-        return work
+    }
+
+    /// What becomes of records that cannot be read: a read is told of those that it would have to move, and a sweep compares them as bytes with what is in their places.
+    private func settle(
+        _ unreadable: [(entry: StoragePage.Entry, error: any Error)], _ page: RecordPage, _ run: MigrationRun, _ work: inout RecordWork
+    ) async throws {
+        func slot(_ entry: StoragePage.Entry) throws -> Slot<Record> { try env.routes.slot(for: destination.key(entry.address.name)) }
+        for (entry, error) in run.reason == .read ? try await absent(unreadable, { try slot($0.entry) }) : unreadable {
+            let damaged = DamagedRecord(page.domain, entry)
+            do {
+                if run.reason == .read { throw error }
+                let slot = try slot(entry)
+                work.add(try await env.withLane(slot.route) { try await Settler(env).settle(slot, run) })
+            } catch { try work.fail(entry.address.name, error, damaged) }
+        }
     }
 
     /// Moves the records whose place is empty, in one commit.
     /// - Returns: Those that have to be settled one by one.
-    private func moveTogether(_ candidates: [Candidate], _ run: MigrationRun, _ work: inout RecordWork) async throws -> [Candidate] {
+    private func moveTogether(
+        _ candidates: [Candidate], _ run: MigrationRun, _ epoch: Committer.Change?, _ work: inout RecordWork
+    ) async throws -> [Candidate] {
         var free: [Candidate] = []
         var rest: [Candidate] = []
         for (candidate, probe) in zip(candidates, try await Route.probes(candidates.map(\.slot.route))) {
             if case .absent = probe { free.append(candidate) } else { rest.append(candidate) }
         }
+        if run.reason == .read { rest = [] }
         if free.isEmpty { return rest }
         var changes: [Committer.Change] = []
         for candidate in free {
@@ -107,8 +148,8 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
         let collector = Collector(env)
         if !env.safeguards.contains(.destinationFirst) { _ = await collector.collectTogether(copies, for: routes, achieved: .durable) }
-        let receipt = try await env.committer.commit(changes, readsBack: true)
-        guard receipt.isCommitted else { return candidates }
+        let receipt = try await env.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
+        guard receipt.isCommitted else { return run.reason == .read ? free : candidates }
         work.moved += free.count
         work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
         work.residue += await collector.collectTogether(copies, for: routes, achieved: receipt.durability)

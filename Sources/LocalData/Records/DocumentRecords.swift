@@ -12,7 +12,7 @@ struct DocumentRecords: Sendable {
     /// Whether an entity's place holds anything.
     func hasRecords(_ place: DocumentPlace) async throws -> Bool {
         guard place.isCollection else { return try await route(place, place.entity).probe().isOccupied }
-        for try await page in pages(place, [], size: 1) where !page.isEmpty { return true }
+        for try await _ in pages(place, [], size: 1) { return true }
         return false
     }
 
@@ -22,7 +22,7 @@ struct DocumentRecords: Sendable {
             let conditions = version.map { [StorageQuery.Condition.attribute(StorageMetadata.versionAttribute, String($0))] } ?? []
             for try await page in pages(place, conditions, size: env.pageSize) {
                 try Task.checkCancellation()
-                try await body(page)
+                try await body(try page.requireWhole())
             }
             return
         }

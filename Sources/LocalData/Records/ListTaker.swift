@@ -58,7 +58,9 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         let records = try await env.wrappingUserErrors(collection.name) { try list.split(value) }
         var newOrigin = try await Origins(env).made(of: [copy], migration: list.id(for: collection), for: mark.route)
         newOrigin.merge(origin)
-        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(newOrigin, mark.route))
+        var metadata = try await env.coder.tombstone(newOrigin, mark.route)
+        metadata.attributes[RemovalEpochs.attribute] = marked.metadata?.attributes[RemovalEpochs.attribute]
+        let tombstone = StorageMutation.Operation.tombstone(metadata)
         let marking = Committer.Change(tombstone, mark.route, if: marked.unchanged)
         let parts = try parts(records, copy)
         let written = try await env.lanes.withLanes(parts.map(\.slot.id), keyName: collection.name) {

@@ -61,31 +61,48 @@ struct RecordGatherer: Sendable {
 
     // MARK: Before a read
 
+    /// What a read of a collection begins with.
+    struct Gathered: Sendable {
+        /// Where to read the records: in their place; or in a rehearsal, if a full or read-only store keeps them from being written.
+        let env: Environment
+        /// The older records that cannot be read.
+        let unreadable: [RecordWork.Failure]
+    }
+
     /// Makes sure that each record can be found by its id, or fails with the first that cannot.
     func requirePrepared<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws {
-        try await require(collection, host, prepare)
+        try await beforeReading(collection, host, prepare).throwFirst()
     }
 
-    /// Moves every record to the collection's own place, or fails with the first that cannot be moved.
-    /// - Returns: Where to read the records: here; or in a rehearsal, if a full or read-only store keeps them from being written.
-    func requireGathered<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Environment {
-        do { try await require(collection, host, gather) } catch {
+    /// Moves to the collection's own place what is absent there, before it is read. A conflict waits for a sweep.
+    /// - Returns: Where to read the records, and the older ones that cannot be read.
+    /// - Throws: ``StorageError`` when it is not known what a legacy location holds.
+    func gatherBeforeReading<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Gathered {
+        do { return try await gathered(collection, host) } catch {
             guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
-            let gatherer = RecordGatherer(rehearsal.env)
-            do { try await gatherer.require(collection, rehearsal, gatherer.gather) } catch StorageError.cannotTell { throw error }
+            let gathered: Gathered
+            do { gathered = try await RecordGatherer(rehearsal.env).gathered(collection, rehearsal) } catch StorageError.cannotTell {
+                throw error
+            }
             env.noteUnwritten(collection.name, error)
-            return rehearsal.env
+            return gathered
         }
-        return env
     }
 
-    private func require<Record>(
+    private func gathered<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Gathered {
+        let work = try await beforeReading(collection, host, gather)
+        try work.requireKnown()
+        return Gathered(env: env, unreadable: work.failures)
+    }
+
+    private func beforeReading<Record>(
         _ collection: StorageCollection<Record>, _ host: any MigrationHost,
         _ work: (StorageCollection<Record>, MigrationRun) async throws -> RecordWork
-    ) async throws {
-        if collection.legacyLocations.isEmpty { return }
+    ) async throws -> RecordWork {
+        if collection.legacyLocations.isEmpty { return RecordWork() }
         let slot = try env.routes.slot(for: collection.placeholder)
-        try await work(collection, await env.run(.read, slot.id, host)).throwFirst()
+        let done = try await work(collection, await env.run(.read, slot.id, host))
         await env.ledger.flush()
+        return done
     }
 }

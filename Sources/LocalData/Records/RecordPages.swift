@@ -1,8 +1,41 @@
 import BackendContract
 
+/// A part of the records that answer a query.
+struct RecordPage: Sendable {
+    let domain: StorageDomain
+    /// The name of the collection, for errors.
+    let collection: String
+    let entries: [StoragePage.Entry]
+    /// Damaged slots that may be among the records, and whose names are lost.
+    let damaged: [DamagedSlot]
+
+    /// The entries, for callers that need all records or none.
+    /// - Throws: ``StorageError`` with `corrupted` when one of the records has lost its name.
+    func requireWhole() throws -> [StoragePage.Entry] {
+        if let first = damaged.first { throw reason(first) }
+        return entries
+    }
+
+    /// What callers are told of a damaged slot without a name.
+    func record(_ slot: DamagedSlot) -> DamagedRecord { DamagedRecord(domain, .nameless(slot.handle)) }
+
+    /// The error of a damaged slot without a name.
+    func reason(_ slot: DamagedSlot) -> StorageError { .damaged(slot.corruption, of: collection, in: domain) }
+}
+
+extension StorageError {
+    /// The error of a damaged slot without a name.
+    static func damaged(_ corruption: StorageCorruption, of name: String, in domain: StorageDomain) -> StorageError {
+        StorageError(
+            StorageError.corrupted, key: name,
+            "A record in \(domain) is damaged, and its name with it (\(corruption.reason)). Its bytes are kept: export it, set it aside or remove it by its handle."
+        )
+    }
+}
+
 /// A walk through the records that answer a query: one page is held at a time.
 struct RecordPages: AsyncSequence, Sendable {
-    typealias Element = [StoragePage.Entry]
+    typealias Element = RecordPage
     typealias Failure = any Error
 
     let routes: RouteTable
@@ -20,15 +53,16 @@ struct RecordPages: AsyncSequence, Sendable {
 
         init(pages: RecordPages) { self.pages = pages }
 
-        mutating func next() async throws -> [StoragePage.Entry]? {
+        mutating func next() async throws -> RecordPage? {
             while !isOver {
-                let (_, backend) = try pages.routes.backend(for: pages.domain, key: pages.collection)
+                let (domain, backend) = try pages.routes.backend(for: pages.domain, key: pages.collection)
                 let page = try await translatingErrors(key: pages.collection) { [pages, cursor] () throws(BackendError) in
                     try await backend.page(pages.query, after: cursor, limit: pages.size)
                 }
                 cursor = page.next
                 isOver = page.next == nil
-                if !page.entries.isEmpty { return page.entries }
+                if page.entries.isEmpty, page.damaged.isEmpty { continue }
+                return RecordPage(domain: domain, collection: pages.collection, entries: page.entries, damaged: page.damaged)
             }
             return nil
         }
@@ -60,7 +94,9 @@ struct RecordQueries: Sendable {
         var expired = 0
         if try await countAll(collection, mortal) > 0 {
             let now = env.now
-            for try await page in pages(collection, mortal) { expired += page.count { $0.record?.metadata.isExpired(at: now) == true } }
+            for try await page in pages(collection, mortal) {
+                expired += page.entries.count { $0.record?.metadata.isExpired(at: now) == true }
+            }
         }
         // A sweep may have purged some of them since.
         return max(0, try await countAll(collection, filter) - expired)

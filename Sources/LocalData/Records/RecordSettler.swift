@@ -12,12 +12,13 @@ struct RecordSettler: Sendable {
         for version in collection.template.evolution?.older ?? [] {
             for try await page in queries.pages(collection, .version(version)) {
                 try Task.checkCancellation()
-                work += try await env.unbroken { [self] in try await convert(page, collection, run) }
+                work += try await env.unbroken { [self] in try await convert(page.entries, collection, run) }
+                run.recordsDone(page.entries.count)
             }
         }
         for try await page in queries.pages(collection, .attribute(StorageMetadata.expiresAttribute, "yes")) {
             let now = env.now
-            for entry in page {
+            for entry in page.entries {
                 guard let record = entry.record, record.metadata.isExpired(at: now) else { continue }
                 guard await env.mayPurge(record) else {
                     work.waiting += 1
@@ -26,11 +27,36 @@ struct RecordSettler: Sendable {
                 work.add(try await visit(collection.key(entry.address.name), run))
             }
         }
+        try await TombstonePurger(env: env, collection: collection).run()
+        try await verify(collection, run, &work)
         return work
     }
 
     private func visit<Record>(_ key: StorageKey<Record>, _ run: MigrationRun) async throws -> Visit {
-        try await Settler(env).visit(try env.routes.slot(for: key), run.sweeping)
+        try await Settler(env).visit(try env.routes.slot(for: key), run)
+    }
+
+    /// Reads every record, and notes those that cannot be read: a collection that has one is never called unchanged.
+    private func verify<Record>(
+        _ collection: StorageCollection<Record>, _ run: MigrationRun, _ work: inout RecordWork
+    ) async throws {
+        let known = Set(work.failures.map(\.id))
+        // Those that were moved or converted are counted already.
+        var counted = work.moved + work.converted
+        for try await page in RecordQueries(env).pages(collection, .all) {
+            try Task.checkCancellation()
+            work.failDamaged(page)
+            for entry in page.entries where !known.contains(entry.address.name) {
+                do {
+                    let slot = try env.routes.slot(for: collection.key(entry.address.name))
+                    guard let record = entry.record else { throw slot.route.damaged(entry) }
+                    if !env.isExpired(record) { _ = try await env.coder.decode(record, slot) }
+                } catch { try work.fail(entry.address.name, error, DamagedRecord(page.domain, entry)) }
+            }
+            let repeated = min(counted, page.entries.count)
+            counted -= repeated
+            run.recordsDone(page.entries.count - repeated)
+        }
     }
 
     /// Writes a page of records in their new shape, in one commit; one by one where the store cannot, or another process is writing.

@@ -12,8 +12,16 @@ struct RecordWork: Sendable {
     var reconciled = 0
     var bytes = 0
     var residue: [String] = []
-    /// What failed, by the record's id.
-    var failures: [(id: String, error: StorageError)] = []
+    /// What failed.
+    var failures: [Failure] = []
+
+    /// A record that failed.
+    struct Failure: Sendable {
+        let id: String
+        let error: StorageError
+        /// The record, if it is its own content that cannot be read: the others are not affected.
+        let damaged: DamagedRecord?
+    }
 
     static func += (left: inout RecordWork, right: RecordWork) {
         left.moved += right.moved
@@ -40,10 +48,18 @@ struct RecordWork: Sendable {
     }
 
     /// Notes that a record failed.
+    /// - Parameter damaged: The record as it was seen, where its own content may be the reason.
     /// - Throws: An error that is none of the library's, such as a cancellation.
-    mutating func fail(_ id: String, _ error: any Error) throws {
+    mutating func fail(_ id: String, _ error: any Error, _ damaged: DamagedRecord? = nil) throws {
         guard let error = error as? StorageError else { throw error }
-        failures.append((id, error))
+        failures.append(Failure(id: id, error: error, damaged: error.concernsOneRecord ? damaged : nil))
+    }
+
+    /// Notes the damaged slots of a page.
+    mutating func failDamaged(_ page: RecordPage) {
+        for slot in page.damaged {
+            failures.append(Failure(id: page.collection, error: page.reason(slot), damaged: page.record(slot)))
+        }
     }
 
     /// Fails with the first record that did.
@@ -51,7 +67,23 @@ struct RecordWork: Sendable {
         guard let first = failures.first else { return }
         throw StorageError(
             first.error.code, key: first.id,
-            "\(failures.count == 1 ? "A record" : "\(failures.count) records") could not be migrated, \(first.id) first: \(first.error.message)",
+            "\(failures.count == 1 ? "A record" : "\(failures.count) records") could not be read or migrated, \(first.id) first: \(first.error.message)",
             outcome: first.error.outcome, underlying: first.error.underlying)
+    }
+
+    /// Fails with the first record that failed for another reason than its own content: what stands there is not known.
+    func requireKnown() throws { if let first = failures.first(where: { $0.damaged == nil }) { throw first.error } }
+}
+
+extension StorageError {
+    /// Whether the error is about the content of one record: it does not keep others from being read.
+    var concernsOneRecord: Bool { meansUndecodable || code == StorageError.incompatibleSchema || code == StorageError.migrationFailed }
+}
+
+extension DamagedRecord {
+    /// A record as it was found on a page; nil where the slot cannot be told apart from the rest of its store.
+    init?(_ domain: StorageDomain, _ entry: StoragePage.Entry) {
+        guard let revision = entry.record?.revision ?? entry.corruption?.revision else { return nil }
+        self.init(domain, .named(entry.address, revision))
     }
 }

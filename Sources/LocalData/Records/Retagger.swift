@@ -14,7 +14,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
     /// - Throws: ``StorageError`` naming the first record that is not one of the new type.
     func run() async throws -> (records: Int, bytes: Int) {
         for try await page in pages where env.safeguards.contains(.validation) {
-            for entry in page {
+            for entry in try page.requireWhole() {
                 do { _ = try await PageConverter(env).conversion(of: entry, to: key(entry), host) } catch let error as StorageError {
                     throw error.refusingAll(entry.address.name, collection.name)
                 }
@@ -24,7 +24,7 @@ struct Retagger<Record: Codable & Sendable>: Sendable {
         for try await page in pages {
             try Task.checkCancellation()
             do {
-                let done = try await env.unbroken { [self] in try await retag(page) }
+                let done = try await env.unbroken { [self] in try await retag(page.requireWhole()) }
                 records += done.count
                 bytes += done.bytes
             } catch let error as StorageError { throw records == 0 ? error : error.afterOthers }

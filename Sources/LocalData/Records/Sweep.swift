@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 import Synchronization
 
 /// Visits registered keys and collections, as many at once as their stores can use.
@@ -11,15 +12,26 @@ struct Sweep: Sendable {
         self.host = host
     }
 
-    /// - Parameter progress: Called after each entry, one call at a time.
+    /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
     func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
         let counter = Mutex(MigrationProgress(finished: 0, total: entries.count, moved: 0, key: ""))
         let rows = await visit(entries) { entry in
-            let row = await SweepRows(env).sweep(entry, host)
-            if let progress {
+            guard let progress else { return await SweepRows(env).sweep(entry, host) }
+            let meter = RecordMeter(await SweepRows(env).recordCount(entry), env.runtime.clock)
+            let row = await SweepRows(env).sweep(entry, host) { count in
+                for _ in 0..<count {
+                    counter.withLock { counter in
+                        counter.key = entry.key.name
+                        counter.records = meter.next()
+                        progress(counter)
+                    }
+                }
+            }
+            do {
                 counter.withLock { counter in
                     counter.finished += 1
                     counter.key = row.key
+                    counter.records = nil
                     if row.state == .moved || row.state == .converted { counter.moved += 1 }
                     progress(counter)
                 }

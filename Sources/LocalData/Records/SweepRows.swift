@@ -8,11 +8,15 @@ struct SweepRows: Sendable {
     init(_ env: Environment) { self.env = env }
 
     /// Brings an entry's values to their place and shape.
-    func sweep(_ entry: KeyRegistry.Entry, _ host: any MigrationHost) async -> MigrationReport.Row {
+    /// - Parameter recordsDone: Called when records of a collection are done, with their number.
+    func sweep(
+        _ entry: KeyRegistry.Entry, _ host: any MigrationHost, recordsDone: @escaping @Sendable (Int) -> Void = { _ in }
+    ) async -> MigrationReport.Row {
         let start = env.runtime.clock.now
-        let run = await env.run(.sweep, entry.route.slot, host)
+        var run = await env.run(.sweep, entry.route.slot, host)
+        run.recordsDone = recordsDone
         let journal = StepJournal()
-        var row = await StepJournal.$current.withValue(journal) {
+        var row = await StepJournal.$current.withValue(journal) { [run] in
             await self.row(entry) { row in
                 if let collection = entry.key.collection {
                     try await sweep(collection, entry, run, &row)
@@ -57,6 +61,15 @@ struct SweepRows: Sendable {
         }
         if work.moved > 0 { row.from = entry.key.legacyLocations.map { "\($0.domain)/\($0.name)" }.joined(separator: " + ") }
         try work.throwFirst()
+    }
+
+    /// How many records a sweep of a collection has to look at; nil for a single key, and where that cannot be told now.
+    func recordCount(_ entry: KeyRegistry.Entry) async -> Int? {
+        func count<Collection: TypedCollection>(_ collection: Collection) async throws -> Int {
+            try await RecordQueries(env).countAll(collection.typed, .all) + RecordGatherer(env).pending(collection.typed)
+        }
+        guard let collection = entry.key.collection else { return nil }
+        return try? await count(collection)
     }
 
     // MARK: Rows

@@ -1,8 +1,8 @@
 import BackendContract
 
-/// The records of a collection: see ``StorageRouter/storedRecords(in:_:)``.
+/// The records of a collection, and what is damaged among them: see ``StorageRouter/storedRecords(in:_:)``.
 struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
-    typealias Element = StoredValue<Record>
+    typealias Element = ListEntry<StoredValue<Record>>
     typealias Failure = any Error
 
     let router: StorageRouter
@@ -19,7 +19,8 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private var pages: RecordPages.Iterator?
         /// Where the records are read.
         private var env: Environment
-        private var page: ArraySlice<StoragePage.Entry> = []
+        /// What was read and not given out yet.
+        private var waiting: [ListEntry<StoredValue<Record>>] = []
         private var isOver = false
 
         init(router: StorageRouter, collection: StorageCollection<Record>, filter: RecordFilter) {
@@ -29,7 +30,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             env = router.env
         }
 
-        mutating func next() async throws -> StoredValue<Record>? {
+        mutating func next() async throws -> ListEntry<StoredValue<Record>>? {
             guard !isOver else { return nil }
             do {
                 if let value = try await advance() { return value }
@@ -41,21 +42,36 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func advance() async throws -> StoredValue<Record>? {
+        private mutating func advance() async throws -> ListEntry<StoredValue<Record>>? {
             try Task.checkCancellation()
             if pages == nil {
                 _ = try router.entry(collection.placeholder)
-                env = try await RecordGatherer(router.env).requireGathered(collection, router)
+                let gathered = try await RecordGatherer(router.env).gatherBeforeReading(collection, router)
+                env = gathered.env
+                for failure in gathered.unreadable {
+                    if let damaged = failure.damaged { waiting.append(.damaged(damaged, reason: failure.error)) }
+                }
+                waiting.reverse()
                 pages = RecordQueries(env).pages(collection, filter).makeAsyncIterator()
             }
             while true {
-                while let entry = page.popFirst() {
-                    if let value = try await read(entry) { return value }
-                }
-                guard var pages, let next = try await pages.next() else { return nil }
+                if let entry = waiting.popLast() { return entry }
+                guard var pages, let page = try await pages.next() else { return nil }
                 self.pages = pages
-                page = next[...]
+                try await take(page)
             }
+        }
+
+        /// Reads a page. What cannot be read does not keep the others from being read.
+        private mutating func take(_ page: RecordPage) async throws {
+            for entry in page.entries {
+                do { if let value = try await read(entry) { waiting.append(.value(value)) } } catch let error as StorageError {
+                    guard error.concernsOneRecord, let damaged = DamagedRecord(page.domain, entry) else { throw error }
+                    waiting.append(.damaged(damaged, reason: error))
+                }
+            }
+            for slot in page.damaged { waiting.append(.damaged(page.record(slot), reason: page.reason(slot))) }
+            waiting.reverse()
         }
 
         private func read(_ entry: StoragePage.Entry) async throws -> StoredValue<Record>? {

@@ -106,37 +106,6 @@ extension StorageRouter {
         return try await value(for: Target.collection.key(reference.id)) ?? reference.pending
     }
 
-    // MARK: All of them
-
-    /// The records of a collection, a page at a time, in no particular order: those that are there from the first step to the last are met exactly once.
-    ///
-    /// Records in legacy locations are moved first. Records of an earlier shape are given in the present one; a sweep writes them back.
-    /// - Parameters:
-    ///   - collection: The collection.
-    ///   - filter: Which of them.
-    /// - Returns: A sequence that throws ``StorageError`` at the first record that cannot be read, naming it.
-    public nonisolated func records<Record>(
-        in collection: StorageCollection<Record>, _ filter: RecordFilter = .all
-    ) -> some AsyncSequence<Record, any Error> & Sendable {
-        storedRecords(in: collection, filter).map(\.value)
-    }
-
-    /// The records of a collection with what is known of each beside its content: as ``records(in:_:)``.
-    public nonisolated func storedRecords<Record>(
-        in collection: StorageCollection<Record>, _ filter: RecordFilter = .all
-    ) -> some AsyncSequence<StoredValue<Record>, any Error> & Sendable {
-        RecordSequence(router: self, collection: collection, filter: filter)
-    }
-
-    /// How many records a collection has.
-    /// - Throws: ``StorageError`` when they cannot all be counted.
-    @concurrent
-    public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
-        _ = try entry(collection.placeholder)
-        let gathered = try await RecordGatherer(env).requireGathered(collection, self)
-        return try await RecordQueries(gathered).count(collection, filter)
-    }
-
     // MARK: Backups
 
     /// Puts back the bytes that the records of a collection had before its chain of versions changed them, if the chain keeps them: each as

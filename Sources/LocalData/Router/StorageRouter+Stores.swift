@@ -13,18 +13,6 @@ extension StorageRouter {
         }
     }
 
-    /// The names under which a domain holds values, whoever wrote them, sorted. Removed values are not listed.
-    /// - Throws: ``StorageError`` when the names cannot all be listed: an incomplete list is never returned.
-    @concurrent
-    public nonisolated func names(in domain: StorageDomain) async throws -> [String] {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            let addresses = try await backend.addresses(in: .values)
-            let probes = try await backend.read(addresses, .validated)
-            return zip(addresses, probes).compactMap { if case .tombstone = $1 { nil } else { $0.name } }.sorted()
-        }
-    }
-
     /// Whether a slot holds a sealing key: without it, what it seals is lost.
     /// - Throws: ``StorageError`` when that cannot be known.
     @concurrent

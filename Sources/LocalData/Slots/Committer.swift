@@ -9,11 +9,16 @@ struct Committer: Sendable {
         /// The place whose observers are told, and whose name errors carry.
         let route: Route
         let mutation: StorageMutation
-        /// Whether it accompanies another change, as a backup does: no observer watches its slot, and it is not read back.
+        /// Whether it accompanies another change, as a backup or a check does: no observer watches its slot, and it is not read back.
         var isCompanion = false
 
         init(_ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition) {
             self.init(route, StorageMutation(route.address, operation, if: precondition))
+        }
+
+        /// A change of nothing, on whose precondition the others of its commit depend.
+        static func check(_ route: Route, if precondition: StorageMutation.Precondition) -> Change {
+            Change(route, .check(route.address, if: precondition), isCompanion: true)
         }
 
         init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {

@@ -103,7 +103,7 @@ import Testing
         await refused { try await router.set(Note(id: "a", text: "one"), in: others) }
         await refused { _ = try await router.value("a", in: others) }
         await refused { _ = try await router.count(in: others) }
-        await refused { for try await _ in router.records(in: others) {} }
+        await refused { for try await _ in router.allRecords(in: others) {} }
         await refused { try await router.migrateAll(from: "Old", to: others) }
         await refused { try await router.migrateAll(from: notes(), to: others) }
         await refused { try await router.restoreBackups(of: others) }
@@ -468,7 +468,7 @@ import Testing
             let router = launch()
             #expect(try await router.count(in: notes) == good.count)
             var seen: [[UInt8]] = []
-            for try await stored in router.storedRecords(in: notes) {
+            for try await stored in router.allStoredRecords(in: notes) {
                 #expect(stored.id.utf8.elementsEqual(stored.value.text.utf8))
                 seen.append(Array(stored.id.utf8))
             }
@@ -504,7 +504,7 @@ import Testing
                 let (one, other) = (launch(), launch())
                 try await withThrowingTaskGroup { group in
                     group.addTask { _ = try await one.count(in: notes) }
-                    group.addTask { for try await _ in other.records(in: notes) {} }
+                    group.addTask { for try await _ in other.allRecords(in: notes) {} }
                     for id in 0..<20 { group.addTask { try await (id % 2 == 0 ? one : other).remove("\(id)", in: notes) } }
                     for id in 20..<30 {
                         group.addTask { try await (id % 2 == 0 ? one : other).update("\(id)", in: notes) { $0?.text = "new" } }
@@ -598,7 +598,7 @@ import Testing
                 task.cancel()
                 _ = await task.result
             }
-            for try await parent in router.records(in: parents) { #expect(try await router.resolve(parent.children.first) != nil) }
+            for try await parent in router.allRecords(in: parents) { #expect(try await router.resolve(parent.children.first) != nil) }
         }
     }
 }

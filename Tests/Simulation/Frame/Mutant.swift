@@ -8,7 +8,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Parts of versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked
-    case referredNotStored
+    case referredNotStored, noRemovalEpoch
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
@@ -31,6 +31,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .purgesAtOnce: Safeguards.all.subtracting(.purgeDelay)
         case .noValidation: Safeguards.all.subtracting(.validation)
         case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
+        case .noRemovalEpoch: Safeguards.all.subtracting(.removalEpoch)
         case .referredNotStored: Safeguards.all.subtracting(.referredRecords)
         case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }

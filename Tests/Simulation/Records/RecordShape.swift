@@ -312,7 +312,7 @@ struct RecordShape: Sendable {
             records: (0..<plan.count).map { calls(collection.key(Self.id($0)), Self.id($0)) }, catalog: [.collection(collection)],
             all: { router in
                 var found: [(id: String, text: String)] = []
-                for try await record in router.records(in: collection) { found.append((record.id, record.text)) }
+                for try await record in router.allRecords(in: collection) { found.append((record.id, record.text)) }
                 return found
             },
             setMany: { router, texts in try await router.set(texts.map { Value(Self.id($0.record), $0.text) }, in: collection) })

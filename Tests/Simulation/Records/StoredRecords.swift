@@ -17,12 +17,12 @@ package enum StoredRecords: Subject {
         .convertedOverAnything, .deleteBeforeDurable, .markBeforeRecords, .noBackup, .expiryNotCarried, .expiredFallsBack, .purgesAtOnce,
         .noValidation,
         .laterVersionNotChecked, .referredNotStored, .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped,
-        .lyingStore,
+        .lyingStore, .noRemovalEpoch,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {
         switch mutant {
-        case .deleteBeforeDurable: .gathered
+        case .deleteBeforeDurable, .noRemovalEpoch: .gathered
         case .markBeforeRecords: .listed
         case .expiryNotCarried, .expiredFallsBack, .purgesAtOnce: .expiring
         case .noValidation, .lockDropped: .retagged

@@ -14,11 +14,8 @@ struct MigrationRun: Sendable {
     /// The application's version that completed the last sweep of the key's catalog.
     let previousVersion: String?
     let host: any MigrationHost
-
-    /// The same run, comparing legacy locations with a value that is already in its place.
-    var sweeping: MigrationRun {
-        reason == .read ? MigrationRun(reason: .sweep, previousVersion: previousVersion, host: host) : self
-    }
+    /// Called when records of a collection are done, with their number.
+    var recordsDone: @Sendable (Int) -> Void = { _ in }
 }
 
 /// Who runs migrations: the router, which a program's own migrations are given, and which knows collections.

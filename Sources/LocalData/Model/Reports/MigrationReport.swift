@@ -122,14 +122,26 @@ public struct MigrationReport: Sendable, Codable {
     }
 }
 
-/// How far a sweep is.
+/// How far a sweep is: reported after each record of a collection, and after each key.
 public struct MigrationProgress: Sendable {
+    /// How far the sweep of one collection is.
+    public struct Records: Sendable, Hashable {
+        /// The number of records that are done. Each is read; those that have to be are moved, converted or removed.
+        public var finished: Int
+        /// The number of records altogether, as far as it is known when the collection is begun.
+        public var total: Int?
+        /// How many were done in a second, on average since the collection was begun; nil before that can be told.
+        public var perSecond: Double?
+    }
+
     /// The number of keys that are done.
     public var finished: Int
     /// The number of keys altogether.
     public var total: Int
     /// The number of keys of which something was moved.
     public var moved: Int
-    /// The key that was just done.
+    /// The key that was just done, or the collection that is being swept.
     public var key: String
+    /// How far the collection is that is being swept; nil when a key or a collection was just done.
+    public var records: Records?
 }

@@ -1,0 +1,102 @@
+import BackendContract
+import Foundation
+
+/// Exports damaged records, sets them aside and removes them.
+struct Salvage: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What a damaged record is now.
+    private enum Found {
+        /// In a slot that has a name.
+        case named(Route, StorageProbe)
+        /// In a slot whose name is lost.
+        case nameless(Route, any SalvageableBackend, DamageHandle, StorageCorruption)
+    }
+
+    /// The bytes of a damaged record, as they are stored.
+    func data(of record: DamagedRecord) async throws -> Data {
+        switch try await find(record) {
+        case .named(_, .value(let stored)): Data(stored.payload.exported)
+        case .named(_, .corrupt(let corruption)), .nameless(_, _, _, let corruption): Data(corruption.bytes)
+        case .named: throw Self.changed(record)
+        }
+    }
+
+    /// Puts a damaged record into the quarantine, durably, and then removes it.
+    func setAside(_ record: DamagedRecord) async throws {
+        try await env.unbroken { [self] in
+            let reason = "set aside: it could not be read"
+            let found = try await find(record)
+            switch found {
+            case .named(let route, .value(let stored)): try await env.quarantine.keep(stored, of: route, beside: [], reason: reason)
+            case .named(let route, .corrupt(let corruption)): _ = try await env.quarantine.keep(corruption, of: route, beside: [])
+            case .nameless(let route, _, _, let corruption):
+                let stored = StorageRecord(payload: .bytes(corruption.bytes), revision: StorageRevision([]))
+                try await env.quarantine.keep(stored, of: route, beside: [], reason: reason)
+            case .named: throw Self.changed(record)
+            }
+            try await remove(found, record)
+        }
+    }
+
+    /// Removes a damaged record; nothing is kept of it.
+    func remove(_ record: DamagedRecord) async throws {
+        try await env.unbroken { [self] in try await remove(try await find(record), record) }
+    }
+
+    private func remove(_ found: Found, _ record: DamagedRecord) async throws {
+        switch found {
+        case .named(let route, let probe):
+            let change = Committer.Change(Purger.erasure(of: probe), route, if: probe.unchanged)
+            let isRemoved = try await env.withLane(route) { try await env.committer.commit([change]).isCommitted }
+            guard isRemoved else { throw Self.changed(record) }
+        case .nameless(_, let backend, let handle, _):
+            let isRemoved = try await translatingErrors(key: "\(record.domain)") { () throws(BackendError) in
+                try await backend.deleteDamage(at: handle)
+            }
+            guard isRemoved else { throw Self.changed(record) }
+        }
+    }
+
+    private func find(_ record: DamagedRecord) async throws -> Found {
+        let name = "\(record.domain)"
+        let (domain, backend) = try env.routes.backend(for: record.domain, key: name)
+        func route(_ address: StorageAddress) -> Route {
+            Route(
+                keyName: address.name, domain: domain, backend: backend, slot: backend.slot(address), security: .automatic,
+                protection: backend.capabilities.protection)
+        }
+        switch record.place {
+        case .named(let address, let revision):
+            do throws(BackendError) { try address.validate() } catch { throw StorageError.from(error, key: address.name) }
+            let route = route(address)
+            let probe = try await route.probe(.fresh)
+            guard probe.revision == revision else { throw Self.changed(record) }
+            return .named(route, probe)
+        case .nameless(let handle):
+            let salvageable = backend as? any SalvageableBackend
+            let damage = try await translatingErrors(key: name) { () throws(BackendError) in try await salvageable?.damage(at: handle) }
+            guard let salvageable, let damage else { throw Self.changed(record) }
+            return .nameless(route(StorageAddress("a record without a name")), salvageable, handle, damage)
+        }
+    }
+
+    private static func changed(_ record: DamagedRecord) -> StorageError {
+        StorageError(
+            StorageError.notFound, key: record.name ?? "\(record.domain)",
+            "The damaged record is gone, or was changed since it was listed. Nothing was changed; list what is damaged again.")
+    }
+}
+
+extension StoragePayload {
+    /// The payload as its serializer made it; a text as its UTF-8 bytes.
+    fileprivate var exported: [UInt8] {
+        switch self {
+        case .bytes(let bytes), .native(.data(let bytes)): bytes
+        case .native(.string(let text)): Array(text.utf8)
+        case .native(let value): NativeCoding.json(of: value).map(Array.init) ?? value.canonicalBytes
+        }
+    }
+}

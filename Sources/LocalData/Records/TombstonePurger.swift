@@ -1,0 +1,103 @@
+import BackendContract
+
+/// Drops the tombstones of a collection that takes its records from older ones, where the older places of the removed records are proven to be empty.
+///
+/// The order: list the tombstones → find all their older places empty → make that durable → begin another removal epoch in each collection on the way → drop the tombstones,
+/// in one commit with another epoch of the collection itself. A mover that read an older place before it was found empty has read an earlier epoch, so that its put
+/// is refused. ``RemovalEpochs`` has the reason.
+struct TombstonePurger<Record: Codable & Sendable>: Sendable {
+    let env: Environment
+    let collection: StorageCollection<Record>
+
+    /// Drops what may be dropped. A store that is locked, or out of reach, keeps its tombstones for a later sweep.
+    func run() async throws {
+        guard let between = try collectionsBetween() else { return }
+        let route = try env.routes.slot(for: collection.placeholder).route
+        let listing = try await Listing(env).slots(in: collection.domain, collection.namespace, name: collection.name)
+        var rest = listing.addresses[...]
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            let chunk = rest.prefix(env.pageSize)
+            rest = rest.dropFirst(env.pageSize)
+            let routes = try chunk.map { try env.routes.slot(for: collection.key($0.name)) }
+            let removed = try zip(routes, await Route.probes(routes.map(\.route))).compactMap { slot, probe -> Removed? in
+                if case .tombstone(let tombstone) = probe { Removed(slot: slot, revision: tombstone.revision) } else { nil }
+            }
+            if removed.isEmpty { continue }
+            do { try await env.unbroken { [self] in try await drop(removed, between, route) } } catch let error as StorageError
+                where error.isTransient
+            { return }
+        }
+    }
+
+    private struct Removed: Sendable {
+        let slot: Slot<Record>
+        let revision: StorageRevision
+    }
+
+    /// The marks of the older collections that take records from others in their turn; nil where tombstones have to stay: an older program rewrites a list as a whole, and
+    /// without atomic batches no put can depend on an epoch.
+    private func collectionsBetween() throws -> [Route]? {
+        if collection.legacyLocations.isEmpty { return nil }
+        var marks: [Route] = []
+        var open: [any TypedCollection] = [collection]
+        while let next = open.popLast() {
+            func visit<Next: TypedCollection>(_ next: Next) throws -> Bool {
+                let locations = next.typed.legacyLocations
+                if locations.isEmpty { return true }
+                let mark = try env.routes.slot(for: next.typed.placeholder).route
+                guard mark.capabilities.atomicBatch else { return false }
+                marks.append(mark)
+                for location in locations {
+                    guard let older = location.key.collection else { return false }
+                    open.append(older)
+                }
+                return true
+            }
+            guard try visit(next) else { return nil }
+        }
+        return Array(marks.dropFirst())
+    }
+
+    private func drop(_ removed: [Removed], _ between: [Route], _ own: Route) async throws {
+        let gone = try await withoutOlder(removed)
+        if gone.isEmpty { return }
+        let epochs = RemovalEpochs(env)
+        let mark = try env.routes.slot(for: collection.placeholder).route
+        for other in between where try await !env.committer.commit([epochs.next(of: other)]).isCommitted { return }
+        try await env.lanes.withLanes(gone.map(\.slot.id) + [mark.slot], keyName: collection.name) {
+            let drops = gone.map { Committer.Change(.delete, $0.slot.route, if: .revision($0.revision)) }
+            // Where another process changed one of them meanwhile, they are left to the next sweep.
+            _ = try await env.committer.commit(drops + [epochs.next(of: mark)])
+        }
+    }
+
+    /// Those of the removed records that have nothing left in any older place, and durably so.
+    private func withoutOlder(_ removed: [Removed]) async throws -> [Removed] {
+        var places: [BackendIdentity: [(number: Int, key: AnyStorageKey, route: Route)]] = [:]
+        for (number, record) in removed.enumerated() {
+            for (key, route) in try LegacyLocations(env).all(of: record.slot.untyped) {
+                places[route.slot.store, default: []].append((number, key, route))
+            }
+        }
+        var occupied: Set<Int> = []
+        for older in places.values {
+            for (place, probe) in zip(older, try await Route.probes(older.map(\.route))) {
+                switch probe {
+                case .absent, .tombstone: continue
+                // A record of another type in an older collection is no copy of the value.
+                case .value(let record) where place.key.base.refuses(record.metadata): continue
+                default: occupied.insert(place.number)
+                }
+            }
+        }
+        for older in places.values {
+            guard let route = older.first?.route else { continue }
+            let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+                try await route.backend.synchronize()
+            }
+            guard achieved >= route.capabilities.durability else { return [] }
+        }
+        return removed.enumerated().filter { !occupied.contains($0.offset) }.map(\.element)
+    }
+}

@@ -1,0 +1,76 @@
+import ArgumentParser
+import Foundation
+import LocalData
+
+/// `localdata damaged`: lists what cannot be read, and salvages it.
+struct Damaged: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists what is damaged in a domain, exports it, sets it aside and removes it.",
+        discussion: "Each damaged record has a handle, which is valid until the record changes. Programs print the same handles.",
+        subcommands: [ListDamage.self, Export.self, SetAside.self, RemoveDamage.self], defaultSubcommand: ListDamage.self)
+
+    /// A damaged record.
+    struct RecordOptions: ParsableArguments {
+        @Argument(help: DomainArgument.help) var domain: DomainArgument
+        @Argument(help: "The handle, as listed.") var handle: String
+        @OptionGroup var place: PlaceOptions
+
+        func withRecord<Answer>(_ body: (StorageRouter, DamagedRecord) async throws -> Answer) async throws -> Answer {
+            guard let record = DamagedRecord(handle: handle, in: domain.domain) else {
+                throw ValidationError("This is no handle. To list the handles: localdata damaged list DOMAIN.")
+            }
+            return try await place.withRouter(for: [domain.domain]) { try await body($0, record) }
+        }
+    }
+
+    struct ListDamage: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "list", abstract: "Lists damaged records: handle, name if it is known, and reason, on a line each.")
+
+        @Argument(help: DomainArgument.help) var domain: DomainArgument
+        @Option(help: "The records of this collection, instead of the values of keys.") var collection: String?
+        @OptionGroup var place: PlaceOptions
+
+        func run() async throws {
+            let entries = try await place.withRouter(for: [domain.domain]) {
+                try await $0.names(in: domain.domain, collection: collection)
+            }
+            var count = 0
+            for case .damaged(let record, let reason) in entries {
+                print("\(record.handle)  \(record.name ?? "-")  \(reason.message)")
+                count += 1
+            }
+            if count == 0 { Failure.write("Nothing is damaged among \(entries.count) names.") }
+        }
+    }
+
+    struct Export: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Writes the bytes of a damaged record to standard output, as they are stored.")
+
+        @OptionGroup var record: RecordOptions
+
+        func run() async throws {
+            FileHandle.standardOutput.write(try await record.withRecord { try await $0.damagedData($1) })
+        }
+    }
+
+    struct SetAside: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Moves a damaged record into the quarantine of --app-id.",
+            discussion: "The other records are not changed. To see it there: localdata quarantine list.")
+
+        @OptionGroup var record: RecordOptions
+
+        func run() async throws { try await record.withRecord { try await $0.setAside($1) } }
+    }
+
+    struct RemoveDamage: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "remove", abstract: "Removes a damaged record for good. Nothing is kept of it: export it first.")
+
+        @OptionGroup var record: RecordOptions
+
+        func run() async throws { try await record.withRecord { try await $0.removeDamaged($1) } }
+    }
+}

@@ -1,0 +1,101 @@
+import LocalDataTesting
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// What reads and sweeps of collections say and do: reads decide nothing, and sweeps hide nothing.
+@Suite(.inTurn) struct CollectionReadTests {
+    @Test(arguments: Place.allCases, [0, 1, 2])
+    func `counting and enumerating move what is absent and decide no conflict`(_ place: Place, policy: Int) async throws {
+        try await place.withLaunches { launch, domain in
+            let policies: [ConflictPolicy<Note>] = [
+                .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
+            ]
+            let old = Note.collection("old", place.olderDomain)
+            let notes = Note.collection(domain).moved(from: old).resolvingConflicts(policies[policy])
+            try await launch().set(Note(id: "a", text: "first"), in: old)
+            #expect(try await launch().count(in: notes) == 1)
+            // An older program stores the record again, and another one.
+            try await launch().set(Note(id: "a", text: "older"), in: old)
+            try await launch().set(Note(id: "b", text: "new"), in: old)
+            let router = launch()
+            #expect(try await router.count(in: notes) == 2)
+            #expect(try await Set(router.everything(in: notes).records.map(\.text)) == ["first", "new"])
+            #expect(try await router.value("a", in: notes)?.text == "first")
+            #expect(try await launch().value("a", in: old)?.text == "older")
+            #expect(try await launch().value("b", in: old) == nil)
+            #expect(try await router.audit().quarantine.isEmpty)
+            let row = try #require(try await launch().row(of: notes))
+            #expect(row.state == .resolved)
+            #expect(try await launch().value("a", in: old) == nil)
+            #expect(try await launch().value("a", in: notes)?.text == ["first", "older", "first older"][policy])
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `a record that was removed does not come back by counting`(_ place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let old = Note.collection("old", place.olderDomain)
+            let notes = Note.collection(domain).moved(from: old).resolvingConflicts(.sourceWins)
+            try await launch().set(Note(id: "a", text: "first"), in: old)
+            try await launch().remove("a", in: notes)
+            try await launch().set(Note(id: "a", text: "older"), in: old)
+            #expect(try await launch().count(in: notes) == 0)
+            #expect(try await launch().everything(in: notes).records.isEmpty)
+            #expect(try await launch().value("a", in: old)?.text == "older")
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `a sweep never calls a collection with an unreadable record unchanged`(_ place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let notes = Note.collection(domain)
+            try await launch().set(Note(id: "a", text: "one"), in: notes)
+            #expect(try await launch().row(of: notes)?.state == .unchanged)
+            try await launch().set(NoNote(broken: 1), in: NoNote.collection(domain, id: "bad"))
+            let router = launch()
+            let row = try #require(try await router.row(of: notes))
+            #expect(row.state == .failed && row.errorCode == "undecodable")
+            #expect(row.message?.contains("bad") == true)
+            await #expect(throws: StorageError.self) { try await router.sweep().requireComplete() }
+            // The others are swept all the same.
+            let old = Note.collection("old", place.olderDomain)
+            try await launch().set(Note(id: "b", text: "two"), in: old)
+            let moving = try #require(try await launch().row(of: notes.moved(from: old)))
+            #expect(moving.state == .failed && moving.records == 1)
+            #expect(try await launch().value("b", in: notes)?.text == "two")
+        }
+    }
+
+    @Test(arguments: Place.allCases)
+    func `progress of a sweep comes with each record, and counts them`(_ place: Place) async throws {
+        try await place.withLaunches { launch, domain in
+            let old = Note.collection("old", place.olderDomain)
+            let notes = Note.collection(domain).moved(from: old)
+            for note in Note.many(300) { try await launch().set(note, in: note.id.hasSuffix("7") ? Note.collection(domain) : old) }
+            let router = launch()
+            try await router.registerCatalog(TestCatalog(.collection(notes), .key(textKey("single", domain))))
+            let seen = Mutex<[MigrationProgress]>([])
+            let report = await router.sweep { progress in seen.withLock { $0.append(progress) } }
+            #expect(report.rows.first { $0.key == "notes" }?.records == 270)
+            let all = seen.withLock(\.self)
+            let records = all.compactMap(\.records)
+            #expect(records.map(\.finished) == Array(1...300))
+            #expect(records.allSatisfy { $0.total == 300 })
+            #expect(all.filter { $0.records != nil }.allSatisfy { $0.key == "notes" })
+            #expect(all.filter { $0.records == nil }.map(\.finished) == [1, 2])
+        }
+    }
+
+    @Test func `progress of a sweep tells the rate, and never less than is done`() {
+        let clock = ManualClock()
+        let meter = RecordMeter(2, clock)
+        #expect(meter.next() == MigrationProgress.Records(finished: 1, total: 2, perSecond: nil))
+        clock.advance(by: .seconds(4))
+        #expect(meter.next() == MigrationProgress.Records(finished: 2, total: 2, perSecond: 0.5))
+        #expect(meter.next() == MigrationProgress.Records(finished: 3, total: 3, perSecond: 0.75))
+        #expect(RecordMeter(nil, clock).next().total == nil)
+    }
+}

@@ -1,0 +1,196 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+import MemoryBackend
+import Synchronization
+import TestSupport
+import Testing
+
+/// Tombstones go once nothing can come back, and not before.
+@Suite(.inTurn) struct TombstoneTests {
+    private static let older = StorageDomain.userDefaults(suite: "older")
+    private static let domain = StorageDomain.userDefaults(suite: "place")
+
+    /// Two programs over the same memory, one of which can be stopped before it writes.
+    private final class World: Sendable {
+        let media = Mutex<[String: MemoryMedium]>([:])
+        let safeguards: Safeguards
+
+        init(_ safeguards: Safeguards = .all) { self.safeguards = safeguards }
+
+        func medium(_ scope: String) -> MemoryMedium {
+            media.withLock { media in
+                if let medium = media[scope] { return medium }
+                let medium = MemoryMedium()
+                media[scope] = medium
+                return medium
+            }
+        }
+
+        /// A program; its puts into a suite wait at a gate.
+        func launch(stoppedIn suite: String = "", at gate: Gate = Gate(isOpen: true)) -> StorageRouter {
+            var configuration = StorageConfiguration.inMemory()
+            configuration.safeguards = safeguards
+            configuration.use(for: .userDefaults) { [self] scope in
+                FaultyStore(
+                    store: InMemoryStore(medium: medium(scope)),
+                    fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
+                        if scope == suite, mutations.contains(where: { if case .put = $0.operation { true } else { false } }) {
+                            await gate.pass()
+                        }
+                        return try await store.apply(mutations)
+                    }))
+            }
+            return StorageRouter(configuration: configuration)
+        }
+
+        func slots(_ scope: String, _ collection: String) async throws -> [StorageAddress] {
+            try await InMemoryStore(medium: medium(scope)).addresses(in: StorageNamespace("collection:\(collection)"))
+        }
+    }
+
+    private static let ways = ["get", "count", "sweep"]
+
+    /// Without the check, the record comes back: the test sees the fault that it is for.
+    @Test(arguments: ways, [true, false])
+    func `a mover that was stopped before its put does not bring a removed record back`(_ way: String, isChecked: Bool) async throws {
+        let world = World(isChecked ? .all : Safeguards.all.subtracting(.removalEpoch))
+        let old = Note.collection("old", Self.older)
+        let notes = Note.collection(Self.domain).moved(from: old)
+        try await world.launch().set(Note(id: "a", text: "removed"), in: old)
+        let gate = Gate()
+        let slow = world.launch(stoppedIn: "place", at: gate)
+        let moving = Task {
+            switch way {
+            case "get": _ = try await slow.value("a", in: notes)
+            case "count": _ = try await slow.count(in: notes)
+            default: _ = try await slow.row(of: notes)
+            }
+        }
+        await gate.arrived()
+        let fast = world.launch()
+        try await fast.remove("a", in: notes)
+        #expect(try await world.slots("place", "notes").count == 1)
+        _ = try await fast.row(of: notes)
+        #expect(try await world.slots("place", "notes").isEmpty, "the tombstone was not dropped")
+        gate.open()
+        try await moving.value
+        #expect(try await world.launch().value("a", in: notes) == (isChecked ? nil : Note(id: "a", text: "removed")))
+        #expect(try await world.slots("place", "notes").isEmpty == isChecked)
+    }
+
+    @Test(arguments: ways)
+    func `a mover between two older collections does not bring a removed record back`(_ way: String) async throws {
+        let world = World()
+        let oldest = Note.collection("oldest", .userDefaults(suite: "oldest"))
+        let old = Note.collection("old", Self.older).moved(from: oldest)
+        let notes = Note.collection(Self.domain).moved(from: old)
+        try await world.launch().set(Note(id: "a", text: "removed"), in: oldest)
+        let gate = Gate()
+        let slow = world.launch(stoppedIn: "older", at: gate)
+        let moving = Task {
+            switch way {
+            case "get": _ = try await slow.value("a", in: old)
+            case "count": _ = try await slow.count(in: old)
+            default: _ = try await slow.row(of: old)
+            }
+        }
+        await gate.arrived()
+        let fast = world.launch()
+        try await fast.remove("a", in: notes)
+        _ = try await fast.row(of: notes)
+        #expect(try await world.slots("place", "notes").isEmpty, "the tombstone was not dropped")
+        gate.open()
+        try await moving.value
+        #expect(try await world.launch().value("a", in: notes) == nil)
+        #expect(try await world.launch().count(in: notes) == 0)
+    }
+
+    @Test func `a tombstone stays while an older place holds something, cannot be read, or is a list`() async throws {
+        let world = World()
+        let old = Note.collection("old", Self.older)
+        let notes = Note.collection(Self.domain).moved(from: old)
+        try await world.launch().remove("a", in: notes)
+        world.medium("older").corrupt(StorageAddress("a", in: StorageNamespace("collection:old")), bytes: [1])
+        _ = try await world.launch().row(of: notes)
+        #expect(try await world.slots("place", "notes").count == 1)
+        world.medium("older").removeForeign(StorageAddress("a", in: StorageNamespace("collection:old")))
+        _ = try await world.launch().row(of: notes)
+        #expect(try await world.slots("place", "notes").isEmpty)
+
+        let list = testKey("list", Self.older, of: [Note].self)
+        let listed = Note.collection("listed", Self.domain).moved(from: list) { $0 }
+        try await world.launch().set([Note(id: "a", text: "one")], for: list)
+        try await world.launch().remove("a", in: listed)
+        _ = try await world.launch().row(of: listed)
+        #expect(try await world.slots("place", "listed").count == 1)
+    }
+
+    @Test func `a store without atomic batches keeps its tombstones`() async throws {
+        var configuration = StorageConfiguration.inMemory()
+        let medium = MemoryMedium()
+        configuration.use(for: .userDefaults) { _ in
+            InMemoryStore(medium: medium, capabilities: BackendCapabilities(durability: .durable, crossProcess: true))
+        }
+        let old = Note.collection("old", Self.domain)
+        let notes = Note.collection(Self.domain).moved(from: old)
+        let router = StorageRouter(configuration: configuration)
+        try await router.set(Note(id: "a", text: "one"), in: old)
+        try await router.remove("a", in: notes)
+        _ = try await router.row(of: notes)
+        #expect(try await InMemoryStore(medium: medium).addresses(in: StorageNamespace("collection:notes")).count == 1)
+    }
+
+    @Test func `a record that was removed and set again by an older program is moved again`() async throws {
+        let world = World()
+        let old = Note.collection("old", Self.older)
+        let notes = Note.collection(Self.domain).moved(from: old)
+        try await world.launch().set(Note(id: "a", text: "one"), in: old)
+        try await world.launch().remove("a", in: notes)
+        _ = try await world.launch().row(of: notes)
+        try await world.launch().set(Note(id: "a", text: "two"), in: old)
+        #expect(try await world.launch().value("a", in: notes)?.text == "two")
+    }
+
+    #if SQLite
+        /// The records that the test of sessions makes in all: `LOCALDATA_SESSIONS=1000000` for the long form.
+        private static let sessions = ProcessInfo.processInfo.environment["LOCALDATA_SESSIONS"].flatMap(Int.init) ?? 2_000
+
+        @Test(.timeLimit(.minutes(60)))
+        func `the rows of a store of sessions that come and go stay as many as there are sessions`() async throws {
+            let stage = try Stage()
+            let clock = TestClock()
+            let domain = StorageDomain.encryptedSQLite(database: "sessions")
+            func launch() -> StorageRouter {
+                stage.launch {
+                    $0.keySource = .keyFile("sealing.key")
+                    $0.use(clock)
+                }
+            }
+            let old = Note.collection("old", .userDefaults(suite: "older"))
+            let notes = Note.collection(domain).moved(from: old).expiring(after: .seconds(60))
+            let router = launch()
+            try await router.registerCatalog(TestCatalog(.collection(notes)))
+            func rows() throws -> Int64 {
+                try PlainDatabase(path: stage.path(ofDatabase: "sessions")).value("SELECT count(*) FROM records")?.integer ?? -1
+            }
+            let live = 200
+            var counts: [Int64] = []
+            for round in 0..<(Self.sessions / live) {
+                let sessions = (0..<live).map { Note(id: "s\(round * live + $0)", text: "a session") }
+                try await router.set(sessions, in: notes)
+                try await router.batch { batch in for session in sessions.prefix(live / 4) { batch.remove(session.id, in: notes) } }
+                clock.advance(by: .seconds(61))
+                await router.sweep()
+                // What a sweep found expired is purged a day later.
+                clock.pass(.seconds(86_401))
+                await router.sweep()
+                counts.append(try rows())
+            }
+            // The mark of the collection, and nothing else: all have expired or were removed.
+            #expect(counts.allSatisfy { $0 == 1 }, "\(counts)")
+            try await router.shutdown()
+        }
+    #endif
+}
