@@ -82,6 +82,36 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 1)
         }
 
+        @Test func `a damaged row is listed beside the others, exported, set aside and removed by its handle`() async throws {
+            try await provideKey("vault")
+            for name in ["one", "two", "three"] {
+                #expect(try await tool("set", "sqlite:documents", name, "abc", "--credential", "vault").status == 0)
+            }
+            let path = folder.file("root/data/databases/documents.sqlite")
+            func overwrite() throws {
+                try PlainDatabase(path: path).execute(
+                    "UPDATE records SET sealed = zeroblob(200) WHERE id = (SELECT min(id) FROM records)")
+            }
+            func handle() async throws -> String {
+                let listed = try await tool("damaged", "list", "sqlite:documents", "--credential", "vault").stdout
+                return String(listed.prefix { $0 != " " })
+            }
+            try overwrite()
+            let names = try await tool("list", "sqlite:documents", "--credential", "vault")
+            #expect(names.status == 0 && names.stdout.split(separator: "\n").count == 2 && names.stderr.contains("damaged"))
+            let first = try await handle()
+            let bytes = try await tool("damaged", "export", "sqlite:documents", first, "--credential", "vault")
+            #expect(bytes.status == 0 && bytes.stdout.utf8.count >= 200)
+            #expect(try await tool("damaged", "set-aside", "sqlite:documents", first, "--credential", "vault").status == 0)
+            #expect(try await tool("damaged", "set-aside", "sqlite:documents", first, "--credential", "vault").status == 1)
+            #expect(try await tool("quarantine", "list").stdout.split(separator: "\n").count == 1)
+            try overwrite()
+            #expect(try await tool("damaged", "remove", "sqlite:documents", try await handle(), "--credential", "vault").status == 0)
+            let left = try await tool("list", "sqlite:documents", "--credential", "vault")
+            #expect(left.stdout.split(separator: "\n").count == 1 && left.stderr.isEmpty)
+            #expect(try await tool("damaged", "remove", "sqlite:documents", "none", "--credential", "vault").status == 64)
+        }
+
         @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
             try await provideKey("vault")
             let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#
