@@ -27,6 +27,8 @@ struct RecordModel: SequentialModel {
         var isTagged = false
         /// Whether the older place is a list of all records: to have been in it or not is the same thing.
         var isList = false
+        /// Whether the tombstone of a removed or expired record may go, once the older place is empty.
+        var dropsTombstones = false
         /// The lifetime of what had none in its older place.
         var lifetime: Double?
     }
@@ -40,6 +42,8 @@ struct RecordModel: SequentialModel {
         var life = Life.endless
         /// Whether it is known where it came from: its removal stays.
         var isNamed = false
+        /// It cannot be seen before this moment: what stood there before had to expire first.
+        var since = -Double.infinity
     }
 
     /// What stands in the older place.
@@ -128,6 +132,16 @@ struct RecordModel: SequentialModel {
                 next.append(state)
             }
         }
+        // A tombstone goes when the older place is empty; what a migration read there before does not count any more.
+        if rules.dropsTombstones, now.isSettled, ceiling > 1, now.value == nil || now.life != .endless {
+            var state = self
+            state.remember()
+            state.now = Stand()
+            state.now.since = now.value == nil ? now.since : max(now.since, now.life.low)
+            state.older = Old()
+            state.inFlight = []
+            next.append(state)
+        }
         // With a removal of which nothing is left, what stands in the older place counts again, unless it was taken into account.
         if rules.isExplicit, rules.hasOlder, now.isSettled, older.value != nil, mayMove {
             var state = self
@@ -145,7 +159,7 @@ struct RecordModel: SequentialModel {
             state.remember()
             var life = old.life
             if life == .endless, let lifetime = rules.lifetime { life = Life(low: lifetime, high: .infinity) }
-            state.now = Stand(value: old.value, isSettled: true, version: version, life: life, isNamed: true)
+            state.now = Stand(value: old.value, isSettled: true, version: version, life: life, isNamed: true, since: now.since)
             if takesOlder { state.older = Old() } else { state.inFlight.remove(old) }
             return state
         }
@@ -160,6 +174,7 @@ struct RecordModel: SequentialModel {
     /// The states in which somebody sees a value, or that there is none.
     private func seeing(_ seen: String?, _ program: Int, _ span: Span, tagged: Bool = false) -> [RecordModel] {
         var state = self
+        guard span.end >= now.since else { return [] }
         guard now.isSettled || !rules.hasOlder else {
             guard seen == nil else { return [] }
             if older.value == nil || rules.isExplicit { return [self] }

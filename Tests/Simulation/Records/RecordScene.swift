@@ -61,6 +61,7 @@ final class RecordScene: Stage {
     private var rules: RecordModel.Rules {
         RecordModel.Rules(
             hasOlder: plan.kind.hasOlder, isExplicit: plan.kind.isExplicit, isTagged: plan.kind == .retagged, isList: plan.kind == .listed,
+            dropsTombstones: [.gathered, .expiringRecords].contains(plan.kind) && plan.place != .ring,
             lifetime: plan.lifetime.map { 1_800_000_000 + Double($0) })
     }
 
