@@ -21,7 +21,11 @@ extension RehearsalStore {
 
     /// The slots of the store below, without those that the rehearsal deleted and with those that it filled.
     package func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        var listed = Set(try await base.addresses(in: namespace))
+        try await present(try await base.addresses(in: namespace), in: namespace)
+    }
+
+    private func present(_ found: [StorageAddress], in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        var listed = Set(found)
         for slot in try await changed(in: namespace) {
             if case .absent = slot.content { listed.remove(slot.address) } else { listed.insert(slot.address) }
         }
@@ -48,9 +52,9 @@ extension RehearsalStore {
         let page = try await base.page(query, after: cursor, limit: limit)
         return changes.slots.withLock { slots in
             let kept = page.entries.filter { entry in slots[entry.address].map { !$0.isOver(entry.probe) } ?? true }
-            if let next = page.next { return StoragePage(kept, next: StorageCursor([0] + next.bytes)) }
+            if let next = page.next { return StoragePage(kept, damaged: page.damaged, next: StorageCursor([0] + next.bytes)) }
             let isOver = !slots.keys.contains { $0.namespace == query.namespace }
-            return StoragePage(kept, next: isOver ? nil : StorageCursor([1]))
+            return StoragePage(kept, damaged: page.damaged, next: isOver ? nil : StorageCursor([1]))
         }
     }
 
@@ -74,6 +78,29 @@ extension RehearsalStore {
             if try query.entry(slot.address, slot.content) != nil { count += 1 }
         }
         return count
+    }
+}
+
+// MARK: Damage without a name
+
+extension RehearsalStore {
+    /// The slots of the store below, as ``addresses(in:)`` shows them, and what is damaged there.
+    package func listing(in namespace: StorageNamespace) async throws(BackendError) -> StorageListing {
+        guard let salvageable = base as? any SalvageableBackend else {
+            return StorageListing(try await addresses(in: namespace), damaged: [])
+        }
+        let listing = try await salvageable.listing(in: namespace)
+        return StorageListing(try await present(listing.addresses, in: namespace), damaged: listing.damaged)
+    }
+
+    /// What is damaged in the store below.
+    package func damage(at handle: DamageHandle) async throws(BackendError) -> StorageCorruption? {
+        try await (base as? any SalvageableBackend)?.damage(at: handle)
+    }
+
+    /// Refuses: no part of the protocol deletes what only a handle names.
+    package func deleteDamage(at handle: DamageHandle) async throws(BackendError) -> Bool {
+        throw BackendError(.unsupported, "A rehearsal deletes no damaged slot.")
     }
 }
 

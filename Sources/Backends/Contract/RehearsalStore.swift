@@ -40,7 +40,7 @@ package final class RehearsedChanges: Sendable {
 ///
 /// It keeps the contract of the store below it - preconditions, revisions, batches, limits - and never changes that store: no slot, no file, no key. It opens no prompt.
 /// A slot that another program changes below a rehearsed change shows what that program wrote.
-package final class RehearsalStore: StorageBackend {
+package final class RehearsalStore: SalvageableBackend {
     /// The store that is read.
     package let base: any StorageBackend
     package let changes: RehearsedChanges
@@ -110,12 +110,13 @@ package final class RehearsalStore: StorageBackend {
         _ mutation: StorageMutation, over probe: StorageProbe, in slots: inout [StorageAddress: RehearsedChanges.Change]
     ) -> MutationResult {
         let revision = RehearsedChanges.nextRevision()
-        let content: StorageProbe =
-            switch mutation.operation {
-            case .put(let payload, let metadata): .value(StorageRecord(payload: payload, metadata: metadata, revision: revision))
-            case .tombstone(let metadata): .tombstone(StorageTombstone(metadata: metadata, revision: revision))
-            case .delete: .absent
-            }
+        let content: StorageProbe
+        switch mutation.operation {
+        case .check: return .applied(Self.present(probe, slots[mutation.address]).revision, capabilities.durability)
+        case .put(let payload, let metadata): content = .value(StorageRecord(payload: payload, metadata: metadata, revision: revision))
+        case .tombstone(let metadata): content = .tombstone(StorageTombstone(metadata: metadata, revision: revision))
+        case .delete: content = .absent
+        }
         if case (.absent, .absent) = (content, probe) {
             slots[mutation.address] = nil
         } else {
