@@ -12,5 +12,7 @@ struct LocalDataTool: AsyncParsableCommand {
             Exit status: 0 done, 1 no such value, 64 wrong usage, 65 damaged or undecodable, 69 unavailable, 70 other failures, 73 no room, \
             75 locked or busy (try again), 77 access denied.
             """,
-        subcommands: [Status.self, Unlock.self, List.self, Get.self, Set.self, Remove.self, Damaged.self, SetAside.self, Quarantine.self, Key.self])
+        subcommands: [
+            Status.self, Unlock.self, List.self, Get.self, Set.self, Remove.self, Damaged.self, SetAside.self, Quarantine.self, Key.self,
+        ])
 }

@@ -83,17 +83,16 @@
             #expect(texts == ["1", nil, "2", "3"])
         }
 
-        @Test func `labels that a failed call of a group has made are made again by the next one`() async throws {
+        @Test func `a damaged row keeps no call of a group from making the first labels`() async throws {
             let records = StorageNamespace("records")
             let store = store()
-            // A row that no key opens refuses every first label, so the table is undone with the call that made it.
             try await store.put("0", at: "known")
             try await store.put("1", at: "torn")
             try SealedDatabase(path: place.path, keyFile: place.keyPath).tamper(StorageAddress("torn")) { $0[$0.count / 2] ^= 0x10 }
             let record = StorageMutation.put(.bytes([1]), StorageMetadata(typeTag: "T"), at: StorageAddress("a", in: records))
             let results = try await applyTogether(
                 [[record], [.delete(StorageAddress("torn"), if: .revision(try await revision(of: "torn", store)))], [record]], on: store)
-            #expect(!results[0][0].isApplied && results[1][0].isApplied && results[2][0].isApplied, "\(results)")
+            #expect(results.allSatisfy { $0[0].isApplied }, "\(results)")
             let page = try await store.page(StorageQuery(records, [.typeTag("T")]), after: nil, limit: 10)
             #expect(page.entries.map(\.address.name) == ["a"])
             await store.close()

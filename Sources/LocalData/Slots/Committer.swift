@@ -112,7 +112,7 @@ struct Committer: Sendable {
         for index in part {
             if case .failed(let error) = receipt.results[index], error.outcome != .notApplied { isUncertain = true }
             guard receipt.results[index].isApplied else { continue }
-            StepJournal.note(MigrationReport.Step.Action(changes[index]), changes[index].route)
+            if let action = MigrationReport.Step.Action(changes[index]) { StepJournal.note(action, changes[index].route) }
             if changes[index].isCompanion { continue }
             hub.publish(receipt.record(of: changes[index], at: index), at: changes[index].route.slot)
         }

@@ -29,12 +29,13 @@ final class StepJournal: Sendable {
 }
 
 extension MigrationReport.Step.Action {
-    /// What a change of a slot does.
-    init(_ change: Committer.Change) {
+    /// What a change of a slot does; nil for a check.
+    init?(_ change: Committer.Change) {
         switch change.mutation.operation {
         case .put: self = change.isCompanion ? .backUp : .write
         case .tombstone: self = .remove
         case .delete: self = .delete
+        case .check: return nil
         }
     }
 }

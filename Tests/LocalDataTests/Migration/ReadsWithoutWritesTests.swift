@@ -76,7 +76,7 @@ import Testing
         #expect(try await !router.exists(parts.key("y")))
         #expect(try await router.count(in: notes) == 2)
         var found: [String] = []
-        for try await note in router.records(in: notes) { found.append(note.id) }
+        for try await note in router.allRecords(in: notes) { found.append(note.id) }
         #expect(found.sorted() == ["a", "b"])
         for try await value in router.values(for: key) {
             #expect(value == "secret")
