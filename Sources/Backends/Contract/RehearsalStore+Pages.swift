@@ -4,7 +4,7 @@ extension RehearsalStore {
     /// A slot that the rehearsal changed, with what the store below holds there.
     private typealias Changed = (address: StorageAddress, base: StorageProbe, content: StorageProbe)
 
-    /// The slots of a namespace that the rehearsal changed and nobody since, in the order of their names.
+    /// The slots of a namespace whose rehearsed change still counts, since no other program has changed them in the store below. In the order of their names.
     private func changed(in namespace: StorageNamespace, after last: StorageAddress? = nil) async throws(BackendError) -> [Changed] {
         let addresses = changes.slots.withLock { slots in
             slots.keys.filter { $0.namespace == namespace && last?.precedes($0) != false }.sorted { $0.precedes($1) }

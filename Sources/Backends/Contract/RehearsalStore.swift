@@ -54,7 +54,7 @@ package final class RehearsalStore: SalvageableBackend {
         self.changes = changes
     }
 
-    /// The store below: a rehearsed slot is the slot that it stands for.
+    /// The identity of the store below, so that a slot has the same identity in the rehearsal as outside it.
     package var identity: BackendIdentity { base.identity }
     /// The claims of the store below.
     package var capabilities: BackendCapabilities { base.capabilities }

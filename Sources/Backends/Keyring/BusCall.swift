@@ -38,8 +38,9 @@
     }
 
     /// Ends waiting requests from another thread.
+    ///
+    /// `@unchecked Sendable`: the pointer is never replaced, and `g_cancellable_cancel` may be called from any thread (GIO's documentation).
     final class StopSignal: @unchecked Sendable {
-        /// Never replaced, and `g_cancellable_cancel` may be called from any thread (GIO's documentation), so sharing it is safe.
         let pointer = g_cancellable_new()
 
         deinit { g_object_unref(pointer) }

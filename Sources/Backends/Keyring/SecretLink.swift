@@ -16,8 +16,8 @@
         private let connection: OpaquePointer
         private let session = Mutex<SessionBox?>(nil)
 
+        /// `@unchecked Sendable`: the service object is made once and only read afterwards; see the class.
         private struct SessionBox: @unchecked Sendable {
-            // Proof: see the class.
             let service: UnsafeMutablePointer<SecretService>
         }
 

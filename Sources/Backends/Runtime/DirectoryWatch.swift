@@ -56,7 +56,7 @@ enum DirectoryWatch {
 }
 
 #if os(Linux)
-    /// A dispatch source may be cancelled from any thread (libdispatch's contract).
+    /// `@unchecked Sendable`: the source is only cancelled through it, which may be done from any thread (libdispatch's contract).
     private struct UncheckedSource: @unchecked Sendable {
         let source: any DispatchSourceRead
     }

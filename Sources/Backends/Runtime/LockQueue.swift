@@ -11,11 +11,11 @@ import Synchronization
 
 /// Takes the lock of a lock file, after those who came first.
 ///
-/// The lock is `flock`. Who has to wait for it takes the *turn* first, a record lock on the same open file, and gives it back once it has the lock. Who releases the lock and
-/// wants it again waits for the turn, so the lock goes to the process that waits, and never back to the one that had it. Waiting is done in the kernel: nobody sleeps while
-/// the lock is free.
+/// The lock is `flock`. A process first takes the *turn*, a record lock on the same open file, then waits for the lock, and gives the turn back once it has the lock. A process
+/// that releases the lock and wants it again has to wait for the turn, which the next process holds. So the lock is handed on to a waiting process. The kernel does the
+/// waiting; no process sleeps while the lock is free.
 ///
-/// The turn decides nothing but the order: programs that only take `flock`, such as earlier versions, exclude and are excluded all the same.
+/// The turn only decides the order. Programs that take `flock` alone, such as earlier versions, are excluded, and exclude others, as before.
 struct LockQueue {
     /// A file that this process has open for the lock.
     let descriptor: Int32

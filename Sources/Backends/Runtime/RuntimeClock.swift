@@ -39,7 +39,7 @@ package protocol RuntimeClock: Sendable {
     /// Now, in seconds since 1970-01-01T00:00:00Z, on a clock that can be set to any time. Never used to order events.
     var wallSeconds: Double { get }
 
-    /// The time since the machine was started, with the time it slept. It never goes back within a boot, nobody can set it, and all processes of a boot see the same.
+    /// The time since the machine was started, including the time that it was suspended. It never goes back within a boot, cannot be set, and is the same for all processes.
     var sinceBoot: Duration { get }
 
     /// Runs an action once, at or after an instant, until it is cancelled. The action must not block.

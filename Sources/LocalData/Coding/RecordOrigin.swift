@@ -30,14 +30,14 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         self.boot = boot
     }
 
-    /// How an older record stands to the value that names it.
-    enum Standing: Int, Comparable, Sendable {
-        /// The value does not know it.
-        case unknown
-        /// It has the content of another program's value that was replaced, and may have been written anew.
-        case matching
-        /// It is the very record that was replaced.
-        case copy
+    /// Whether an older record is a copy of what a value replaced.
+    enum Match: Int, Comparable, Sendable {
+        /// No: the value names no such record.
+        case none
+        /// Perhaps: another program's value with the content of one that was replaced. It may have been written anew.
+        case content
+        /// Yes: the very record that was replaced.
+        case exact
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
@@ -63,28 +63,26 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
 
     // MARK: Older records
 
-    /// How a record that an older place holds stands to this value.
-    func standing(of record: StorageRecord, at place: String) -> Standing {
+    /// Whether a record in an older place is a copy of what this value replaced.
+    func match(_ record: StorageRecord, at place: String) -> Match {
         if record.isForeign {
-            return isAbsent(place) ? .unknown : standing(Self.fingerprint(of: record), place)
+            return isAbsent(place) ? .none : match(Self.fingerprint(of: record), place)
         }
         // An origin of an earlier release has fingerprints of records of the library's own, too.
-        return max(standing(Self.mark(of: record.revision), place), standing(Self.fingerprint(of: record), place))
+        return max(match(Self.mark(of: record.revision), place), match(Self.fingerprint(of: record), place))
     }
 
-    /// How a value that was made of others stands to this one: by what it was made of.
-    func standing(ofOneMadeOf other: RecordOrigin) -> Standing {
-        other.copies.map { standing($0.value, $0.key) }.min() ?? .unknown
-    }
+    /// Whether an older version of the program made a record of nothing but what this value replaced.
+    /// - Parameter other: The record's origin.
+    func match(madeOf other: RecordOrigin) -> Match { other.copies.map { match($0.value, $0.key) }.min() ?? .none }
 
-    /// How a record that was written again without a change of its value stands to this one.
-    func standing(ofRewriteOf other: RecordOrigin, at place: String) -> Standing {
-        other.rewrites?.map { standing($0, place) }.max() ?? .unknown
-    }
+    /// Whether a record in an older place is one that this value replaced, written again with the same value.
+    /// - Parameter other: The record's origin.
+    func match(rewriteOf other: RecordOrigin, at place: String) -> Match { other.rewrites?.map { match($0, place) }.max() ?? .none }
 
-    private func standing(_ mark: String, _ place: String) -> Standing {
-        guard copies[place] == mark || earlier?[place]?.contains(mark) == true else { return .unknown }
-        return Self.isRevision(mark) ? .copy : .matching
+    private func match(_ mark: String, _ place: String) -> Match {
+        guard copies[place] == mark || earlier?[place]?.contains(mark) == true else { return .none }
+        return Self.isRevision(mark) ? .exact : .content
     }
 
     /// Whether the value still is what a migration made of this content: a new write of it says nothing new.

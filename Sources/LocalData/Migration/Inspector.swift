@@ -58,7 +58,7 @@ struct Inspector: Sendable {
         default: break
         }
         for source in sources.found {
-            inspection.older.append((source, await Origins(env).standing(of: source, to: inspection.origin) == .copy))
+            inspection.older.append((source, await Origins(env).match(source, inspection.origin) == .exact))
         }
         if inspection.state == .absent, !inspection.older.isEmpty { inspection.state = .pending }
         if inspection.state != .pending, inspection.older.contains(where: { !$0.isCopy }) { inspection.state = .conflict }

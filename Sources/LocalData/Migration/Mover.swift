@@ -176,7 +176,7 @@ struct Mover: Sendable {
             if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
             // A record whose origin names these copies is newer than they are: it has another shape, and is not damaged.
             if !isInPlace, let past = try? await env.coder.origin(of: record.metadata, route),
-                elsewhere.contains(where: { past.standing(of: $0.record, at: $0.route.placeName) != .unknown })
+                elsewhere.contains(where: { past.match($0.record, at: $0.route.placeName) != .none })
             {
                 throw error
             }

@@ -80,16 +80,16 @@ struct Origins: Sendable {
         )
     }
 
-    /// How a record in a legacy location stands to a value: one that the value's origin names is a copy, and so is one that an older version of the program has made since of
-    /// what the origin names, or has written again.
-    func standing(of source: SourceRecord, to origin: RecordOrigin?) async -> RecordOrigin.Standing {
-        guard let origin else { return .unknown }
-        var standing = origin.standing(of: source.record, at: source.route.placeName)
-        if standing != .copy, let past = try? await env.coder.origin(of: source.record.metadata, source.route) {
-            standing = max(standing, origin.standing(ofRewriteOf: past, at: source.route.placeName))
-            if past.migration != nil { standing = max(standing, origin.standing(ofOneMadeOf: past)) }
+    /// Whether a record in a legacy location is a copy of what a value replaced: the value's origin names it, or an older version of the program has written it again, or has
+    /// made it of what the origin names.
+    func match(_ source: SourceRecord, _ origin: RecordOrigin?) async -> RecordOrigin.Match {
+        guard let origin else { return .none }
+        var match = origin.match(source.record, at: source.route.placeName)
+        if match != .exact, let past = try? await env.coder.origin(of: source.record.metadata, source.route) {
+            match = max(match, origin.match(rewriteOf: past, at: source.route.placeName))
+            if past.migration != nil { match = max(match, origin.match(madeOf: past)) }
         }
-        return standing == .matching && knowsByContent ? .copy : standing
+        return match == .content && knowsByContent ? .exact : match
     }
 
     /// What the record of a moved value keeps of those that it was made of.

@@ -86,16 +86,16 @@ struct Reconciler: Sendable {
         var copies: [SourceRecord] = []
         var doubtful: [SourceRecord] = []
         for source in contents.found {
-            switch await Origins(env).standing(of: source, to: origin) {
-            case .copy: copies.append(source)
-            case .matching where origin?.isMade(of: source.record) == true:
-                guard try await stands(settled, slot) else { return nil }
+            switch await Origins(env).match(source, origin) {
+            case .exact: copies.append(source)
+            case .content where origin?.isMade(of: source.record) == true:
+                guard try await isUnchanged(settled, slot) else { return nil }
                 copies.append(source)
-            case .matching where !compared.contains(source.route.slot): doubtful.append(source)
+            case .content where !compared.contains(source.route.slot): doubtful.append(source)
             // Another program cannot have seen the removal, and its value has no mark that tells a new write from an old one.
-            case .unknown where settled.isRemoved && source.record.isForeign && env.safeguards.contains(.copiesByRevision):
+            case .none where settled.isRemoved && source.record.isForeign && env.safeguards.contains(.copiesByRevision):
                 doubtful.append(source)
-            case .matching, .unknown: continue
+            case .content, .none: continue
             }
         }
         try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
@@ -117,7 +117,7 @@ struct Reconciler: Sendable {
     }
 
     /// Whether a destination still holds what it was seen to hold, after a legacy location was read: only then is equal content there no new write over a later value.
-    private func stands<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
+    private func isUnchanged<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
         try await slot.route.probe().revision == settled.revision
     }
 
@@ -151,14 +151,14 @@ struct Reconciler: Sendable {
             }
             let copy = SourceRecord(key: source, route: route, record: record)
             // A location that could not be read at first, and can be now: what the origin names is a copy, and no conflict. The next sweep deletes it.
-            let standing = await Origins(env).standing(of: copy, to: origin)
-            if standing == .copy {
+            let match = await Origins(env).match(copy, origin)
+            if match == .exact {
                 env.ledger.remains(route, of: slot.route, "it could not be read at first")
                 values.append(nil)
                 continue
             }
             values.append(value)
-            if standing == .matching { doubtful.append(copy) } else { found.append(copy) }
+            if match == .content { doubtful.append(copy) } else { found.append(copy) }
         }
         if found.isEmpty, doubtful.isEmpty { return .nothing }
         let from = (found + doubtful).map(\.route.displayName).joined(separator: " + ")
@@ -167,7 +167,7 @@ struct Reconciler: Sendable {
         if case .value(_, let value) = settled, let candidate {
             let prepared = try env.coder.prepare(candidate, slot, .new)
             if try env.coder.bytes(of: value, slot.key) == prepared.bytes {
-                guard try await stands(settled, slot) else { return .lookAgain }
+                guard try await isUnchanged(settled, slot) else { return .lookAgain }
                 // Equal but for the records within them, perhaps.
                 let copies = found + doubtful
                 try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, copies))
@@ -296,7 +296,7 @@ struct Reconciler: Sendable {
                 let record = try await SourceReader(env).readOther(source.base, MigrationOptions(), run)?.record
             else { continue }
             let copy = SourceRecord(key: source, route: route, record: record)
-            if await Origins(env).standing(of: copy, to: origin) != .copy { try await quarantine([copy], slot) }
+            if await Origins(env).match(copy, origin) != .exact { try await quarantine([copy], slot) }
             found.append(copy)
         }
         if found.isEmpty { return nil }

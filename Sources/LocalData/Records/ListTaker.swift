@@ -38,13 +38,13 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         var origin: RecordOrigin?
         if case .tombstone(let tombstone) = marked { origin = try await env.coder.origin(of: tombstone.metadata, mark.route) }
         let collector = Collector(env)
-        let standing = await Origins(env).standing(of: copy, to: origin)
-        if standing == .matching {
+        let match = await Origins(env).match(copy, origin)
+        if match == .content {
             // Another program's list, as it was taken apart before, and perhaps written anew.
             if run.reason == .read { return work }
             try await env.quarantine.keep(record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
         }
-        if standing != .unknown {
+        if match != .none {
             work.residue = await collector.collect(
                 [copy], for: mark.route, achieved: try await collector.settledDurability(of: mark.route, origin))
             work.reconciled = work.residue.isEmpty ? 1 : 0

@@ -7,19 +7,19 @@ import Testing
 
 /// An older program still runs, and writes the older place again: what it writes is new, whatever its content.
 @Suite(.inTurn) struct OlderWriterTests {
-    enum Standing: String, CaseIterable, Sendable { case value, removal }
+    enum Destination: String, CaseIterable, Sendable { case value, removal }
 
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
         let policy: ConflictPolicy<Bool>
-        let standing: Standing
-        var testDescription: String { "\(name) over a \(standing.rawValue)" }
+        let destination: Destination
+        var testDescription: String { "\(name) over a \(destination.rawValue)" }
 
-        static let all = Standing.allCases.flatMap { standing in
+        static let all = Destination.allCases.flatMap { destination in
             [
-                Case(name: "destination wins", policy: .destinationWins, standing: standing),
-                Case(name: "source wins", policy: .sourceWins, standing: standing),
-                Case(name: "merge", policy: .merge { _, theirs in theirs }, standing: standing),
+                Case(name: "destination wins", policy: .destinationWins, destination: destination),
+                Case(name: "source wins", policy: .sourceWins, destination: destination),
+                Case(name: "merge", policy: .merge { _, theirs in theirs }, destination: destination),
             ]
         }
     }
@@ -43,19 +43,19 @@ import Testing
     }
 
     /// Moves "true", and then replaces or removes it.
-    private func replace(_ router: StorageRouter, _ key: StorageKey<Bool>, _ standing: Standing) async throws {
+    private func replace(_ router: StorageRouter, _ key: StorageKey<Bool>, _ destination: Destination) async throws {
         #expect(try await router.get(key))
-        if standing == .value { try await router.set(false, for: key) } else { try await router.remove(key) }
+        if destination == .value { try await router.set(false, for: key) } else { try await router.remove(key) }
     }
 
     @Test(arguments: Case.all) func `a write with the content that was moved before is a new write`(_ test: Case) async throws {
         let (before, now) = (machine.launch(), machine.launch())
         let key = key(test.policy)
         try await before.set(true, for: old)
-        try await replace(now, key, test.standing)
+        try await replace(now, key, test.destination)
         try await before.set(true, for: old)
         try await settle(now, key)
-        let stays = test.standing == .value ? false : nil
+        let stays = test.destination == .value ? false : nil
         if case .destinationWins = test.policy {
             #expect(try await now.value(for: key) == stays)
             #expect(try await quarantine(now) == ["true"])
@@ -71,13 +71,13 @@ import Testing
         let now = machine.launch()
         let key = key(test.policy)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
-        try await replace(now, key, test.standing)
+        try await replace(now, key, test.destination)
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
         try await settle(now, key)
         if case .destinationWins = test.policy {
-            #expect(try await now.value(for: key) == (test.standing == .value ? false : nil))
+            #expect(try await now.value(for: key) == (test.destination == .value ? false : nil))
             #expect(try await quarantine(now) == ["true"])
-        } else if test.standing == .removal {
+        } else if test.destination == .removal {
             #expect(try await now.value(for: key) == nil)
             #expect(try await quarantine(now) == ["true"])
         } else {
@@ -96,11 +96,11 @@ import Testing
         // The copy stays: nobody can tell it from the same content that is written anew.
         for backend in machine.backends(of: old.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
         #expect(try await now.get(key))
-        if test.standing == .value { try await now.set(false, for: key) } else { _ = try? await now.remove(key) }
+        if test.destination == .value { try await now.set(false, for: key) } else { _ = try? await now.remove(key) }
         for backend in machine.backends(of: old.domain) { backend.removeFaults() }
         machine.seedUserDefaults(["old": .boolean(true)], suite: "a")
         try await settle(now, key)
-        #expect(try await now.value(for: key) == (test.standing == .value ? false : nil))
+        #expect(try await now.value(for: key) == (test.destination == .value ? false : nil))
         #expect(try await quarantine(now) == ["true"])
         #expect(try await !now.exists(old))
     }
@@ -136,7 +136,7 @@ import Testing
         #expect(try await !now.exists(oldest))
     }
 
-    @Test(arguments: Case.all.filter { $0.standing == .value })
+    @Test(arguments: Case.all.filter { $0.destination == .value })
     func `a set through a key without the migration keeps what the record names`(
         _ test: Case
     ) async throws {
