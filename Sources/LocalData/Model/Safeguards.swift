@@ -42,10 +42,18 @@ package struct Safeguards: OptionSet, Sendable {
     /// A record is moved only if no tombstone was dropped since its source was read.
     package static let removalEpoch = Safeguards(rawValue: 1 << 20)
 
+    /// In a release window, an older place is written only as it was seen.
+    package static let mirrorRevision = Safeguards(rawValue: 1 << 16)
+    /// In a release window, no sweep empties an older place.
+    package static let mirrorsKept = Safeguards(rawValue: 1 << 17)
+    /// In a release window, a read looks for what an earlier release wrote.
+    package static let olderWriteSeen = Safeguards(rawValue: 1 << 18)
+
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
-        .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch,
+        .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
+        .mirrorsKept, .olderWriteSeen,
     ]
 }

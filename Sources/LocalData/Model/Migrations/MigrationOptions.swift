@@ -14,14 +14,19 @@ public struct MigrationOptions: Hashable, Sendable {
     public var allowsWeakerProtection: Bool
     /// Whether bytes that are replaced in their own slot are quarantined first.
     public var keepsReplacedBytes: Bool
+    /// Whether a source that protects the value less than its new place does is kept up to date all the same, while the migration has a ``ReleaseWindow``. Plan, report and audit
+    /// name the weaker copy.
+    public var keepsWeakerCopy: Bool
 
     /// Creates options; everything that is not given is the safe default.
     public init(
-        whenSourceUnavailable: UnavailableSource = .fail, allowsWeakerProtection: Bool = false, keepsReplacedBytes: Bool = false
+        whenSourceUnavailable: UnavailableSource = .fail, allowsWeakerProtection: Bool = false, keepsReplacedBytes: Bool = false,
+        keepsWeakerCopy: Bool = false
     ) {
         self.whenSourceUnavailable = whenSourceUnavailable
         self.allowsWeakerProtection = allowsWeakerProtection
         self.keepsReplacedBytes = keepsReplacedBytes
+        self.keepsWeakerCopy = keepsWeakerCopy
     }
 }
 

@@ -13,11 +13,20 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
     var condition: @Sendable (MigrationRun) async throws -> Bool = { _ in true }
     /// Whether the sources keep their values: they belong to others, and are no legacy locations.
     var keepsSources = false
+    /// How the source is kept up to date for programs of an earlier release; nil where it is emptied.
+    var kept: KeptSource<Value>?
 
     /// The same step, as a copy.
     var keepingSources: Self {
         var step = self
         step.keepsSources = true
+        return step
+    }
+
+    /// The same step, with a source that is kept up to date.
+    func keeping(_ kept: KeptSource<Value>) -> Self {
+        var step = self
+        step.kept = kept
         return step
     }
 }
