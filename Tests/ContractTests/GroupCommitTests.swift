@@ -1,6 +1,5 @@
 import BackendContract
 import BackendRuntime
-import Dispatch
 import Synchronization
 import TestSupport
 import Testing
@@ -23,6 +22,7 @@ import Testing
         _ requests: [(Int, MonotonicInstant)], to queue: GroupCommit<Int, Int>
     ) async -> [Task<Result<Int, BackendError>, Never>] {
         var tasks: [Task<Result<Int, BackendError>, Never>] = []
+        let scheduled = clock.scheduled
         for (index, (request, deadline)) in requests.enumerated() {
             tasks.append(
                 Task { @concurrent in
@@ -31,7 +31,7 @@ import Testing
                         return .failure(error)
                     }
                 })
-            await clock.untilScheduled(index + 1)
+            await clock.untilScheduled(scheduled + index + 1)
         }
         return tasks
     }
@@ -65,27 +65,19 @@ import Testing
     }
 
     @Test func `what arrives while a group is under way forms the next one`() async {
-        let (begun, gate, groups, clock) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), groups, clock)
+        let (gate, groups) = (Gate(), groups)
         let queue = GroupCommit<Int, Int>(lane: DispatchLane(label: "test"), clock: clock) { requests, _, _ in
             groups.value.withLock { $0.append(requests) }
-            if requests == [1] {
-                begun.signal()
-                gate.wait()
-            }
+            if requests == [1] { gate.block() }
             return requests.map { .success($0) }
         }
         let first = await submit([(1, .seconds(10))], to: queue)
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                begun.wait()
-                continuation.resume()
-            }
-        }
+        await gate.arrived()
         let second = Task { @concurrent in try await queue.submit(2, deadline: .seconds(10), isMutation: true) }
         await clock.untilScheduled(2)
         let third = Task { @concurrent in try await queue.submit(3, deadline: .seconds(10), isMutation: true) }
         await clock.untilScheduled(3)
-        gate.signal()
+        gate.open()
         #expect(await first[0].value == .success(1))
         #expect(await second.result.failure == nil)
         #expect(await third.result.failure == nil)
@@ -150,6 +142,84 @@ import Testing
             if let error = error(requests) { return requests.map { _ in .failure(error) } }
             return requests.map { .success($0) }
         }
+    }
+
+    /// Groups that need a lock, which is not to be had before the gate is open.
+    private func locking(_ gate: Gate, _ failure: BackendError? = nil) -> GroupCommit<Int, Int> {
+        GroupCommit(
+            lane: DispatchLane(label: "test"), clock: clock,
+            hold: { _, work throws(BackendError) in
+                gate.block()
+                if let failure, gate.arrivals == 1 { throw failure }
+                work()
+            },
+            perform: { [groups] requests, _, _ in
+                groups.value.withLock { $0.append(requests) }
+                return requests.map { .success($0) }
+            })
+    }
+
+    /// Hands in one request, and the others once the lock is waited for.
+    private func submit(
+        _ first: Int, then others: [Int], to queue: GroupCommit<Int, Int>, _ gate: Gate
+    ) async -> [Task<
+        Result<Int, BackendError>, Never
+    >] {
+        let begun = await submit([(first, .seconds(10))], to: queue)
+        await gate.arrived()
+        return begun + (await submit(others.map { ($0, .seconds(20)) }, to: queue))
+    }
+
+    @Test func `requests that arrive while the lock is waited for are in its group`() async {
+        let gate = Gate()
+        let tasks = await submit(1, then: [2, 3], to: locking(gate), gate)
+        gate.open()
+        for (request, task) in zip(1..., tasks) { #expect(await task.value == .success(request)) }
+        #expect(groups.value.withLock { $0 } == [[1, 2, 3]])
+        #expect(gate.arrivals == 1, "one lock")
+    }
+
+    @Test func `a lock that is not to be had fails who waited when it was asked for, and those who came later ask again`() async {
+        let gate = Gate()
+        let failure = BackendError(.timedOut, "Locked.")
+        let tasks = await submit(1, then: [2, 3], to: locking(gate, failure), gate)
+        gate.open()
+        #expect(await tasks[0].value == .failure(failure))
+        #expect(await tasks[1].value == .success(2))
+        #expect(await tasks[2].value == .success(3))
+        #expect(groups.value.withLock { $0 } == [[2, 3]])
+        #expect(gate.arrivals == 2)
+    }
+
+    @Test func `a caller that leaves while the lock is waited for has changed nothing, and the others go on`() async {
+        let gate = Gate()
+        let tasks = await submit(1, then: [2], to: locking(gate), gate)
+        clock.advance(to: .seconds(10))
+        #expect(await tasks[0].value.failure?.outcome == .notApplied)
+        gate.open()
+        #expect(await tasks[1].value == .success(2))
+        #expect(groups.value.withLock { $0 } == [[2]])
+    }
+
+    @Test func `the halves of a group that failed are carried out under its lock`() async {
+        let (gate, asked) = (Gate(isOpen: true), Shared(0))
+        let queue = GroupCommit<Int, Int>(
+            lane: lane, clock: clock,
+            hold: { _, work throws(BackendError) in
+                gate.block()
+                work()
+            },
+            perform: { requests, _, _ in
+                asked.value.withLock { $0 += 1 }
+                return requests.map { requests.contains(5) ? .failure(BackendError(.failed, "Five.")) : .success($0) }
+            })
+        let tasks = await submit([4, 5, 6].map { ($0, .seconds(10)) }, to: queue)
+        lane.runAll()
+        #expect(await tasks[0].value == .success(4))
+        #expect(await tasks[1].value.failure?.code == .failed)
+        #expect(await tasks[2].value == .success(6))
+        #expect(gate.arrivals == 1)
+        #expect(asked.value.withLock { $0 } == 5)
     }
 
     @Test func `a request that is much work is carried out by itself, and its neighbours without it`() async {

@@ -126,6 +126,39 @@ import Testing
         for number in 0..<64 { #expect(try await other.read(StorageAddress("slot \(number)")).native == .integer(Int64(number))) }
     }
 
+    @Test func `changes that arrive while the lock is waited for share its rewrite`() async throws {
+        let (clock, gate) = (ManualClock(), Gate())
+        let lockPath = scratch.lockPath()
+        let files = HookedFiles { operation, path in if operation == "lock", path == lockPath { gate.block() } }
+        let store = scratch.store(.live(files: files, clock: clock))
+        var tasks: [Task<MutationResult, any Error>] = []
+        for number in 0..<10 {
+            tasks.append(Task { try await store.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("slot \(number)"))) })
+            await clock.untilScheduled(number + 1)
+            // The first change is on the lane; another process has the lock.
+            if number == 0 { await gate.arrived() }
+        }
+        gate.open()
+        for task in tasks { #expect(try await task.value.isApplied) }
+        #expect(files.count("rename") == 1)
+        #expect(files.locks("suite.lock") == 1)
+    }
+
+    @Test func `callers that make what they read durable at the same time share one flush`() async throws {
+        try scratch.writeForeign(["a": 1])
+        let (clock, lane, files) = (ManualClock(), TestLane(isHeld: true), HookedFiles())
+        let store = scratch.store(.live(files: files, clock: clock, lane: lane))
+        var tasks: [Task<StorageDurability, any Error>] = []
+        for number in 0..<10 {
+            tasks.append(Task { try await store.synchronize() })
+            await clock.untilScheduled(number + 1)
+        }
+        lane.release()
+        for task in tasks { #expect(try await task.value == .durable) }
+        #expect(files.count("synchronizeFile") == 1)
+        #expect(files.locks("suite.lock") == 1)
+    }
+
     @Test func `of 100 tasks on two instances exactly one wins each round`() async throws {
         let stores = [scratch.store(), scratch.store()]
         let address = StorageAddress("contended")

@@ -3,6 +3,7 @@
     import BackendRuntime
     import Foundation
     import SQLiteBackend
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -110,6 +111,47 @@
             let results = try await store.apply((0..<1_000).map { .text("\($0)", at: "name \($0)") })
             #expect(clock.now > .seconds(40))
             #expect(results.filter { $0.isApplied }.count == 1_000)
+        }
+
+        @Test func `changes that arrive while the lock is waited for share its transaction`() async throws {
+            try await place.store().put("0", at: "known")
+            let (gate, lockPath) = (Gate(), place.lockPath)
+            let isArmed = Mutex(false)
+            let files = HookedFiles { operation, path in
+                if operation == "lock", path == lockPath, isArmed.withLock({ $0 }) { gate.block() }
+            }
+            let store = place.store(runtime: .live(files: files, clock: clock))
+            #expect(try await store.text("known") == "0")
+            let (before, scheduled) = (files.locks("state/lock"), clock.scheduled)
+            isArmed.withLock { $0 = true }
+            var tasks: [Task<MutationResult, any Error>] = []
+            for number in 0..<10 {
+                tasks.append(Task { try await store.apply(.text("\(number)", at: "name \(number)")) })
+                await clock.untilScheduled(scheduled + number + 1)
+                // The first change is on the lane; another process has the lock.
+                if number == 0 { await gate.arrived() }
+            }
+            gate.open()
+            for task in tasks { #expect(try await task.value.isApplied) }
+            #expect(files.locks("state/lock") - before == 1)
+        }
+
+        @Test func `callers that make what they read durable at the same time share one flush`() async throws {
+            try await place.store().put("0", at: "known")
+            let files = HookedFiles()
+            let store = place.store(runtime: .live(files: files, clock: clock, lane: lanes))
+            #expect(try await store.text("known") == "0")
+            let (before, scheduled) = (files.locks("state/lock"), clock.scheduled)
+            lanes.hold()
+            var tasks: [Task<StorageDurability, any Error>] = []
+            for number in 0..<10 {
+                tasks.append(Task { try await store.synchronize() })
+                await clock.untilScheduled(scheduled + number + 1)
+            }
+            lanes.release()
+            for task in tasks { #expect(try await task.value == .durable) }
+            #expect(files.locks("state/lock") - before == 1)
+            #expect(files.count("synchronizeDirectory") <= 1)
         }
 
         private func revision(of name: String, _ store: SQLiteStore) async throws -> StorageRevision {

@@ -3,7 +3,7 @@ import BackendRuntime
 
 /// Writing: lock, re-read, decide, replace the file durably, and only then answer.
 extension PropertyListFile {
-    /// Carries out a group of calls with one rewrite of the file. Each call is one atomic batch; later ones see earlier ones.
+    /// Carries out a group of calls with one rewrite of the file, under the lock. Each call is one atomic batch; later ones see earlier ones.
     /// - Parameters:
     ///   - deadline: Until when other programs are waited for.
     ///   - progressed: Called while the work goes on.
@@ -11,9 +11,7 @@ extension PropertyListFile {
         _ calls: [[StorageMutation]], deadline: MonotonicInstant, progressed: () -> Void
     ) -> [Result<[MutationResult], BackendError>] {
         do throws(BackendError) {
-            let lock = try takeLock(deadline: deadline)
-            defer { lock.release() }
-            return try commitLocked(calls, deadline: deadline, progressed).map { .success($0) }
+            return try evaluateAndReplace(calls, deadline: deadline, progressed).map { .success($0) }
         } catch {
             return calls.map { _ in .failure(error) }
         }
@@ -22,7 +20,7 @@ extension PropertyListFile {
     /// How often to start again if a program that ignores the lock writes between re-reading and replacing.
     private static let attempts = 5
 
-    private func commitLocked(
+    private func evaluateAndReplace(
         _ calls: [[StorageMutation]], deadline: MonotonicInstant, _ progressed: () -> Void
     ) throws(BackendError) -> [[MutationResult]] {
         for _ in 0..<Self.attempts {
@@ -184,13 +182,6 @@ extension PropertyListFile {
 
     // MARK: Durability
 
-    /// Makes durable what the file and its folder hold now.
-    func synchronize(deadline: MonotonicInstant) throws(BackendError) {
-        let lock = try takeLock(deadline: deadline)
-        defer { lock.release() }
-        try flush()
-    }
-
     /// Makes a state durable before it is acknowledged without a write.
     private func makeDurable(_ snapshot: PropertyListSnapshot) throws(BackendError) {
         guard !snapshot.isDurable else { return }
@@ -198,7 +189,8 @@ extension PropertyListFile {
         if snapshot.status != nil { adopt(snapshot.durable(), isOurs: true) }
     }
 
-    private func flush() throws(BackendError) {
+    /// Makes durable what the file and its folder hold now, under the lock.
+    func flush() throws(BackendError) {
         try onFiles { (files) throws(FileError) in
             let target = files.resolve(path)
             if try files.status(target) != nil { try files.synchronizeFile(target) }

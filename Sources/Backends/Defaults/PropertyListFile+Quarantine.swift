@@ -39,11 +39,9 @@ extension PropertyListFile {
         return copy
     }
 
-    /// Removes the damaged file once a durable copy of it is kept.
+    /// Removes the damaged file once a durable copy of it is kept; under the lock.
     /// - Returns: Where the copy is.
     func setAside(deadline: MonotonicInstant) throws(BackendError) -> String {
-        let lock = try takeLock(deadline: deadline)
-        defer { lock.release() }
         let snapshot = try load(rereading: true, deadline: deadline)
         guard case .damaged = snapshot.content else {
             throw BackendError(.failed, "The property list \(path) is not damaged. It was left as it is.")

@@ -139,14 +139,16 @@ final class PropertyListFile: Sendable {
 
     // MARK: The lock
 
-    /// Takes the lock between processes, a little before the deadline at the latest, so that its callers know for certain that nothing was done.
-    func takeLock(deadline: MonotonicInstant) throws(BackendError) -> any FileLock {
+    /// Works while it holds the lock between processes. Gives up a little before the deadline, so that its callers know for certain that nothing was done.
+    func locked<Result>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> Result) throws(BackendError) -> Result {
         let clock = clock
         let latest = deadline.advanced(by: .milliseconds(-20))
-        return try onFiles { (files) throws(FileError) in
+        let lock = try onFiles { (files) throws(FileError) in
             try files.createDirectory(parentDirectory(of: lockPath))
             return try files.lock(lockPath) { clock.now >= latest }
         }
+        defer { lock.release() }
+        return try work()
     }
 
     /// Works on files; a failure becomes the backend's error, with nothing changed.

@@ -24,6 +24,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     private let runtime: Runtime
     private let loads: GroupCommit<Bool, PropertyListSnapshot>
     private let commits: GroupCommit<[StorageMutation], [MutationResult]>
+    private let flushes: GroupCommit<Void, Void>
 
     /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
     /// - Parameters:
@@ -53,8 +54,12 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
             let result = Result { () throws(BackendError) in try file.load(rereading: requests.contains(true), deadline: deadline) }
             return requests.map { _ in result }
         }
-        commits = GroupCommit(lane: lane, clock: runtime.clock, maximumWeight: 16_384, weight: { $0.count }) {
-            file.commit($0, deadline: $1, progressed: $2)
+        commits = GroupCommit(
+            lane: lane, clock: runtime.clock, maximumWeight: 16_384, weight: { $0.count }, hold: file.locked,
+            perform: file.commit)
+        flushes = GroupCommit(lane: lane, clock: runtime.clock, hold: file.locked) { requests, _, _ in
+            let result = Result { () throws(BackendError) in try file.flush() }
+            return requests.map { result }
         }
     }
 
@@ -160,11 +165,10 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
         return nil
     }
 
-    /// Flushes the file and its directory to the disk, under the lock.
+    /// Flushes the file and its directory to the disk, under the lock. Calls that wait at the same time share one flush.
     /// - Throws: ``BackendError``.
     package func synchronize() async throws(BackendError) -> StorageDurability {
-        let file = file
-        try await onLane(isMutation: false) { (deadline) throws(BackendError) in try file.synchronize(deadline: deadline) }
+        try await flushes.submit((), deadline: nextDeadline, isMutation: false)
         return .durable
     }
 
@@ -173,7 +177,9 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// - Throws: ``BackendError`` when the file is not damaged, or could not be copied or removed.
     package func setAsideDamagedStore() async throws(BackendError) -> String {
         let file = file
-        return try await onLane(isMutation: true) { (deadline) throws(BackendError) in try file.setAside(deadline: deadline) }
+        return try await onLane(isMutation: true) { (deadline) throws(BackendError) in
+            try file.locked(deadline: deadline) { () throws(BackendError) in try file.setAside(deadline: deadline) }
+        }
     }
 
     /// Drops the snapshot of the file; the next call reads it again.

@@ -18,7 +18,7 @@
 
     /// Writing, group by group.
     extension DatabaseFile {
-        /// Carries out calls in one transaction with one flush. Each call is one atomic batch; later ones see earlier ones.
+        /// Carries out calls in one transaction with one flush, under the lock. Each call is one atomic batch; later ones see earlier ones.
         /// - Parameters:
         ///   - deadline: Until when other processes are waited for.
         ///   - progressed: Called while the work goes on.
@@ -26,16 +26,12 @@
             _ requests: [CommitRequest], deadline: MonotonicInstant, progressed: () -> Void
         ) -> [Result<CommitResponse, BackendError>] {
             do throws(BackendError) {
-                let (responses, mustCheckpoint) = try locked(deadline: deadline) {
-                    () throws(BackendError) -> ([CommitResponse], Bool) in
-                    guard let writer = try writer(deadline: deadline) else { return (requests.map { _ in .outdated }, false) }
-                    let responses = try commitLocked(requests, writer, deadline: deadline, progressed)
-                    // Remove deleted bytes from the log too before the caller is answered, unless a reader keeps an older state for longer
-                    // than this.
-                    writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
-                    return (responses, writer.isLogLong)
-                }
-                if mustCheckpoint { lane.enqueue { self.checkpoint() } }
+                guard let writer = try writer(deadline: deadline) else { return requests.map { _ in .success(.outdated) } }
+                let responses = try commit(requests, writer, deadline: deadline, progressed)
+                // Remove deleted bytes from the log too before the caller is answered, unless a reader keeps an older state for longer
+                // than this.
+                writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
+                if writer.isLogLong { lane.enqueue { self.checkpoint() } }
                 return responses.map { .success($0) }
             } catch {
                 return requests.map { _ in .failure(error) }
@@ -46,7 +42,7 @@
         private static let stride = 64
         static let scrubLimit = Duration.milliseconds(250)
 
-        private func commitLocked(
+        private func commit(
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
         ) throws(BackendError) -> [CommitResponse] {
             var responses: [CommitResponse] = []
@@ -193,19 +189,17 @@
         }
 
         /// Makes durable what a read can have returned. LocalData's own commits are durable before they are visible; another program's need
-        /// not be.
-        func synchronize(deadline: MonotonicInstant) throws(BackendError) {
+        /// not be. Called under the lock.
+        func flush(deadline: MonotonicInstant) throws(BackendError) {
             guard try fileID() != nil else { return }
-            try locked(deadline: deadline) { () throws(BackendError) in
-                // Only the log is opened here: closing a descriptor of the database itself would drop the locks that SQLite holds on it.
-                do throws(FileError) {
-                    if try files.status(path + "-wal") != nil { try files.synchronizeFile(path + "-wal") }
-                    try files.synchronizeDirectory(parentDirectory(of: path))
-                } catch {
-                    throw error.backendError()
-                }
-                openWriter?.scrubIfNeeded(deadline: deadline)
+            // Only the log is opened here: closing a descriptor of the database itself would drop the locks that SQLite holds on it.
+            do throws(FileError) {
+                if try files.status(path + "-wal") != nil { try files.synchronizeFile(path + "-wal") }
+                try files.synchronizeDirectory(parentDirectory(of: path))
+            } catch {
+                throw error.backendError()
             }
+            openWriter?.scrubIfNeeded(deadline: deadline)
         }
     }
 #endif

@@ -244,6 +244,11 @@
             return try work()
         }
 
+        /// As ``locked(deadline:_:)``; where there is no database, nothing is created for a lock either.
+        func lockedIfItExists(deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) {
+            if try fileID() == nil { work() } else { try locked(deadline: deadline, work) }
+        }
+
         // MARK: Closing
 
         /// Closes every connection that is to another file. Nothing is written, so no lock is needed.

@@ -35,6 +35,7 @@
         private let scanLane: any Lane
         private let deadline: Duration
         private let commits: GroupCommit<CommitRequest, CommitResponse>
+        private let flushes: GroupCommit<Void, Void>
 
         /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
         /// - Parameters:
@@ -69,8 +70,12 @@
             readLane = runtime.makeLane("sqlite.\(name).read")
             scanLane = runtime.makeLane("sqlite.\(name).scan")
             commits = GroupCommit(
-                lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: { $0.mutations.count }
-            ) { file.commit($0, deadline: $1, progressed: $2) }
+                lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: { $0.mutations.count },
+                hold: file.locked, perform: file.commit)
+            flushes = GroupCommit(lane: lane, clock: runtime.clock, hold: file.lockedIfItExists) { requests, deadline, _ in
+                let result = Result { () throws(BackendError) in try file.flush(deadline: deadline) }
+                return requests.map { result }
+            }
         }
 
         // MARK: Reading
@@ -263,11 +268,11 @@
                 ? mutations.map { _ in .applied(nil, .durable) } : nil
         }
 
-        /// Flushes the log to the disk, for commits that other programs may have made with less care.
+        /// Flushes the log to the disk, for commits that other programs may have made with less care. Calls that wait at the same time share
+        /// one flush.
         /// - Throws: ``BackendError``.
         package func synchronize() async throws(BackendError) -> StorageDurability {
-            let (file, deadline) = (file, nextDeadline)
-            try await onLane(deadline) { () throws(BackendError) in try file.synchronize(deadline: deadline) }
+            try await flushes.submit((), deadline: nextDeadline, isMutation: false)
             return .durable
         }
 

@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// Holds callers back until a test opens it, and tells the test how many have come.
@@ -5,7 +6,7 @@ package final class Gate: Sendable {
     private struct State {
         var isOpen: Bool
         var arrivals = 0
-        var held: [CheckedContinuation<Void, Never>] = []
+        var held: [@Sendable () -> Void] = []
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -15,19 +16,26 @@ package final class Gate: Sendable {
     package init(isOpen: Bool = false) { state = Mutex(State(isOpen: isOpen)) }
 
     /// Waits until the gate is open.
-    package func pass() async {
-        await withCheckedContinuation { continuation in
-            let (isOpen, ready) = state.withLock { state in
-                state.arrivals += 1
-                if !state.isOpen { state.held.append(continuation) }
-                let count = state.arrivals
-                let ready = state.waiting.filter { $0.count <= count }
-                state.waiting.removeAll { $0.count <= count }
-                return (state.isOpen, ready)
-            }
-            if isOpen { continuation.resume() }
-            for waiter in ready { waiter.continuation.resume() }
+    package func pass() async { await withCheckedContinuation { continuation in arrive { continuation.resume() } } }
+
+    /// Waits on this thread until the gate is open: for work on a lane, which may block.
+    package func block() {
+        let opened = DispatchSemaphore(value: 0)
+        arrive { opened.signal() }
+        opened.wait()
+    }
+
+    private func arrive(_ proceed: @escaping @Sendable () -> Void) {
+        let (isOpen, ready) = state.withLock { state in
+            state.arrivals += 1
+            if !state.isOpen { state.held.append(proceed) }
+            let count = state.arrivals
+            let ready = state.waiting.filter { $0.count <= count }
+            state.waiting.removeAll { $0.count <= count }
+            return (state.isOpen, ready)
         }
+        if isOpen { proceed() }
+        for waiter in ready { waiter.continuation.resume() }
     }
 
     /// How many have come.
@@ -52,6 +60,6 @@ package final class Gate: Sendable {
             defer { state.held = [] }
             return state.held
         }
-        for continuation in held { continuation.resume() }
+        for proceed in held { proceed() }
     }
 }

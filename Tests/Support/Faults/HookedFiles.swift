@@ -95,6 +95,7 @@ package final class HookedFiles: FileSystem {
     package func resolve(_ path: String) -> String { real.resolve(path) }
     package func changes(in directory: String) -> AsyncStream<String> { real.changes(in: directory) }
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
+        before("lock", path)
         state.withLock { $0.locks.append(path) }
         return try real.lock(path, giveUp: giveUp)
     }
