@@ -4,6 +4,7 @@ import Simulation
 
 extension ValueKind: ExpressibleByArgument {}
 extension RecordKind: ExpressibleByArgument {}
+extension WindowKind: ExpressibleByArgument {}
 extension Mutant: ExpressibleByArgument {}
 
 @main
@@ -11,8 +12,8 @@ struct Prove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulations by the thousand, and shows what they came to.",
         subcommands: [
-            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Mutants.self, Replay<MovingValues>.self,
-            Replay<StoredRecords>.self,
+            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Mutants.self,
+            Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
         ])
 }
 
@@ -38,6 +39,16 @@ extension StoredRecords: CommandSubject {
     }
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay-records", abstract: "Runs one seed of `records` again, and shows its history.")
+    }
+}
+
+extension ReleaseWindows: CommandSubject {
+    static var campaigns: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "windows", abstract: "Runs seeds with several versions in a release window; exits with 1 if a rule was broken.")
+    }
+    static var replay: CommandConfiguration {
+        CommandConfiguration(commandName: "replay-windows", abstract: "Runs one seed of `windows` again, and shows its history.")
     }
 }
 
@@ -77,8 +88,8 @@ struct Mutants: ParsableCommand {
     @Flag(help: "Each over the kind in which it tells soonest.") var soonest = false
 
     func run() throws {
-        // Both are run, also when the first misses one.
-        let caught = [run(MovingValues.self), run(StoredRecords.self)]
+        // All are run, also when the first misses one.
+        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self)]
         if caught.contains(false) { throw ExitCode(1) }
     }
 

@@ -149,6 +149,7 @@ private final class Accidents<On: Stage>: Sendable {
 
     private func happen(_ accident: Accident, _ step: Int) {
         let media = stage.media
+        if case .foreign = accident {} else { machine.countAccident() }
         func medium(_ number: Int) -> String { media[number % media.count] }
         func happens(_ fault: Fault?, _ text: String) {
             if let fault { machine.cover(fault) }

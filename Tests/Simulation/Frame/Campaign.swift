@@ -7,6 +7,7 @@ package enum Rule: String, Sendable, Codable {
     case unseen = "nothing is destroyed unseen (I6)"
     case secrecy = "nothing is told in the plain (I7)"
     case liveness = "once faults stop, finitely many sweeps finish"
+    case truth = "in a release window, every version reads the truth"
     case observation = "who follows a value ends with the last one"
     case world = "the run ends, and nothing real gets in"
 }

@@ -16,6 +16,7 @@ package final class Machine<S: Subject>: Sendable {
     private let base = StorageConfiguration.inMemory()
     private let secrets = Mutex<Set<Int>>([])
     private let shownSecret = Mutex<String?>(nil)
+    private let accidentsEver = Mutex(0)
 
     init(seed: UInt64, mutant: Mutant?, isTraced: Bool) {
         world = Simulation(seed: seed, isTraced: isTraced)
@@ -60,6 +61,10 @@ package final class Machine<S: Subject>: Sendable {
 
     /// From here on, a fault has been in play.
     func cover(_ fault: Fault) { coverage.withLock { $0.begin(fault) } }
+
+    /// How much has gone wrong so far.
+    var accidents: Int { accidentsEver.withLock(\.self) }
+    func countAccident() { accidentsEver.withLock { $0 += 1 } }
 
     // MARK: What is kept secret
 

@@ -9,6 +9,8 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked
     case referredNotStored, noRemovalEpoch
+    /// Parts of release windows.
+    case collectsInWindow, olderWriteNotSeen, mirrorUnchecked
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
@@ -33,6 +35,9 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
         case .noRemovalEpoch: Safeguards.all.subtracting(.removalEpoch)
         case .referredNotStored: Safeguards.all.subtracting(.referredRecords)
+        case .collectsInWindow: Safeguards.all.subtracting(.mirrorsKept)
+        case .olderWriteNotSeen: Safeguards.all.subtracting(.olderWriteSeen)
+        case .mirrorUnchecked: Safeguards.all.subtracting(.mirrorRevision)
         case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }
     }

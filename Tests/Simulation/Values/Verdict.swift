@@ -195,7 +195,7 @@ struct Verdict: Sendable {
     }
 
     /// Whole numbers in quarantine are told in digits, in an older place in binary.
-    private static func digits(in bytes: [UInt8]) -> [Int] {
+    static func digits(in bytes: [UInt8]) -> [Int] {
         if bytes.count == 9, bytes[0] == 2 { return [bytes.dropFirst().reduce(0) { $0 << 8 | Int($1) }] }
         return Int(String(decoding: bytes, as: UTF8.self)).map { [$0] } ?? []
     }

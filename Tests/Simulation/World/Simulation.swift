@@ -121,6 +121,9 @@ package final class Simulation: Sendable {
     /// How many steps pass, on average, until time goes on although there is something to do; 0 while nothing is that slow.
     package func setHaste(_ haste: Int) { state.withLock { $0.haste = haste } }
 
+    /// Whether time goes on only when there is nothing to do.
+    package var isUnhurried: Bool { state.withLock { $0.haste == 0 } }
+
     /// What is done between two steps from now on; it is told how many were taken.
     package func betweenSteps(_ action: (@Sendable (Int) -> Void)?) { betweenSteps.withLock { $0 = action } }
 

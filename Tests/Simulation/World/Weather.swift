@@ -34,6 +34,9 @@ package final class Weather: Sendable {
     /// Nothing is wrong any more.
     func calm() { state.withLock { ($0.troubles, $0.failures) = ([:], [:]) } }
 
+    /// Whether nothing is wrong, and no call is to fail.
+    var isCalm: Bool { state.withLock { $0.troubles.isEmpty && $0.failures.values.allSatisfy(\.isEmpty) } }
+
     func trouble(of medium: String) -> Trouble? { state.withLock { $0.troubles[medium] } }
 
     func takeFailure(of medium: String) -> Failure? {

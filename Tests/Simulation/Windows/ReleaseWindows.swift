@@ -1,0 +1,58 @@
+/// The simulation of release windows: programs of two versions and of more, and what each of them reads.
+package enum ReleaseWindows: Subject {
+    package typealias Plan = WindowPlan
+    package typealias Kind = WindowKind
+    package typealias Deed = WindowDeed
+
+    /// A row of the table of windows (`Docs/Windows.md`).
+    package enum Row: String, Label {
+        case released = "1 released"
+        case pending = "2 pending"
+        case absent = "3 absent"
+        case mirrored = "4 mirrored"
+        case late = "5 another mirror"
+        case known = "6 known"
+        case changed = "7 changed"
+        case removed = "8 removed"
+        case conflict = "9 conflict"
+        case locked = "10 locked"
+        case outOfReach = "11 out of reach"
+        case unknown = "12 unknown"
+    }
+
+    package static let mutants: [Mutant] = [.collectsInWindow, .olderWriteNotSeen, .mirrorUnchecked]
+
+    package static func telling(_ mutant: Mutant) -> Kind? {
+        switch mutant {
+        case .collectsInWindow, .olderWriteNotSeen: .downgrade
+        case .mirrorUnchecked: .rolling
+        default: nil
+        }
+    }
+
+    package static func isPossible(_ kind: Kind, _ row: Row) -> Bool { true }
+
+    package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
+        switch fault {
+        case .torn, .sleep, .clockSet: false
+        case .secondProcess, .foreign: kind != .downgrade
+        default: true
+        }
+    }
+
+    /// A store is locked, or out of reach, only because of a fault.
+    package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
+        switch fault {
+        case .torn, .sleep, .clockSet: false
+        case .none: ![.locked, .outOfReach, .unknown].contains(row)
+        default: true
+        }
+    }
+
+    package static func play(_ act: Act<ReleaseWindows>) async throws {
+        let scene = WindowScene(act)
+        let begins = scene.plant()
+        try await act.live(on: scene)
+        try await WindowVerdict(act: act, scene: scene, begins: begins).reach()
+    }
+}

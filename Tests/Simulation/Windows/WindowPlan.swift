@@ -1,0 +1,132 @@
+import TestSupport
+
+/// What is to happen in a run of a release window.
+package struct WindowPlan: CampaignPlan {
+    /// What stands in a key's place, and in its older place, when the run begins.
+    package enum Beginning: String, Codable, CaseIterable, Sendable {
+        case older, nothing, both, newer
+        case removed = "removed, older"
+    }
+
+    /// How the window ends.
+    package enum End: String, Codable, CaseIterable, Sendable {
+        /// By a sweep of a later version.
+        case version
+        /// By a call.
+        case release
+    }
+
+    package enum Verb: String, Label {
+        case get, value, set, update, erase, remove, exists, force, sweep, plan, batch, release
+    }
+
+    /// A program that runs in a round.
+    package struct Program: CampaignProgram {
+        /// 1 knows the older place only, 2 keeps it up to date, 3 no longer does.
+        var version = 2
+        package var callers: [[Call<Verb>]]
+
+        package var note: String { " (version \(version))" }
+        package var simpler: Program { self }
+    }
+
+    package var kind: WindowKind
+    var stores: WindowStores
+    var policy: Policy
+    var end: End
+    /// Whether the window ends when everything else is over.
+    var ends: Bool
+    package var haste: Int
+    var beginnings: [Beginning]
+    package var rounds: [Round<Program>]
+
+    package init(seed: UInt64, kind: WindowKind? = nil) {
+        // Another stream than the one that picks the steps.
+        var numbers = SeededGenerator(seed ^ 0x3A1B_0F00_5EED_5EED)
+        func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
+        func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
+        let drawn = pick(WindowKind.allCases)
+        let kind = kind ?? drawn
+        self.kind = kind
+        stores = pick(WindowStores.allCases)
+        policy = pick(stores.policies)
+        end = pick(End.allCases)
+        ends = draw(2) == 0
+        haste = pick([0, 0, 0, 60])
+        let keys = draw(4) == 0 ? 2 : 1
+        beginnings = (0..<keys).map { _ in draw(2) == 0 ? .older : pick(Beginning.allCases) }
+        rounds = []
+        var versions: [[Int]] = []
+        switch kind {
+        case .window: versions = (0..<(1 + draw(3))).map { _ in pick([[2], [1], [2, 1], [2, 1], [2, 2], [2, 3]]) }
+        case .downgrade: versions = (0..<(2 + draw(4))).map { [$0 % 2 + 1] }
+        case .rolling: versions = [[1, 2, pick([1, 2, 2, 3])] + (draw(3) == 0 ? [pick([1, 2])] : [])]
+        }
+        let mayEnd = draw(4) == 0
+        for round in versions {
+            let most = kind == .rolling ? 3 : 4
+            let programs = round.map { version in
+                // A program that ends the window is rare where everybody else keeps it.
+                let version = version == 3 && end == .release ? 2 : version
+                return Program(
+                    version: version,
+                    callers: (0..<(kind == .rolling ? 1 : 1 + draw(2))).map { _ in
+                        (0..<(1 + draw(most))).map { _ in
+                            Call(verb: Self.verb(draw(mayEnd && end == .release ? 22 : 20)), key: draw(keys))
+                        }
+                    })
+            }
+            let calls = programs.flatMap(\.callers).joined().count
+            let events = (0..<draw(kind == .downgrade ? 3 : 5)).map { _ -> Event in
+                let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
+                let accident: Accident =
+                    switch draw(18) {
+                    case 0, 1: .end(program: draw(programs.count))
+                    case 2, 3: .powerCut
+                    case 4: .cancel(program: draw(programs.count), caller: draw(2))
+                    case 5, 6, 7: .trouble(medium: draw(3), pick([.locked, .unavailable, .locked, .unavailable, nil, nil]))
+                    case 8, 9, 10: .failure(medium: draw(3), pick(Weather.Failure.allCases))
+                    case 11: .stall(medium: draw(3), seconds: 5 + draw(10))
+                    case 12, 13, 14: .pause(program: draw(programs.count))
+                    case _ where kind == .downgrade: .end(program: 0)
+                    default: .foreign(key: draw(keys), place: 0, removes: draw(3) == 0)
+                    }
+                return Event(step: step, accident: accident)
+            }
+            rounds.append(Round(programs: programs, events: events.sorted { $0.step < $1.step }))
+        }
+    }
+
+    private static func verb(_ number: Int) -> Verb {
+        switch number {
+        case 0, 1: .get
+        case 2, 3, 4: .value
+        case 5, 6, 7, 8: .set
+        case 9, 10: .update
+        case 11: .erase
+        case 12, 13: .remove
+        case 14: .exists
+        case 15: .force
+        case 16, 17: .sweep
+        case 18: .plan
+        case 19: .batch
+        default: .release
+        }
+    }
+
+    package var head: String {
+        let begins = beginnings.enumerated().map { "\($0): \($1.rawValue)" }
+        let end = ends ? "ends by \(self.end)" : "kept, may end by \(self.end)"
+        return "\(kind), \(stores), \(policy), \(end); \(begins.joined(separator: "; "))"
+    }
+
+    package var simplifications: [(inout WindowPlan) -> Void] {
+        [{ $0.beginnings = [$0.beginnings[0]] }, { $0.ends = false }, { $0.stores = .listToList }]
+            + beginnings.indices.flatMap { index -> [(inout WindowPlan) -> Void] in
+                [
+                    { if index < $0.beginnings.count { $0.beginnings[index] = .older } },
+                    { if index < $0.beginnings.count { $0.beginnings[index] = .nothing } },
+                ]
+            }
+    }
+}

@@ -1,0 +1,84 @@
+import BackendContract
+import Foundation
+import LocalData
+
+/// Which row of the table of windows holds for a key now, from what anybody can see on the disk.
+struct WindowRow {
+    /// What an origin says of a window, as `Docs/Windows.md` describes it.
+    private struct Origin: Decodable {
+        struct Mirrors: Decodable { let revision: String, kind: String }
+        var copies: [String: String]?
+        var absent: [String]?
+        var made: [String]?
+        var rewrites: [String]?
+        var released: [String]?
+        var mirrors: Mirrors?
+
+        init?(_ metadata: StorageMetadata) {
+            guard let bytes = metadata.origin, let origin = try? JSONDecoder().decode(Origin.self, from: Data(bytes)) else { return nil }
+            self = origin
+        }
+    }
+
+    private struct Record {
+        let revision: String
+        let isValue: Bool
+        let isForeign: Bool
+        let fingerprint: String?
+        let origin: Origin?
+
+        /// What it mirrors, if it is a mirror: what a mirror was written over with may have kept its origin.
+        var mirrored: String? {
+            guard let mirrors = origin?.mirrors, mirrors.kind == (isValue ? "value" : "removed") else { return nil }
+            return mirrors.revision
+        }
+
+        /// What another record knows it by.
+        var mark: String { isForeign ? fingerprint ?? "" : "r\(revision)" }
+    }
+
+    let row: ReleaseWindows.Row
+
+    init(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather) { row = Self.row(key, disk, weather) }
+
+    private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather) -> ReleaseWindows.Row {
+        if weather.trouble(of: key.spot.medium) != nil { return .unknown }
+        let place = Moving.placeName(key.older.spot)
+        let newer = record(disk, key.spot.medium, key.spot.address)
+        if newer?.origin?.released?.contains(place) == true { return .released }
+        switch weather.trouble(of: key.older.spot.medium) {
+        case .locked: return .locked
+        case .unavailable: return .outOfReach
+        case nil: break
+        }
+        let older = record(disk, key.older.spot.medium, key.older.spot.address)
+        let mark = record(disk, key.older.spot.medium, key.mark)?.origin?.mirrors?.revision
+        guard let newer else { return older?.isValue == true ? .pending : .absent }
+        func isNewer(_ revision: String) -> Bool {
+            ([newer.revision] + (newer.origin?.rewrites ?? [])).contains { digits($0) == digits(revision) }
+        }
+        if let mirrored = older?.mirrored { return isNewer(mirrored) ? .mirrored : .late }
+        let isMarked = mark.map(isNewer) == true
+        let named = newer.origin?.copies?[place]
+        let isMade = named.map { newer.origin?.made?.contains($0) == true } == true
+        if let older, named == older.mark { return .known }
+        if older == nil, !isMarked, !isMade, named == nil || newer.origin?.absent?.contains(place) == true { return .known }
+        guard isMarked || isMade else { return .conflict }
+        return older?.isValue == true ? .changed : newer.isValue ? .removed : .known
+    }
+
+    private static func record(_ disk: SimulatedDisk, _ medium: String, _ address: StorageAddress) -> Record? {
+        let revision = SimulatedStore.revision(disk.change(of: medium, address)).bytes.map { String(format: "%02x", $0) }.joined()
+        switch disk.contents(of: medium)[address] {
+        case .value(_, let metadata, let isForeign):
+            let fingerprint = isForeign ? disk.record(of: medium, address).map { RecordOrigin.fingerprint(of: $0) } : nil
+            return Record(revision: revision, isValue: true, isForeign: isForeign, fingerprint: fingerprint, origin: Origin(metadata))
+        case .tombstone(let metadata):
+            return Record(revision: revision, isValue: false, isForeign: false, fingerprint: nil, origin: Origin(metadata))
+        default: return nil
+        }
+    }
+
+    /// The digits of a revision or of its mark.
+    private static func digits(_ mark: String) -> Substring { mark.hasPrefix("r") ? mark.dropFirst() : mark[...] }
+}

@@ -1,0 +1,109 @@
+import BackendContract
+import LocalData
+
+/// A key whose older place is kept up to date.
+struct KeptKey: Sendable {
+    /// What a program of version 2 or 3 does with it.
+    let calls: KeyCalls
+    let spot: Spot
+    let older: OlderPlace
+    let rules: WindowModel.Rules
+
+    /// The slot of the mark beside the mirror.
+    var mark: StorageAddress { StorageAddress(older.spot.address.name, in: StorageNamespace("window:")) }
+}
+
+/// The keys of a run, by the stores between which they move.
+struct WindowShape: Sendable {
+    let keys: [KeptKey]
+
+    private static let list = StorageDomain.userDefaults(suite: "a")
+    private static let otherList = StorageDomain.userDefaults(suite: "c")
+    private static let database = StorageDomain.encryptedSQLite(database: "b")
+    private static let otherDatabase = StorageDomain.encryptedSQLite(database: "d")
+    private static let ring = StorageDomain.keychain(service: "k")
+    private static let otherRing = StorageDomain.keychain(service: "m")
+
+    private struct Note: Codable, Sendable { let title: String }
+    private struct Pair: Codable, Sendable { let text: String, more: String }
+
+    init(_ plan: WindowPlan) {
+        keys = plan.beginnings.indices.map { number in
+            switch plan.stores {
+            case .listToDatabase: Self.text(plan, number, Self.list, Self.database)
+            case .listToList: Self.text(plan, number, Self.list, Self.otherList)
+            case .listToRing: Self.text(plan, number, Self.list, Self.ring)
+            case .databaseToDatabase: Self.text(plan, number, Self.otherDatabase, Self.database)
+            case .ringToRing: Self.text(plan, number, Self.otherRing, Self.ring)
+            case .numbers: Self.number(plan, number)
+            case .enriched: Self.enriched(plan, number)
+            }
+        }
+    }
+
+    private static func key<Value: Codable & Sendable>(_ name: String, _ domain: StorageDomain) -> StorageKey<Value> {
+        StorageKey(name: name, domain: domain, security: .none, owner: "Simulation", description: "A value")
+    }
+
+    private static func window(_ plan: WindowPlan) -> ReleaseWindow { plan.end == .version ? .until(version: "3") : .untilReleased }
+
+    private static func rules(_ plan: WindowPlan) -> WindowModel.Rules {
+        WindowModel.Rules(policy: plan.policy, isApart: plan.stores == .ringToRing, isEnriched: plan.stores == .enriched)
+    }
+
+    /// A list protects less than what comes after it, which has to be allowed by name.
+    private static let weaker = MigrationOptions(keepsWeakerCopy: true)
+
+    private static func text(_ plan: WindowPlan, _ number: Int, _ from: StorageDomain, _ to: StorageDomain) -> KeptKey {
+        let old: StorageKey<String> = key("old\(number)", from)
+        let new: StorageKey<String> = key("new\(number)", to)
+        let isWeaker = from == list && to != otherList
+        let moved = new.moved(from: old, keeping: window(plan), options: isWeaker ? weaker : MigrationOptions())
+        var foreign: (@Sendable (String) -> NativeValue)?
+        if plan.stores.isShared { foreign = { .string($0) } }
+        return declare(moved, OlderPlace(spot: Spot(from, old.name), calls: KeyCalls(old), foreign: foreign), plan, { $0 }, { $0 })
+    }
+
+    private static func number(_ plan: WindowPlan, _ number: Int) -> KeptKey {
+        let old: StorageKey<Int> = key("old\(number)", list)
+        let new: StorageKey<Note> = key("new\(number)", database)
+        let calls = KeyCalls(old, text: { Marks.text(of: $0) }, make: { Marks.number(in: $0) })
+        let place = OlderPlace(spot: Spot(list, old.name), calls: calls, foreign: { .integer(Int64(Marks.number(in: $0))) })
+        let moved = new.moved(from: old, keeping: window(plan), options: weaker) {
+            Note(title: Marks.text(of: $0))
+        } down: {
+            Marks.number(in: $0.title)
+        }
+        return declare(moved, place, plan, { $0.title }, { Note(title: $0) })
+    }
+
+    private static func enriched(_ plan: WindowPlan, _ number: Int) -> KeptKey {
+        let old: StorageKey<String> = key("old\(number)", list)
+        let new: StorageKey<Pair> = key("new\(number)", database)
+        let place = OlderPlace(spot: Spot(list, old.name), calls: KeyCalls(old), foreign: { .string($0) })
+        let moved = new.moved(from: old, keeping: window(plan), options: weaker) {
+            Pair(text: $0, more: WindowModel.Rules.nothingMore)
+        } down: {
+            $0.text
+        } merge: { older, newer in
+            Pair(text: older.text, more: newer.more)
+        }
+        return declare(moved, place, plan, { WindowModel.Rules.text($0.text, $0.more) }) { text in
+            let parts = WindowModel.Rules.parts(of: text)
+            return Pair(text: parts.text, more: parts.more)
+        }
+    }
+
+    private static func declare<Value: Codable & Sendable>(
+        _ key: StorageKey<Value>, _ older: OlderPlace, _ plan: WindowPlan, _ text: @escaping @Sendable (Value) -> String,
+        _ make: @escaping @Sendable (String) -> Value
+    ) -> KeptKey {
+        var key = key
+        switch plan.policy {
+        case .destinationWins: break
+        case .sourceWins: key = key.resolvingConflicts(.sourceWins)
+        case .merge: key = key.resolvingConflicts(.merge { mine, other in make(ValueModel.resolved(mine.map(text), text(other))) })
+        }
+        return KeptKey(calls: KeyCalls(key, text: text, make: make), spot: Spot(key.domain, key.name), older: older, rules: rules(plan))
+    }
+}
