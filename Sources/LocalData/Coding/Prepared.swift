@@ -13,6 +13,8 @@ struct Prepared: Sendable {
     var facts: RecordFacts
     /// The records that the value refers to and was made with; each after those that it refers to.
     var references: ReferencedRecords
+    /// The value in the shape of an older place that is kept up to date; empty where there is none.
+    var older: [Prepared] = []
 }
 
 /// The records that a value refers to and was made with.

@@ -23,6 +23,42 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     var migration: String?
     /// The start of the machine in which it was written.
     var boot: String?
+    /// What release windows have to do with this record, by their older places.
+    private var windows: [String: WindowState]?
+    /// The record that this one stands for, in an older place that is kept up to date; nil for every other record.
+    package var mirrors: Mirror?
+
+    /// What a record of a key's own place has to do with a release window.
+    private enum WindowState: String, Codable {
+        /// The record, or one before it, was written by a program that keeps the older place up to date.
+        case open
+        /// The older place held something then.
+        case kept
+        /// The record was made of what the older place held, which was durable.
+        case made
+        /// The window is over, whatever a program says.
+        case released
+    }
+
+    /// What a record of an older place stands for, and its mark beside it.
+    package struct Mirror: Codable, Sendable, Equatable {
+        package enum Kind: String, Codable, Sendable { case value, removed }
+
+        /// The mark of the record of the key's own place.
+        package let revision: String
+        package let kind: Kind
+        /// In a mark: when the place was first kept up to date, in seconds since 1970.
+        package var since: Double?
+        /// In a mark: the start of the machine in which the mirror was written, where it is not certain to survive a power cut; nil where it is.
+        package var boot: String?
+        /// In a mark beside a place that holds values only: the fingerprint of what was written there; nil for nothing.
+        package var content: String?
+
+        package init(of revision: StorageRevision, _ kind: Kind) {
+            self.revision = RecordOrigin.mark(of: revision)
+            self.kind = kind
+        }
+    }
 
     init(copies: [String: String] = [:], migration: String? = nil, boot: String? = nil) {
         self.copies = copies
@@ -52,7 +88,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         record.isForeign || byContent ? fingerprint(of: record) : mark(of: record.revision)
     }
 
-    private static func mark(of revision: StorageRevision) -> String { "r\(hexadecimalText(of: revision.bytes))" }
+    fileprivate static func mark(of revision: StorageRevision) -> String { "r\(hexadecimalText(of: revision.bytes))" }
 
     private static func isRevision(_ mark: String) -> Bool { mark.hasPrefix("r") }
 
@@ -85,10 +121,39 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return Self.isRevision(mark) ? .exact : .content
     }
 
+    /// Whether a mirror stands for a record: it names the record's revision, or one before it with the same value.
+    static func isMirror(_ mirror: Mirror, of revision: StorageRevision, _ origin: RecordOrigin?) -> Bool {
+        mirror.revision == mark(of: revision) || origin?.rewrites?.contains(mirror.revision) == true
+    }
+
     /// Whether the value still is what a migration made of this content: a new write of it says nothing new.
     func isMade(of record: StorageRecord) -> Bool { made?.contains(Self.fingerprint(of: record)) == true }
 
-    private func isAbsent(_ place: String) -> Bool { absent?.contains(place) == true }
+    // MARK: Release windows
+
+    /// Whether the record was written by a program that keeps a place up to date, while it held something.
+    func isKept(_ place: String) -> Bool { windows?[place] == .kept }
+
+    /// Whether the record was made of what a place held.
+    func isMade(ofPlace place: String) -> Bool { windows?[place] == .made }
+
+    /// Whether the window of a place is over, whatever a program says.
+    package func isReleased(_ place: String) -> Bool { windows?[place] == .released }
+
+    /// Whether the window of a place matters for the record: it was written while it was open, and nobody has ended it since.
+    func isInWindow(of place: String) -> Bool { windows?[place].map { $0 != .released } ?? false }
+
+    mutating func noteOpen(_ place: String) { note(.open, place) }
+    mutating func noteKept(_ place: String) { note(.kept, place) }
+    mutating func noteMade(of place: String) { note(.made, place) }
+    mutating func noteReleased(_ place: String) { note(.released, place) }
+
+    private mutating func note(_ state: WindowState, _ place: String) {
+        if !isReleased(place) { windows = (windows ?? [:]).merging([place: state]) { $1 } }
+    }
+
+    /// Whether a place was empty, durably, when the record was written.
+    func isAbsent(_ place: String) -> Bool { absent?.contains(place) == true }
 
     /// Whether a value of another program at this place is known by its content, and the place is not known to have been empty since.
     func awaitsAbsence(of place: String) -> Bool {
@@ -127,8 +192,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     }
 
     /// Records that this value has been written before, under another revision.
-    mutating func recordRewrite(of record: StorageRecord, _ origin: RecordOrigin?) {
-        rewrites = Array(([Self.mark(of: record.revision)] + (origin?.rewrites ?? [])).prefix(Self.memory))
+    mutating func recordRewrite(of revision: StorageRevision, _ origin: RecordOrigin?) {
+        rewrites = Array(([Self.mark(of: revision)] + (origin?.rewrites ?? [])).prefix(Self.memory))
     }
 
     /// Adds what another record names. Of one place, what is named here counts as the latest.
@@ -139,6 +204,10 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
             if copies[place] == nil { copies[place] = mark } else { remember([mark], of: place) }
         }
         for (place, marks) in other.earlier ?? [:] { remember(marks, of: place) }
+        // The end of a window is never taken back; what the older place held is said anew by each writer.
+        for (place, state) in other.windows ?? [:] {
+            if state == .released { noteReleased(place) } else if windows?[place] == nil { noteOpen(place) }
+        }
     }
 
     /// - Parameter isLatest: Whether it is later than what is remembered already, and the last to be forgotten.

@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 
 /// The bytes that a value had before its chain of versions changed it: kept in the same store, so with the same protection.
 struct Backups: Sendable {
@@ -56,8 +57,12 @@ struct Backups: Sendable {
     private func carryingOrigin(
         _ metadata: StorageMetadata, _ slot: UntypedSlot, over probe: StorageProbe
     ) async throws -> StorageMetadata {
-        guard var origin = try await Origins(env).kept(slot, over: probe) else { return metadata }
-        origin.merge(try await env.coder.origin(of: metadata, slot.route))
+        let past = try await env.coder.origin(of: metadata, slot.route)
+        let kept = try await Origins(env).kept(slot, over: probe)
+        // What is restored stands for no other record any more.
+        guard kept != nil || past?.mirrors != nil else { return metadata }
+        var origin = kept ?? RecordOrigin(boot: env.runtime.host.bootID)
+        origin.merge(past)
         var metadata = metadata
         metadata.origin = try await env.coder.tombstone(origin, slot.route).origin
         return metadata

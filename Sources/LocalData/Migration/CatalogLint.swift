@@ -25,6 +25,7 @@ struct CatalogLint: Sendable {
         let others = env.registry.entries().filter { $0.catalog != catalog }
         finding.problems += duplicates(finding.entries, others)
         finding.problems += liveSources(finding.entries, others)
+        finding.problems += windows(finding.entries, others)
         for entry in finding.entries { finding.problems += Self.weakerSources(of: entry, env) + unreachableSources(of: entry) }
         let live = Set((finding.entries + others).map(\.route.slot))
         for entry in finding.retired where live.contains(entry.route.slot) {
@@ -151,6 +152,43 @@ struct CatalogLint: Sendable {
             }
         }
         return problems(entry.key.base)
+    }
+
+    /// The release windows that cannot be kept, that are over, or that never end.
+    private func windows(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
+        entries.flatMap { entry -> [CatalogProblem] in
+            guard let window = entry.key.base.releaseWindow, let kept = entry.key.base.migrations.first(where: { $0.window != nil }),
+                let older = try? env.routes.route(for: kept.sources[0])
+            else { return [] }
+            func problem(
+                _ kind: CatalogProblem.Kind, _ code: StorageError.Code, _ message: String, _ remedy: String
+            ) -> CatalogProblem { CatalogProblem(kind, entry.key, at: older.displayName, code, message, remedy) }
+            var problems: [CatalogProblem] = []
+            do { _ = try KeptPlaces(env).place(of: UntypedSlot(key: entry.key.base, route: entry.route), nil) } catch {
+                let error = error as? StorageError
+                problems.append(
+                    problem(.unusableWindow, error?.code ?? StorageError.unsupported, error?.message ?? "", "Change the key's migration."))
+            }
+            if let other = (entries + others).first(where: { $0.route.slot != entry.route.slot && $0.reach.contains(older.slot) }) {
+                problems.append(
+                    problem(
+                        .unusableWindow, StorageError.unsupported,
+                        "Its release window keeps \(kept.sources[0].name) up to date, and \(other.title) takes its value from there too.",
+                        "Let one key have the older place."))
+            }
+            if !window.isOpen(for: env.applicationVersion) {
+                problems.append(
+                    problem(
+                        .endedWindow, StorageError.unsupported, "Its release window, \(window), is over in this version.",
+                        "Take keeping: out of the key, once a sweep of every installation has emptied the older place."))
+            } else if window.needsVersion, env.applicationVersion == nil {
+                problems.append(
+                    problem(
+                        .endedWindow, StorageError.unsupported, "Its release window, \(window), never ends.",
+                        "Say StorageConfiguration.applicationVersion."))
+            }
+            return problems
+        }
     }
 
     private func unreachableSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {

@@ -33,13 +33,22 @@ struct Collector: Sendable {
                 return "\(needed) still takes its value from it"
             }
             let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-            switch try await env.committer.commit([change]).conflict {
+            switch try await env.committer.commit(await marks(of: copy) + [change]).conflict {
             case nil, .absent: return nil
             default: return "it was changed meanwhile"
             }
         } catch StorageError.locked { return "it is locked" } catch {
             return (error as? StorageError)?.message ?? "the caller was cancelled"
         }
+    }
+
+    /// What a release window left beside a copy, and goes with it.
+    private func marks(of copy: SourceRecord) async -> [Committer.Change] {
+        guard copy.record.metadata.origin != nil, let origin = try? await env.coder.origin(of: copy.record.metadata, copy.route),
+            origin.mirrors != nil
+        else { return [] }
+        let mark = copy.route.beside(in: KeptPlaces.namespace(of: copy.route.address.namespace))
+        return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true)]
     }
 
     /// Whether a value is as durable as its copy was, or as its store can make it where that was allowed.

@@ -32,8 +32,8 @@ extension Environment {
             keys: keys, sources: sources, otherSealedIDs: coder.otherSealedIDs, runtime: runtime, safeguards: safeguards)
         let env = Environment(
             routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(keys: keys, sources: sources, rehearse),
-            registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime, safeguards: safeguards, pageSize: pageSize,
-            logger: logger, isRehearsal: true)
+            registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime, applicationVersion: applicationVersion,
+            safeguards: safeguards, pageSize: pageSize, logger: logger, isRehearsal: true)
         return (env, rehearsed)
     }
 

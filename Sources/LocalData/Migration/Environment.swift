@@ -15,6 +15,8 @@ final class Environment: Sendable {
     let quarantine: Quarantine
     let registry: KeyRegistry
     let runtime: Runtime
+    /// The version of the program; nil for one that does not say.
+    let applicationVersion: String?
     let safeguards: Safeguards
     /// Where notes for operators go. Never a value.
     let logger: Logger
@@ -25,7 +27,7 @@ final class Environment: Sendable {
 
     init(
         routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, registry: KeyRegistry, runtime: Runtime,
-        safeguards: Safeguards, pageSize: Int, logger: Logger, isRehearsal: Bool = false
+        applicationVersion: String?, safeguards: Safeguards, pageSize: Int, logger: Logger, isRehearsal: Bool = false
     ) {
         self.routes = routes
         self.coder = coder
@@ -34,6 +36,7 @@ final class Environment: Sendable {
         self.quarantine = quarantine
         self.registry = registry
         self.runtime = runtime
+        self.applicationVersion = applicationVersion
         self.safeguards = safeguards
         self.pageSize = pageSize
         self.logger = logger
@@ -49,6 +52,9 @@ final class Environment: Sendable {
 
     /// The wall clock, in seconds since 1970.
     var now: Double { runtime.clock.wallSeconds }
+
+    /// The start of the machine, by a name that no other start has; one that cannot be told apart has a name that counts for none.
+    var bootName: String { runtime.host.bootID ?? "unknown" }
 
     func isExpired(_ record: StorageRecord) -> Bool { record.metadata.isExpired(at: now) }
 

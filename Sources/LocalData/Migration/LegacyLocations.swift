@@ -37,10 +37,11 @@ struct LegacyLocations: Sendable {
     }
 
     /// The records that the legacy locations hold now.
-    func read(for slot: UntypedSlot) async throws -> Contents {
+    /// - Parameter kept: An older place that was read already, and is kept up to date.
+    func read(for slot: UntypedSlot, except kept: KeptPlaces.Seen? = nil) async throws -> Contents {
         guard slot.key.hasMigration else { return .none }
         var contents = Contents()
-        for (source, route) in try all(of: slot) {
+        for (source, route) in try all(of: slot) where kept?.place.isOpen != true || route.slot != kept?.place.route.slot {
             let probe: StorageProbe
             do { probe = try await route.read() } catch is CancellationError { throw CancellationError() } catch {
                 contents.unreadable.append(route)

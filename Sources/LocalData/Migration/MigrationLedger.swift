@@ -162,10 +162,14 @@ final class MigrationLedger: Sendable {
 
     /// Records the key that a source gave, durably.
     func setPin(_ id: String, _ source: String) async throws(BackendError) {
-        switch try await backend().apply(.put(.native(.string(id)), at: StorageAddress(Self.shortened("pin:\(source)")))) {
+        try await write(.put(.native(.string(id)), at: StorageAddress(Self.shortened("pin:\(source)"))))
+    }
+
+    private func write(_ mutation: StorageMutation) async throws(BackendError) {
+        switch try await backend().apply(mutation) {
         case .applied: return
         case .failed(let error): throw error
-        default: throw BackendError(.unavailable, "The migration ledger could not be written; without it no sealing key is used.")
+        default: throw BackendError(.unavailable, "The migration ledger could not be written.")
         }
     }
 
@@ -176,6 +180,19 @@ final class MigrationLedger: Sendable {
             record: { (id, source) throws(BackendError) in try await self.setPin(hexadecimalText(of: id), source) },
             all: { () throws(BackendError) in Set(try await self.pins().compactMap(bytes(ofHexadecimal:))) })
     }
+
+    /// Records that somebody wants a key's release window to end, durably: the next sweep ends it.
+    func requestRelease(of destination: Route) async throws(BackendError) {
+        try await write(.put(.native(.string("requested")), at: StorageAddress(Self.shortened(Self.releaseName(destination)))))
+    }
+
+    /// Whether somebody wants a key's release window to end.
+    func isReleaseRequested(_ destination: Route) async -> Bool { (try? await text(Self.releaseName(destination))) != nil }
+
+    /// Forgets the wish, now that the window is over.
+    func isReleased(_ destination: Route) { note(.delete(StorageAddress(Self.shortened(Self.releaseName(destination))))) }
+
+    private static func releaseName(_ destination: Route) -> String { "release:\(destination.placeName)" }
 
     /// Records a text under a name.
     func note(_ text: String, as name: String) { note(.put(.native(.string(text)), at: StorageAddress(Self.shortened(name)))) }

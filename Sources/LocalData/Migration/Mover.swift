@@ -139,11 +139,17 @@ struct Mover: Sendable {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
         try await Origins(env).requireLasting(elsewhere, for: slot.untyped)
-        let prepared = try env.coder.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
+        let prepared = try env.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        // A copy leaves nothing behind that is its own to delete.
-        let emptied = step.keepsSources ? [] : elsewhere
-        var origin = try await Origins(env).made(of: emptied, migration: step.id, for: route)
+        let kept = try KeptPlaces(env).place(of: slot.untyped, nil)
+        // A copy leaves nothing behind that is its own to delete, and an open window keeps what it replaces.
+        let replaced = step.keepsSources ? [] : elsewhere
+        let emptied = replaced.filter { $0.route.slot != kept?.route.slot || !env.safeguards.contains(.mirrorsKept) }
+        var origin = try await Origins(env).made(of: replaced, migration: step.id, for: route)
+        if let kept {
+            origin.noteOpen(kept.name)
+            if replaced.contains(where: { $0.route.slot == kept.route.slot }) { try await Origins(env).noteMade(&origin, of: kept) }
+        }
         // A value in a new shape still replaces the copies that it named in the old one.
         for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
             origin.merge(try await env.coder.origin(of: old.source.record.metadata, old.source.route))
@@ -159,9 +165,21 @@ struct Mover: Sendable {
             from: readings.map(\.source.route.displayName).joined(separator: " + "),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
         visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
+        if let kept {
+            let source = replaced.first { $0.route.slot == kept.route.slot }?.record
+            await keep(kept, KeptRecord(written.record, origin), KeptSettler.content(prepared, unless: source))
+        }
         env.ledger.worked(step.id)
         env.ledger.brought(route, from: readings.map(\.source.route), by: step.id)
         return .finished(visit)
+    }
+
+    /// Brings the older place of an open window up to date with a value that was moved, if nobody has changed it meanwhile.
+    private func keep(_ place: KeptPlace, _ record: KeptRecord, _ content: MirrorWriter.Content) async {
+        guard env.safeguards.contains(.mirrorsKept), let contents = try? await KeptPlaces(env).read(place),
+            case .outdated = await KeptPlaces(env).standing(of: contents, to: record, at: place)
+        else { return }
+        _ = await MirrorWriter(env).write(content, of: record, at: place, over: contents)
     }
 
     /// Quarantines what the new value replaces.
@@ -208,4 +226,24 @@ struct Visit: Sendable {
     var bytes = 0
     var residue: [String] = []
     var message: String?
+    /// The code of the error that left something to do.
+    var errorCode: String?
+}
+
+extension Visit {
+    /// What this visit and an earlier one of the same key did together.
+    func after(_ earlier: Visit?) -> Visit {
+        guard let earlier else { return self }
+        var visit = self
+        switch state {
+        case .unchanged, .mirrored, .collected, .absent: visit.state = earlier.state
+        case .removed where earlier.state != .moved: visit.state = earlier.state
+        default: break
+        }
+        visit.from = earlier.from ?? from
+        visit.protectionBefore = earlier.protectionBefore ?? protectionBefore
+        visit.bytes = max(bytes, earlier.bytes)
+        visit.message = message ?? earlier.message
+        return visit
+    }
 }

@@ -24,11 +24,20 @@ struct Origins: Sendable {
         return origin
     }
 
+    /// Notes that a record is made of what an older place holds, which is made certain to last.
+    func noteMade(_ origin: inout RecordOrigin, of place: KeptPlace) async throws {
+        let achieved = try await Collector(env).settledDurability(of: place.route, nil)
+        if achieved >= place.route.capabilities.durability, achieved != .untilPowerLoss { origin.noteMade(of: place.name) }
+    }
+
     /// The origin of a record that replaces another one. Without a migration of the key's own it is the old record's: records of a collection may have been moved by a
     /// call, and a copy that remained must not replace a later value.
-    func next(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> RecordOrigin? {
-        if slot.key.hasMigration { return try await carried(slot, over: probe, try await LegacyLocations(env).read(for: slot)) }
-        return try await kept(slot, over: probe)
+    func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: KeptPlaces.Seen? = nil) async throws -> RecordOrigin? {
+        if slot.key.hasMigration {
+            return try await carried(
+                slot, over: probe, try await LegacyLocations(env).read(for: slot, except: kept), kept)
+        }
+        return try await self.kept(slot, over: probe)
     }
 
     /// The origin that a record already has, for the one that replaces it; nil where it has none.
@@ -38,7 +47,9 @@ struct Origins: Sendable {
 
     /// The origin of a record that replaces another one: what the old one names, and the copies that are there now.
     /// - Throws: ``StorageError`` when a legacy location that wins conflicts cannot be read: its content could not be named, and would later undo the change.
-    func carried(_ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents) async throws -> RecordOrigin {
+    func carried(
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: KeptPlaces.Seen? = nil
+    ) async throws -> RecordOrigin {
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         try await requireLasting(contents.found, for: slot)
@@ -53,7 +64,26 @@ struct Origins: Sendable {
         for place in contents.empty where origin.awaitsAbsence(of: place.placeName) {
             if await isDurablyEmpty(place) { origin.recordAbsence(of: place.placeName) }
         }
+        if let kept { try await note(kept, in: &origin) }
         return origin
+    }
+
+    /// Notes in a record what its writer saw in the older place of a release window. What an earlier release wrote there is made certain to last before it is named; a mirror
+    /// does not displace it.
+    private func note(_ kept: KeptPlaces.Seen, in origin: inout RecordOrigin) async throws {
+        let place = kept.place
+        if !place.isOpen { return origin.noteReleased(place.name) }
+        origin.noteOpen(place.name)
+        guard let contents = kept.contents else { return }
+        if let record = contents.record {
+            origin.noteKept(place.name)
+            if contents.mirror != nil { return }
+            _ = try await Collector(env).settledDurability(of: place.route, nil)
+            let source = SourceRecord(key: AnyStorageKey(base: place.source.key), route: place.route, record: record)
+            origin.add(source, destination: place.destination, byContent: knowsByContent)
+        } else if contents.mirror == nil, await isDurablyEmpty(place.route) {
+            origin.recordAbsence(of: place.name)
+        }
     }
 
     /// Makes other programs' values durable before they are named, where they may win conflicts: a power cut could bring back what stood there before, which nothing names.
@@ -83,9 +113,12 @@ struct Origins: Sendable {
     /// Whether a record in a legacy location is a copy of what a value replaced: the value's origin names it, or an older version of the program has written it again, or has
     /// made it of what the origin names.
     func match(_ source: SourceRecord, _ origin: RecordOrigin?) async -> RecordOrigin.Match {
+        let past = source.record.metadata.origin == nil ? nil : try? await env.coder.origin(of: source.record.metadata, source.route)
+        // What a release window left says nothing that the key's own place did not say.
+        if past?.mirrors?.kind == .value { return .exact }
         guard let origin else { return .none }
         var match = origin.match(source.record, at: source.route.placeName)
-        if match != .exact, let past = try? await env.coder.origin(of: source.record.metadata, source.route) {
+        if match != .exact, let past {
             match = max(match, origin.match(rewriteOf: past, at: source.route.placeName))
             if past.migration != nil { match = max(match, origin.match(madeOf: past)) }
         }

@@ -38,7 +38,7 @@ struct Purger: Sendable {
             // The removal by another process may not be durable yet.
             _ = try await Collector(env).settledDurability(of: route, nil)
             return ()
-        default: return try await change(Self.erasure(of: probe), route, over: probe)
+        default: return try await change(Self.erasure(of: probe), route, over: probe).map { _ in () }
         }
     }
 
@@ -53,9 +53,12 @@ struct Purger: Sendable {
         }
     }
 
-    /// Makes a change if the slot still is as it was seen; damaged bytes are quarantined first. Nil when it is not.
-    func change(_ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe) async throws -> Void? {
+    /// Makes a change if the slot still is as it was seen; damaged bytes are quarantined first.
+    /// - Returns: The slot's new revision, empty for a slot that was deleted. Nil when it was changed meanwhile.
+    func change(_ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe) async throws -> StorageRevision? {
         if case .corrupt(let corruption) = probe { _ = try await env.quarantine.keep(corruption, of: route, beside: []) }
-        return try await env.committer.commit([Committer.Change(operation, route, if: probe.unchanged)]).isCommitted ? () : nil
+        let receipt = try await env.committer.commit([Committer.Change(operation, route, if: probe.unchanged)])
+        guard case .applied(let revision, _) = receipt.results[0] else { return nil }
+        return revision ?? StorageRevision([])
     }
 }

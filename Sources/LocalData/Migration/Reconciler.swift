@@ -30,11 +30,15 @@ struct Reconciler: Sendable {
     }
 
     /// Compares a destination with its legacy locations. Nil means: the destination changed meanwhile, look at it again.
-    func reconcile<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>) async throws -> Visit? {
+    /// - Parameter kept: An older place that is kept up to date, and left alone here.
+    func reconcile<Value>(
+        _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, keeping kept: PhysicalSlot? = nil
+    ) async throws -> Visit? {
         var visit = Visit(state: settled.isRemoved ? .removed : .unchanged)
         guard slot.key.hasMigration else { return visit }
         let origin = try await env.coder.origin(of: settled.metadata, slot.route)
-        guard let known = try await collectCopies(slot, run, settled, origin, &visit) else { return nil }
+        guard var known = try await collectCopies(slot, run, settled, origin, keeping: kept, &visit) else { return nil }
+        if let kept { known.insert(kept) }
         for migration in slot.key.migrations {
             switch migration.form {
             case .custom(let custom):
@@ -74,7 +78,8 @@ struct Reconciler: Sendable {
     /// quarantined first; in a source of a value it is left to the comparison with that value.
     /// - Returns: The slots of what was found here and needs no comparison. Nil means: the destination changed meanwhile.
     private func collectCopies<Value>(
-        _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?, _ visit: inout Visit
+        _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
+        keeping kept: PhysicalSlot?, _ visit: inout Visit
     ) async throws -> Set<PhysicalSlot>? {
         let locations = LegacyLocations(env)
         let contents = try await locations.read(for: slot.untyped)
@@ -85,7 +90,7 @@ struct Reconciler: Sendable {
         let compared = settled.isRemoved ? [] : try comparedSources(slot)
         var copies: [SourceRecord] = []
         var doubtful: [SourceRecord] = []
-        for source in contents.found {
+        for source in contents.found where source.route.slot != kept {
             switch await Origins(env).match(source, origin) {
             case .exact: copies.append(source)
             case .content where origin?.isMade(of: source.record) == true:
@@ -318,7 +323,7 @@ struct Reconciler: Sendable {
         case .value(let record, let value):
             var newOrigin = try await Origins(env).made(of: copies, migration: nil, for: slot.route)
             newOrigin.merge(origin)
-            newOrigin.recordRewrite(of: record, origin)
+            newOrigin.recordRewrite(of: record.revision, origin)
             let written = try await DurableWriter(env).write(
                 value, slot, newOrigin, .kept(record.metadata), if: .revision(record.revision),
                 ReferenceHolder(route: slot.route, copies: copies, host: run.host))

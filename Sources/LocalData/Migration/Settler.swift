@@ -13,9 +13,23 @@ struct Settler: Sendable {
     /// Brings a key's value to its place, and in a sweep or when forced also clears its legacy locations. Called while the key's lane is held.
     func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
         var (isConverted, hasExpired) = (false, false)
-        return try await env.retrying(slot.name) { () -> Visit? in
+        var brought: Visit?
+        let visit = try await env.retrying(slot.name) { () -> Visit? in
+            /// What a release window makes of it; nil where none matters, or the destination has to be looked at again.
+            func kept(_ settled: Reconciler.Settled<Value>) async throws -> KeptSettler.Outcome {
+                let outcome = try await KeptSettler(env).settle(slot, run, settled)
+                if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
+                return outcome
+            }
             switch try await slot.route.probe() {
             case .tombstone(let tombstone):
+                switch try await kept(.removed(tombstone)) {
+                case .ordinary: break
+                case .lookAgain: return nil
+                case .settled(var visit):
+                    if hasExpired, visit.state == .removed { visit.state = .expired }
+                    return visit
+                }
                 if run.reason == .read { return Visit(state: .removed) }
                 guard var visit = try await Reconciler(env).reconcile(slot, run, .removed(tombstone)) else { return nil }
                 if hasExpired, visit.state == .removed { visit.state = .expired }
@@ -23,6 +37,12 @@ struct Settler: Sendable {
             case .value(let record) where env.isExpired(record):
                 if !env.safeguards.contains(.expiryDecides), run.reason == .read {
                     return try await fill(slot, run, .undecodable(record, Self.expired(slot.name)))
+                }
+                if let decoded = try? await env.coder.read(record, slot), !decoded.isOutdated {
+                    switch try await kept(.value(record, decoded.value)) {
+                    case .lookAgain: return nil
+                    case .ordinary, .settled: break
+                    }
                 }
                 if run.reason == .read { return Visit(state: .expired) }
                 switch try await Purger(env).purge(record, slot.untyped) {
@@ -43,6 +63,14 @@ struct Settler: Sendable {
                     return nil
                 }
                 var visit = Visit(state: .unchanged)
+                switch try await kept(.value(record, decoded.value)) {
+                case .ordinary: break
+                case .lookAgain: return nil
+                case .settled(let seen):
+                    visit = seen
+                    if isConverted, visit.state == .mirrored { visit.state = .converted }
+                    return visit
+                }
                 if run.reason != .read {
                     guard let seen = try await Reconciler(env).reconcile(slot, run, .value(record, decoded.value)) else { return nil }
                     visit = seen
@@ -53,6 +81,7 @@ struct Settler: Sendable {
             case .absent, .locked, .unavailable: return try await fill(slot, run, .none)
             }
         }
+        return visit.after(brought)
     }
 
     /// Settles a key in its lane, to the end even if the caller is cancelled meanwhile.

@@ -43,10 +43,12 @@ struct AuditRows: Sendable {
         row.migration = found.origin?.migration
         if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration) }
         row.provenance = found.origin?.copies.keys.sorted() ?? []
-        row.residue = found.older.map(\.copy.route.displayName)
+        let kept = await KeptPlaces(env).copy(of: UntypedSlot(key: key, route: entry.route))
+        row.keeps = kept
+        row.residue = found.older.map(\.copy.route.displayName).filter { $0 != kept?.place }
         guard let rehearsed = entry.leading(rehearsal.env.routes) else { return }
         let next = await SweepRows(rehearsal.env).sweep(rehearsed, rehearsal)
-        row.state = next.state.asFound(isRemoved: found.state == .removed)
+        row.state = next.state == .mirrored && !next.steps.isEmpty ? .pending : next.state.asFound(isRemoved: found.state == .removed)
         row.message = next.message ?? found.error?.message
     }
 }

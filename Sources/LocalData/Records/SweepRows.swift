@@ -42,6 +42,8 @@ struct SweepRows: Sendable {
         row.bytes = visit.bytes
         row.residue = visit.residue
         row.message = visit.message
+        row.errorCode = visit.errorCode
+        row.keeps = await KeptPlaces(env).copy(of: UntypedSlot(key: key, route: entry.route))
     }
 
     private func sweep<Collection: TypedCollection>(

@@ -87,6 +87,30 @@ extension StorageRouter {
         return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
     }
 
+    /// Ends the release window of a key: its older place is compared with the value once more, and then emptied. A program of this or a later release that still keeps the window
+    /// stops doing so; one of an earlier release finds nothing there any more. A key without a window, or whose window is over, is swept.
+    /// - Returns: What was done. What could not be deleted is recorded, and goes with a later sweep.
+    /// - Throws: ``StorageError``; the values are then where they were.
+    @discardableResult
+    public func endReleaseWindow<Value>(of key: StorageKey<Value>) async throws -> MigrationResult {
+        let start = env.runtime.clock.now
+        let slot = try entry(key)
+        var run = await env.run(.forced, slot.id, self)
+        run.endsWindow = true
+        let visit = try await Settler(env).visit(slot, run)
+        await env.ledger.flush()
+        return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
+    }
+
+    /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as ``endReleaseWindow(of:)`` does. For tools, which do not know the key's
+    /// migrations. The wish is durable when this returns.
+    /// - Parameter key: A key of the value's own place.
+    /// - Throws: ``StorageError`` when the ledger cannot be written.
+    public func requestReleaseWindowEnd<Value>(of key: StorageKey<Value>) async throws {
+        let route = try env.routes.slot(for: key).route
+        try await translatingErrors(key: key.name) { () throws(BackendError) in try await env.ledger.requestRelease(of: route) }
+    }
+
     nonisolated func sweep(
         _ entries: [KeyRegistry.Entry], of catalogs: [String]? = nil, progress: (@Sendable (MigrationProgress) -> Void)?
     ) async -> MigrationReport {

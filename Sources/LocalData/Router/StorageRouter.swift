@@ -41,7 +41,8 @@ public actor StorageRouter {
             quarantine: Quarantine(
                 quarantine, keys: keys, sources: sources, otherSources: configuration.otherKeySources, sealedIDs: sealedIDs,
                 runtime: runtime),
-            registry: registry, runtime: runtime, safeguards: configuration.safeguards, pageSize: configuration.pageSize,
+            registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
+            safeguards: configuration.safeguards, pageSize: configuration.pageSize,
             logger: configuration.logger)
         stores = wiring
         self.env = env

@@ -25,6 +25,12 @@ struct Route: Sendable {
         Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
     }
 
+    /// A slot of the same name in another part of the same store, under the same protection.
+    func beside(in namespace: StorageNamespace) -> Route {
+        let slot = backend.slot(StorageAddress(address.name, in: namespace))
+        return Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
+    }
+
     /// Looks at the slot. Conditions of the store are probes, not errors.
     func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
         let probe: StorageProbe?

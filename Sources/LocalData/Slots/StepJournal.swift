@@ -29,10 +29,11 @@ final class StepJournal: Sendable {
 }
 
 extension MigrationReport.Step.Action {
-    /// What a change of a slot does; nil for a check.
+    /// What a change of a slot does; nil for a check, and for a mark that accompanies a value.
     init?(_ change: Committer.Change) {
         switch change.mutation.operation {
         case .put: self = change.isCompanion ? .backUp : .write
+        case .tombstone where change.isCompanion: return nil
         case .tombstone: self = .remove
         case .delete: self = .delete
         case .check: return nil

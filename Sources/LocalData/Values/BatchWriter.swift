@@ -106,6 +106,11 @@ struct BatchWriter: Sendable {
         let damage: StorageCorruption?
         /// Of a removal, what has to be deleted after it.
         let removal: LegacyLocations.Contents?
+        /// Of a value, how it is stored.
+        let coded: CodedRecord?
+        let origin: RecordOrigin?
+        /// What was seen of an older place that is kept up to date.
+        let kept: KeptPlaces.Seen?
     }
 
     /// Commits changes if their slots stay as they are seen here. False when one of them changed.
@@ -117,9 +122,11 @@ struct BatchWriter: Sendable {
         for (change, plan) in planned {
             if let damage = plan.damage { _ = try await env.quarantine.keep(damage, of: change.slot.route, beside: []) }
         }
-        guard try await env.committer.commit(planned.map(\.plan.change)).isCommitted else { return false }
+        let receipt = try await env.committer.commit(planned.map(\.plan.change))
+        guard receipt.isCommitted else { return false }
         var residue: (any Error)?
-        for (change, plan) in planned {
+        for (index, (change, plan)) in planned.enumerated() {
+            do { try await mirror(change, plan, receipt.results[index]) } catch { residue = residue ?? error }
             guard let contents = plan.removal else { continue }
             do {
                 if change.slot.key.leavesTombstone { try await Collector(env).clear(contents, of: change.slot, nil) }
@@ -130,15 +137,29 @@ struct BatchWriter: Sendable {
         return true
     }
 
+    /// Brings the older place of a release window up to date with a change.
+    /// - Throws: ``StorageError`` with `residueRemains` when a removed value is still there.
+    private func mirror(_ change: Change, _ plan: Planned, _ result: MutationResult) async throws {
+        guard let kept = plan.kept, case .applied(let revision?, _) = result else { return }
+        if let prepared = change.prepared, let coded = plan.coded {
+            await MirrorWriter(env).write(prepared, coded, plan.origin, revision, kept)
+        } else if let pending = await MirrorWriter(env).writeRemoval(plan.origin, revision, kept) {
+            throw pending.afterRemoval(of: change.slot.name)
+        }
+    }
+
     /// What a change comes to; nil for an insertion whose slot is not empty.
     private func plan(_ change: Change) async throws -> Planned? {
         let (slot, route) = (change.slot, change.slot.route)
         let probe = try await ValueWriter(env).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read once: what is written into a legacy location from here on is not what a removal covers.
-        let contents = try await LegacyLocations(env).read(for: slot)
+        let kept = try await KeptPlaces(env).look(for: slot, over: probe)
+        let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         if change.isInsertion {
-            guard case .absent = probe, contents.found.isEmpty, contents.unreadable.isEmpty else { return nil }
+            guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {
+                return nil
+            }
         }
         var damage: StorageCorruption?
         if case .corrupt(let corruption) = probe {
@@ -146,19 +167,22 @@ struct BatchWriter: Sendable {
             damage = corruption
         }
         let operation: StorageMutation.Operation
+        var coded: CodedRecord?
+        var origin: RecordOrigin?
         if let prepared = change.prepared {
             try env.requireNotLater(probe, prepared)
             let origins = Origins(env)
-            let origin =
-                try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents) : origins.kept(slot, over: probe)
-            operation = try await env.coder.complete(prepared, origin: origin, over: probe).operation
+            origin = try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents, kept) : origins.kept(slot, over: probe)
+            let record = try await env.coder.complete(prepared, origin: origin, over: probe)
+            (operation, coded) = (record.operation, record)
         } else if slot.key.leavesTombstone {
-            operation = .tombstone(try await env.coder.tombstone(try await Origins(env).carried(slot, over: probe, contents), route))
+            let carried = try await Origins(env).carried(slot, over: probe, contents, kept)
+            (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
         } else {
             operation = Purger.erasure(of: probe)
         }
         return Planned(
             change: Committer.Change(operation, route, if: probe.unchanged), damage: damage,
-            removal: change.prepared == nil ? contents : nil)
+            removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
     }
 }

@@ -24,7 +24,7 @@ public struct StorageBatch: Sendable {
     }
 
     mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts) {
-        changes.append(Change(key: .key(key)) { env in try env.coder.prepare(value, try env.routes.slot(for: key), facts) })
+        changes.append(Change(key: .key(key)) { env in try env.prepare(value, try env.routes.slot(for: key), facts) })
     }
 
     /// Removes a value when the batch is committed.

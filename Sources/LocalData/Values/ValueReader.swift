@@ -46,7 +46,10 @@ struct ValueReader: Sendable {
     /// - Parameter isSettled: Whether migrations and chains have run: what is found then is the answer.
     /// - Returns: The value, or its absence; nil when migrations or a chain have to run first.
     private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool) async throws -> Reading<Value>? {
-        switch try await slot.route.read() {
+        let probe = try await slot.route.read()
+        // What an earlier release wrote in an older place that is kept up to date is brought over first.
+        if !isSettled, slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) { return nil }
+        switch probe {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
             if env.isExpired(record) { return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil }
@@ -106,7 +109,7 @@ struct ValueReader: Sendable {
         return nil
     }
 
-    /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read.
+    /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read, but for one that is kept up to date.
     func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
         try await answering(slot, host) { reader, slot, host in
             guard let record = try await reader.record(slot, host) else { return nil }
@@ -115,14 +118,18 @@ struct ValueReader: Sendable {
         }
     }
 
-    /// Whether a key's own place holds a value. Legacy locations are not read.
+    /// Whether a key's own place holds a value. Legacy locations are not read, but for one that is kept up to date.
     func exists<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Bool {
         try await answering(slot, host) { reader, slot, host in try await reader.record(slot, host).map { !env.isExpired($0) } ?? false }
     }
 
     private func record<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StorageRecord? {
         try await env.prepare(slot.key, host)
-        let probe = try await slot.route.probe()
+        var probe = try await slot.route.probe()
+        if slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) {
+            if !env.lanes.isHeldByCurrentChain(slot.id) { try await migrate(slot, host) }
+            probe = try await slot.route.probe()
+        }
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
         return probe.record
     }

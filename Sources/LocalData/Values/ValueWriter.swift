@@ -11,7 +11,7 @@ struct ValueWriter: Sendable {
     /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
     func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts, _ host: any MigrationHost) async throws {
         try await env.prepare(slot.key, host)
-        let prepared = try env.coder.prepare(value, slot, facts)
+        let prepared = try env.prepare(value, slot, facts)
         if prepared.references.isEmpty {
             try await env.withLane(slot.route) { try await store(prepared, slot.untyped) }
         } else {
@@ -24,11 +24,15 @@ struct ValueWriter: Sendable {
         guard slot.key.hasMigration || slot.key.demandsTypeTag else {
             return try await put(prepared, slot)
         }
-        try await env.retrying(slot.name) {
+        try await env.retrying(slot.name) { () -> Void? in
             let probe = try await self.probe(slot)
             try env.requireNotLater(probe, prepared)
-            let coded = try await env.coder.complete(prepared, origin: try await Origins(env).next(slot, over: probe), over: probe)
-            return try await Purger(env).change(coded.operation, slot.route, over: probe)
+            let kept = try await KeptPlaces(env).look(for: slot, over: probe)
+            let origin = try await Origins(env).next(slot, over: probe, kept)
+            let coded = try await env.coder.complete(prepared, origin: origin, over: probe)
+            guard let revision = try await Purger(env).change(coded.operation, slot.route, over: probe) else { return nil }
+            if let kept { await MirrorWriter(env).write(prepared, coded, origin, revision, kept) }
+            return ()
         }
     }
 
@@ -122,12 +126,16 @@ struct ValueWriter: Sendable {
                     return .written(answer)
                 }
                 // The old record's expiry stays.
-                let prepared = try env.coder.prepare(value, slot, record.map { .kept($0.metadata) } ?? .new)
+                let prepared = try env.prepare(value, slot, record.map { .kept($0.metadata) } ?? .new)
                 if !prepared.references.isEmpty {
                     return .refersTo(BatchWriter.Change(slot.untyped, prepared, if: probe.unchanged), answer)
                 }
-                let coded = try await env.coder.complete(prepared, origin: try await Origins(env).next(slot.untyped, over: probe))
-                return try await Purger(env).change(coded.operation, slot.route, over: probe).map { .written(answer) }
+                let kept = try await KeptPlaces(env).look(for: slot.untyped, over: probe)
+                let origin = try await Origins(env).next(slot.untyped, over: probe, kept)
+                let coded = try await env.coder.complete(prepared, origin: origin)
+                guard let revision = try await Purger(env).change(coded.operation, slot.route, over: probe) else { return nil }
+                if let kept { await MirrorWriter(env).write(prepared, coded, origin, revision, kept) }
+                return .written(answer)
             }
         }
     }
@@ -148,7 +156,8 @@ struct ValueWriter: Sendable {
 
     /// Removes a value and its backups. False when the slot was changed meanwhile.
     private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Bool {
-        let isRemoved: Void? = try await slot.key.leavesTombstone ? bury(slot, over: probe) : Purger(env).erase(slot.route, over: probe)
+        let isRemoved: Void? =
+            try await slot.key.leavesTombstone ? bury(slot, over: probe) : Purger(env).erase(slot.route, over: probe)
         guard isRemoved != nil else { return false }
         try await Backups(env).discardAfterRemoval(slot)
         return true
@@ -156,9 +165,10 @@ struct ValueWriter: Sendable {
 
     /// Writes the tombstone and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
     private func bury(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Void? {
-        let contents = try await LegacyLocations(env).read(for: slot)
-        let origin = try await Origins(env).carried(slot, over: probe, contents)
-        if case .tombstone(let tombstone) = probe, let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
+        let kept = try await KeptPlaces(env).look(for: slot, over: probe)
+        let contents = try await LegacyLocations(env).read(for: slot, except: kept)
+        let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
+        if kept == nil, case .tombstone(let tombstone) = probe, let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
             contents.found.allSatisfy({ old.match($0.record, at: $0.route.placeName) != .none })
         {
             // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
@@ -168,8 +178,10 @@ struct ValueWriter: Sendable {
             return ()
         }
         let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
-        guard try await Purger(env).change(tombstone, slot.route, over: probe) != nil else { return nil }
+        guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe) else { return nil }
+        let pending = if let kept { await MirrorWriter(env).writeRemoval(origin, revision, kept) } else { nil as StorageError? }
         try await Collector(env).clear(contents, of: slot, origin)
+        if let pending { throw pending.afterRemoval(of: slot.name) }
         return ()
     }
 }

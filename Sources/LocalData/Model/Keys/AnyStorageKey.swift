@@ -58,6 +58,7 @@ protocol TypedKey<Value>: Sendable {
     var membership: RecordMembership? { get }
     var hasMigration: Bool { get }
     var migrations: [AnyStorageMigration] { get }
+    var releaseWindow: ReleaseWindow? { get }
     var sourceWinsConflicts: Bool { get }
     /// Whether a legacy location's value may change the key's in a conflict.
     var mayLoseConflicts: Bool { get }

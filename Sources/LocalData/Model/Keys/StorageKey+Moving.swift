@@ -37,10 +37,10 @@ extension StorageKey {
     public func moved(
         from source: StorageKey<Value>, keeping window: ReleaseWindow, id: String? = nil, options: MigrationOptions = MigrationOptions()
     ) -> Self {
-        adding {
+        adding(keeping: window) {
             AnyStorageMigration(
                 MigrationStep.moving(to: $0, from: .key(source), id: id, options: options)
-                    .keeping(KeptSource(window: window, down: { $0 }, merge: nil)))
+                    .keeping(KeptSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
         }
     }
 
@@ -62,10 +62,10 @@ extension StorageKey {
         _ transform: @escaping @Sendable (Source) throws -> Value, down: @escaping @Sendable (Value) throws -> Source,
         merge: (@Sendable (_ older: Value, _ newer: Value) throws -> Value)? = nil
     ) -> Self {
-        adding {
+        adding(keeping: window) {
             AnyStorageMigration(
                 MigrationStep.transforming(to: $0, from: source, id: id, options: options, transform)
-                    .keeping(KeptSource(window: window, down: { try down($0) }, merge: merge)))
+                    .keeping(KeptSource(window: window, down: { try down($0) }, changesShape: true, merge: merge)))
         }
     }
 

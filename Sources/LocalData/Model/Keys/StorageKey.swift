@@ -31,6 +31,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// What makes the key one of a record in a collection; nil for a plain value.
     var membership: RecordMembership?
 
+    /// How long the older place of the value is kept up to date; nil where none is.
+    private(set) var releaseWindow: ReleaseWindow?
+
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
 
     /// Creates a key.
@@ -70,6 +73,13 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     func adding(_ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
         var key = self
         key.migrationMakers.append(migration)
+        return key
+    }
+
+    /// This key with one more migration, whose source is kept up to date.
+    func adding(keeping window: ReleaseWindow, _ migration: @escaping @Sendable (StorageKey<Value>) -> AnyStorageMigration) -> Self {
+        var key = adding(migration)
+        key.releaseWindow = window
         return key
     }
 
@@ -132,6 +142,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     private var migratingNothing: Self {
         var key = self
         key.migrationMakers = []
+        key.releaseWindow = nil
         return key
     }
 }

@@ -21,6 +21,10 @@ public struct AnyStorageMigration: Sendable {
     let form: Form
     /// Whether the sources keep their values.
     let keepsSources: Bool
+    /// How long the source is kept up to date; nil where it is emptied at once.
+    let window: ReleaseWindow?
+    /// What a ready-made migration may do beyond the safe default.
+    let options: MigrationOptions?
 
     /// The sources that are emptied.
     var legacyLocations: [AnyStorageKey] { keepsSources ? [] : sources }
@@ -30,6 +34,8 @@ public struct AnyStorageMigration: Sendable {
         sources = step.sources
         form = .step(step)
         keepsSources = step.keepsSources
+        window = step.kept?.window
+        options = step.options
     }
 
     init(id: String, sources: [AnyStorageKey], _ custom: CustomMigration) {
@@ -37,6 +43,8 @@ public struct AnyStorageMigration: Sendable {
         self.sources = sources
         form = .custom(custom)
         keepsSources = false
+        window = nil
+        options = nil
     }
 
     /// The step of a ready-made migration; nil for the program's own.

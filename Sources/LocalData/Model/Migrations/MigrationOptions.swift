@@ -17,16 +17,20 @@ public struct MigrationOptions: Hashable, Sendable {
     /// Whether a source that protects the value less than its new place does is kept up to date all the same, while the migration has a ``ReleaseWindow``. Plan, report and audit
     /// name the weaker copy.
     public var keepsWeakerCopy: Bool
+    /// Whether a source is kept up to date also in a store that holds bare values, such as a keyring in another program's style. What an earlier release writes there is known by its
+    /// content then: a write of the content that stands there already is not seen.
+    public var comparesByContent: Bool
 
     /// Creates options; everything that is not given is the safe default.
     public init(
         whenSourceUnavailable: UnavailableSource = .fail, allowsWeakerProtection: Bool = false, keepsReplacedBytes: Bool = false,
-        keepsWeakerCopy: Bool = false
+        keepsWeakerCopy: Bool = false, comparesByContent: Bool = false
     ) {
         self.whenSourceUnavailable = whenSourceUnavailable
         self.allowsWeakerProtection = allowsWeakerProtection
         self.keepsReplacedBytes = keepsReplacedBytes
         self.keepsWeakerCopy = keepsWeakerCopy
+        self.comparesByContent = comparesByContent
     }
 }
 

@@ -14,6 +14,8 @@ struct MigrationRun: Sendable {
     /// The application's version that completed the last sweep of the key's catalog.
     let previousVersion: String?
     let host: any MigrationHost
+    /// Whether the key's release window ends with this run.
+    var endsWindow = false
     /// Called when records of a collection are done, with their number.
     var recordsDone: @Sendable (Int) -> Void = { _ in }
 }

@@ -15,7 +15,9 @@ public struct MigrationReport: Sendable, Codable {
         case collected
         /// A legacy location held something else, and the key's policy was applied.
         case resolved
-        /// An audit only: the next sweep moves it or gives it a new shape.
+        /// It is in its place, and its older place is up to date for programs of an earlier release.
+        case mirrored
+        /// Its older place could not be brought up to date for programs of an earlier release. In an audit also: the next sweep moves it, or gives it a new shape.
         case pending
         /// An audit only: a legacy location holds something else, and the next sweep applies the key's policy.
         case conflict
@@ -61,6 +63,8 @@ public struct MigrationReport: Sendable, Codable {
         public var conflict: Conflict?
         /// Older copies that could not be removed yet.
         public var residue: [String]
+        /// The older copy that a release window keeps up to date; nil where there is none.
+        public var keeps: KeptCopy?
         /// How many records of a collection were moved, given a new shape, or removed; nil for a single key.
         public var records: Int?
         /// What went wrong or is left to do, for people; nil when nothing is.
@@ -90,10 +94,14 @@ public struct MigrationReport: Sendable, Codable {
     public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .collected, .resolved].contains($0.state) } }
     /// The rows that a locked or unreachable store kept from finishing.
     public var blocked: [Row] { rows.filter { $0.state == .blocked } }
+    /// The rows whose older place could not be brought up to date for programs of an earlier release.
+    public var pending: [Row] { rows.filter { $0.state == .pending } }
     /// The rows that failed.
     public var failed: [Row] { rows.filter { $0.state == .failed } }
-    /// Whether nothing is blocked, failed or left behind.
-    public var isComplete: Bool { rows.allSatisfy { $0.state != .blocked && $0.state != .failed && $0.residue.isEmpty } }
+    /// Whether nothing is blocked, pending, failed or left behind.
+    public var isComplete: Bool {
+        rows.allSatisfy { ![.blocked, .pending, .failed].contains($0.state) && $0.residue.isEmpty }
+    }
 
     /// Fails unless every key is where it should be and no older copy remains.
     /// - Throws: ``StorageError`` with `migrationFailed` that names the first keys; if nothing failed but something is blocked, with `locked` or `unavailable`; or
@@ -107,10 +115,11 @@ public struct MigrationReport: Sendable, Codable {
                 StorageError.migrationFailed, key: first.key,
                 "\(failed.count) of \(rows.count) keys failed: \(names(failed)). \(first.message ?? "")")
         }
-        if let first = blocked.first {
+        let waiting = blocked + pending
+        if let first = waiting.first {
             throw StorageError(
                 first.errorCode.map { StorageError.Code($0) } ?? StorageError.unavailable, key: first.key,
-                "\(blocked.count) of \(rows.count) keys wait for a store: \(names(blocked)). Sweep again once it can be used. \(first.message ?? "")"
+                "\(waiting.count) of \(rows.count) keys wait for a store: \(names(waiting)). Sweep again once it can be used. \(first.message ?? "")"
             )
         }
         let residues = rows.filter { !$0.residue.isEmpty }

@@ -36,6 +36,8 @@ public struct StorageAudit: Sendable, Codable {
         public var residue: [String]
         /// Whether an older copy is left in any place that its migrations read, through the migrations of those places too: proven, refuted, or not to be told.
         public var olderCopies: OlderCopies
+        /// The older copy that a release window keeps up to date; nil where there is none.
+        public var keeps: KeptCopy?
         /// How many records of a collection wait to be moved or given a new shape; nil for a single key.
         public var pendingRecords: Int?
         /// What keeps it from being in order, for people.

@@ -1,0 +1,232 @@
+import BackendContract
+
+/// The older place of a key that a release window keeps up to date: `Docs/Windows.md` has the table and the order of writes.
+struct KeptPlace: Sendable {
+    /// The key's own place.
+    let destination: Route
+    /// The older place, and the key that an earlier release reads it with.
+    let source: UntypedSlot
+    /// The slot of the mark: it says which record the older place stands for, in a way that an earlier release does not change.
+    let mark: Route
+    /// The migration that the place is the source of.
+    let migration: String
+    /// How long it is kept; nil where the program does not say so any more.
+    let window: ReleaseWindow?
+    let options: MigrationOptions
+    /// Whether this program keeps the place up to date. If not, the window is over, and the next sweep empties the place.
+    let isOpen: Bool
+
+    var route: Route { source.route }
+    /// The place as origins name it.
+    var name: String { route.placeName }
+    /// Whether the mark is in the older place's store, which may commit both together.
+    var marksInPlace: Bool { mark.slot.store == route.slot.store }
+    var commitsTogether: Bool { marksInPlace && route.capabilities.atomicBatch }
+}
+
+/// What the older place and its mark hold.
+struct KeptContents: Sendable {
+    let older: StorageProbe
+    /// The origin of what the older place holds.
+    let origin: RecordOrigin?
+    let mark: RecordOrigin.Mirror?
+
+    /// What the record of the older place stands for; nil for a record of an earlier release, also where that has kept the bytes of an origin.
+    var mirror: RecordOrigin.Mirror? {
+        switch (origin?.mirrors, older) {
+        case (let mirror?, .value) where mirror.kind == .value: mirror
+        case (let mirror?, .tombstone) where mirror.kind == .removed: mirror
+        default: nil
+        }
+    }
+
+    var record: StorageRecord? { older.record }
+}
+
+/// A settled record of a key's own place, as release windows see it.
+struct KeptRecord: Sendable {
+    let revision: StorageRevision
+    let origin: RecordOrigin?
+    let metadata: StorageMetadata
+    /// The value's content; nil for a removal.
+    let payload: StoragePayload?
+    let isForeign: Bool
+
+    var isRemoved: Bool { payload == nil }
+
+    init(_ record: StorageRecord, _ origin: RecordOrigin?) {
+        (revision, self.origin, metadata, payload, isForeign) = (record.revision, origin, record.metadata, record.payload, record.isForeign)
+    }
+
+    init(_ tombstone: StorageTombstone, _ origin: RecordOrigin?) {
+        (revision, self.origin, metadata, payload, isForeign) = (tombstone.revision, origin, tombstone.metadata, nil, false)
+    }
+
+    /// Whether a mirror or a mark stands for this record.
+    func isNamed(by mirror: RecordOrigin.Mirror) -> Bool {
+        (mirror.kind == .removed) == isRemoved && RecordOrigin.isMirror(mirror, of: revision, origin)
+    }
+}
+
+/// Finds and reads the older places that release windows keep up to date.
+struct KeptPlaces: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    // MARK: Finding
+
+    /// The older place that a key keeps up to date, if its window matters for a record: it is open, or the record was written in it.
+    /// - Parameters:
+    ///   - origin: The origin of what the key's place holds; nil where it holds nothing, or says nothing.
+    ///   - endsForgotten: Whether a window counts that the program has dropped without ending it.
+    /// - Throws: ``StorageError`` for a window that cannot be kept.
+    func place(of slot: UntypedSlot, _ origin: RecordOrigin?, endsForgotten: Bool = false) throws -> KeptPlace? {
+        guard slot.key.releaseWindow != nil || endsForgotten else { return nil }
+        for migration in slot.key.migrations where !migration.keepsSources && migration.sources.count == 1 {
+            guard migration.window != nil || endsForgotten, let options = migration.options else { continue }
+            let source = try env.routes.slot(migration.sources[0].base)
+            if source.id == slot.id, migration.window == nil { continue }
+            let place = source.route.placeName
+            let isOpen = migration.window?.isOpen(for: env.applicationVersion) ?? false
+            if origin?.isReleased(place) == true || !(isOpen || origin?.isInWindow(of: place) == true) { continue }
+            let kept = KeptPlace(
+                destination: slot.route, source: source, mark: mark(of: source.route, beside: slot.route), migration: migration.id,
+                window: migration.window, options: options, isOpen: isOpen)
+            if isOpen { try requireUsable(kept, slot) }
+            return kept
+        }
+        return nil
+    }
+
+    /// The place of the mark: in the older place's store, or where that has no room for it, in the key's own.
+    private func mark(of source: Route, beside destination: Route) -> Route {
+        func beside(_ route: Route) -> Route { route.beside(in: Self.namespace(of: route.address.namespace)) }
+        let mark = beside(source)
+        do throws(BackendError) {
+            try source.backend.validate(mark.address)
+            return mark
+        } catch { return beside(destination) }
+    }
+
+    /// The part of a store that holds marks.
+    static func namespace(of namespace: StorageNamespace) -> StorageNamespace { StorageNamespace("window:\(namespace.name)") }
+
+    /// Fails for a window that cannot be kept, before anything is read.
+    func requireUsable(_ place: KeptPlace, _ slot: UntypedSlot) throws {
+        func refuse(_ code: StorageError.Code, _ message: String) -> StorageError {
+            StorageError(code, key: slot.name, "\(message) Nothing was changed.")
+        }
+        if place.route.slot == slot.id {
+            throw refuse(
+                StorageError.unsupported,
+                "\(place.source.name) is the key's own place: a release window is for an older place beside it. For a change of shape in its place, use evolving(_:keeping:)."
+            )
+        }
+        if place.source.key.releaseWindow != nil {
+            throw refuse(
+                StorageError.unsupported,
+                "\(place.source.name) has a release window of its own. End that one first, or move from the oldest place directly.")
+        }
+        if slot.key.migrations.filter({ $0.window != nil }).count > 1 {
+            throw refuse(StorageError.unsupported, "\(slot.name) has several release windows. Keep one older place up to date.")
+        }
+        if place.route.protection < slot.route.protection, !place.options.keepsWeakerCopy {
+            throw refuse(
+                StorageError.weakerProtection,
+                "\(place.source.name) in \(place.route.domain) is protected as \(place.route.protection), and \(slot.name) as \(slot.route.protection): a release window keeps a copy there. Say MigrationOptions(keepsWeakerCopy: true) if that is meant, or move without a window."
+            )
+        }
+        if !place.marksInPlace, !place.options.comparesByContent {
+            throw refuse(
+                StorageError.unsupported,
+                "\(place.route.domain) holds bare values: what an earlier release writes there can be known by its content only. Say MigrationOptions(comparesByContent: true) if that is enough, or move without a window."
+            )
+        }
+    }
+
+    /// The older copy that a key keeps on purpose now, for a report.
+    func copy(of slot: UntypedSlot) async -> KeptCopy? {
+        guard let window = slot.key.releaseWindow, let probe = try? await slot.route.read(),
+            let place = try? place(of: slot, try? await origin(of: probe, slot)), place.isOpen
+        else { return nil }
+        return KeptCopy(
+            place: place.route.displayName, protection: place.route.protection, isWeaker: place.route.protection < slot.route.protection,
+            until: "\(window)")
+    }
+
+    // MARK: Reading
+
+    /// What an older place and its mark hold; nil for a place that is out of reach and may be skipped.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    func read(_ place: KeptPlace) async throws -> KeptContents? {
+        let (mark, older) = try await probes(place)
+        switch older {
+        case .locked: throw StorageError.locked(place.source.name, place.route.domain)
+        case .unavailable(let error):
+            if place.options.whenSourceUnavailable == .skip { return nil }
+            throw StorageError.from(error, key: place.source.name)
+        default: break
+        }
+        return KeptContents(
+            older: older, origin: try await origin(of: older, place.route), mark: try await origin(of: mark, place.mark)?.mirrors)
+    }
+
+    /// The mark, and then the older place: with one call where they are in one store.
+    private func probes(_ place: KeptPlace) async throws -> (mark: StorageProbe, older: StorageProbe) {
+        guard place.marksInPlace else { return (try await place.mark.probe(), try await place.route.read()) }
+        let probes = try await translatingErrors(key: place.source.name) { () throws(BackendError) in
+            try await place.route.backend.read([place.mark.address, place.route.address], .validated)
+        }
+        return (probes[0], probes[1])
+    }
+
+    /// A record's origin; nil where there is none, and where its seal does not open.
+    private func origin(of probe: StorageProbe, _ route: Route) async throws -> RecordOrigin? {
+        guard let metadata = probe.metadata else { return nil }
+        do { return try await env.coder.origin(of: metadata, route) } catch let error as StorageError where error.meansUndecodable {
+            return nil
+        }
+    }
+
+    // MARK: Before a record is read or written
+
+    /// What was seen of an older place before a record is written.
+    struct Seen: Sendable {
+        let place: KeptPlace
+        /// Nil where it cannot be read: then it is not named, and a later sweep brings it up to date.
+        let contents: KeptContents?
+    }
+
+    /// What stands in the older place, before a key's place is written; nil where no window matters.
+    /// - Throws: ``StorageError`` when it cannot be read and wins conflicts: its content would later undo the change.
+    func look(for slot: UntypedSlot, over probe: StorageProbe) async throws -> Seen? {
+        guard slot.key.releaseWindow != nil, let place = try place(of: slot, try await origin(of: probe, slot)) else { return nil }
+        do { return Seen(place: place, contents: try await read(place)) } catch let error as StorageError {
+            guard !slot.key.sourceWinsConflicts else { throw error }
+            return Seen(place: place, contents: nil)
+        }
+    }
+
+    /// The origin of what a key's place holds.
+    func origin(of probe: StorageProbe, _ slot: UntypedSlot) async throws -> RecordOrigin? { try await origin(of: probe, slot.route) }
+
+    /// Whether what a key's own place holds is its value, as far as the older place tells: an earlier release has not changed it since.
+    func decides(_ probe: StorageProbe, _ slot: UntypedSlot) async throws -> Bool {
+        guard slot.key.releaseWindow != nil, env.safeguards.contains(.olderWriteSeen), let record = try await record(probe, slot),
+            let place = try place(of: slot, record.origin), let contents = try await read(place)
+        else { return true }
+        switch await standing(of: contents, to: record, at: place) {
+        case .changed, .removed: return false
+        case .mirrored, .outdated, .doubtful, .conflict, .damaged: return true
+        }
+    }
+
+    private func record(_ probe: StorageProbe, _ slot: UntypedSlot) async throws -> KeptRecord? {
+        switch probe {
+        case .value(let record): KeptRecord(record, try await origin(of: probe, slot))
+        case .tombstone(let tombstone): KeptRecord(tombstone, try await origin(of: probe, slot))
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import BackendContract
+import BackendRuntime
+import Logging
+
+/// Brings the older place of a release window up to date. The key's own place decides, and is durable before this is called: what fails here is pending, and done by a later
+/// sweep.
+struct MirrorWriter: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// What is to stand in the older place.
+    enum Content: Sendable {
+        /// A value in the older shape.
+        case value(Prepared)
+        /// What an earlier release wrote there, byte for byte.
+        case unchanged(StorageRecord)
+        case removal
+    }
+
+    /// What became of a mirror.
+    enum Outcome: Sendable {
+        case written
+        /// The key's place or the older one was changed meanwhile, by somebody who sees to the rest.
+        case superseded
+        /// The older place could not be written.
+        case pending(StorageError)
+
+        var error: StorageError? { if case .pending(let error) = self { error } else { nil } }
+    }
+
+    /// Writes the mirror of a value that was just written, unless it cannot be: then it stays pending.
+    func write(
+        _ prepared: Prepared, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen
+    ) async {
+        let record = KeptRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
+        guard kept.place.isOpen, let older = prepared.older.first, let contents = await readAgain(kept) else { return }
+        _ = await write(.value(older.expiring(as: coded.metadata)), of: record, at: kept.place, over: contents)
+    }
+
+    /// Writes the mirror of a removal.
+    /// - Returns: Why it could not be written; nil when the older place is up to date, or was changed by somebody meanwhile.
+    func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen) async -> StorageError? {
+        guard kept.place.isOpen else { return nil }
+        guard let contents = await readAgain(kept) else {
+            return StorageError(
+                StorageError.unavailable, key: kept.place.source.name,
+                "\(kept.place.route.displayName) cannot be read now.")
+        }
+        let record = KeptRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
+        return await write(.removal, of: record, at: kept.place, over: contents).error
+    }
+
+    /// What was seen of the older place; where it could not be read, another look.
+    private func readAgain(_ kept: KeptPlaces.Seen) async -> KeptContents? {
+        if let contents = kept.contents { return contents }
+        return try? await KeptPlaces(env).read(kept.place)
+    }
+
+    /// Writes a record's mirror and its mark over what was seen. It never fails: what cannot be written is pending.
+    func write(_ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents) async -> Outcome {
+        do { return try await writing(content, of: record, at: place, over: contents) } catch {
+            let error: StorageError =
+                error as? StorageError ?? StorageError(StorageError.cancelled, key: place.source.name, "The caller was cancelled.")
+            env.logger.notice(
+                "The older place of a key could not be brought up to date. It stays pending until a sweep can.",
+                metadata: ["key": "\(place.destination.keyName)", "code": "\(error.code.name)"])
+            return .pending(error)
+        }
+    }
+
+    private func writing(
+        _ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents
+    ) async throws -> Outcome {
+        var contents = contents
+        for _ in 0..<Environment.attempts {
+            if try await commit(content, of: record, at: place, over: contents) { return .written }
+            guard try await place.destination.probe().revision == record.revision, let now = try await KeptPlaces(env).read(place) else {
+                return .superseded
+            }
+            switch await KeptPlaces(env).standing(of: now, to: record, at: place) {
+            case .outdated:
+                // What an earlier release wrote is not there any more.
+                if case .unchanged = content { return .superseded }
+                contents = now
+            default: return .superseded
+            }
+        }
+        return .superseded
+    }
+
+    /// Writes mirror and mark: together where the store can, else the mirror first. A mark without its mirror would pass an earlier release's write for one over the record.
+    private func commit(_ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents) async throws -> Bool {
+        if case .corrupt(let corruption) = contents.older {
+            _ = try await env.quarantine.keep(corruption, of: place.route, beside: [place.destination])
+        }
+        let mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
+        var origin = try await Origins(env).next(place.source, over: contents.older) ?? RecordOrigin(boot: env.runtime.host.bootID)
+        origin.mirrors = mirror
+        let precondition = env.safeguards.contains(.mirrorRevision) ? contents.older.unchanged : .none
+        let change = Committer.Change(try await operation(content, origin, place), place.route, if: precondition)
+        if place.commitsTogether {
+            return try await env.committer.commit([change, try await mark(mirror, over: contents, place)]).isCommitted
+        }
+        let receipt = try await env.committer.commit([change])
+        guard receipt.isCommitted else { return false }
+        var marked = mirror
+        if receipt.durability == .untilPowerLoss { marked.boot = env.bootName }
+        if !place.marksInPlace { marked.content = try await place.route.probe(.fresh).record.map(RecordOrigin.fingerprint(of:)) }
+        _ = try await env.committer.commit([try await mark(marked, over: contents, place)])
+        return true
+    }
+
+    private func operation(_ content: Content, _ origin: RecordOrigin, _ place: KeptPlace) async throws -> StorageMutation.Operation {
+        switch content {
+        case .value(let prepared): return try await env.coder.complete(prepared, origin: origin).operation
+        case .unchanged(let record):
+            var metadata = record.metadata
+            metadata.origin = try await env.coder.tombstone(origin, place.route).origin
+            return .put(record.payload, metadata)
+        // A store of bare values has no tombstones.
+        case .removal where !place.marksInPlace: return .delete
+        case .removal: return .tombstone(try await env.coder.tombstone(origin, place.route))
+        }
+    }
+
+    /// Writes the mark alone, beside a mirror that was found.
+    func remark(_ record: KeptRecord, at place: KeptPlace, over contents: KeptContents) async throws {
+        var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
+        if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
+        let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != env.bootName } ?? false
+        let achieved = try await Collector(env).settledDurability(of: place.route, nil)
+        if !place.commitsTogether, achieved == .untilPowerLoss, !hasSurvived { mirror.boot = env.bootName }
+        _ = try await env.committer.commit([
+            .check(place.route, if: contents.older.unchanged), try await mark(mirror, over: contents, place),
+        ])
+    }
+
+    private func mark(_ mirror: RecordOrigin.Mirror, over contents: KeptContents, _ place: KeptPlace) async throws -> Committer.Change {
+        var (mirror, origin) = (mirror, RecordOrigin())
+        mirror.since = contents.mark?.since ?? env.now
+        origin.mirrors = mirror
+        let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, place.mark))
+        return Committer.Change(place.mark, StorageMutation(place.mark.address, tombstone, if: .none), isCompanion: true)
+    }
+
+    // MARK: The end of a window
+
+    /// Says in the key's own place that the window is over, durably: a program that still keeps it stops doing so. The value stays as it is.
+    /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
+    func release(_ record: KeptRecord, at place: KeptPlace) async throws -> Bool {
+        var origin = RecordOrigin(boot: env.runtime.host.bootID)
+        origin.mergeSource(record.origin)
+        origin.migration = record.origin?.migration
+        origin.recordRewrite(of: record.revision, record.origin)
+        origin.noteReleased(place.name)
+        var metadata = record.metadata
+        metadata.origin = try await env.coder.tombstone(origin, place.destination).origin
+        let operation = record.payload.map { StorageMutation.Operation.put($0, metadata) } ?? .tombstone(metadata)
+        return try await env.committer.commit([Committer.Change(operation, place.destination, if: .revision(record.revision))]).isCommitted
+    }
+
+    /// Deletes the mark, and then the mirror. It never fails: what cannot be deleted is residue, and goes with a later sweep.
+    /// - Returns: What remains, in words.
+    func delete(_ contents: KeptContents, at place: KeptPlace) async -> [String] {
+        do {
+            let mark = Committer.Change(place.mark, StorageMutation(place.mark.address, .delete), isCompanion: true)
+            var changes = contents.mark == nil ? [] : [mark]
+            if contents.older.revision != nil { changes.append(Committer.Change(.delete, place.route, if: contents.older.unchanged)) }
+            if place.commitsTogether {
+                return try await env.committer.commit(changes).isCommitted
+                    ? gone(place) : ["\(place.route.displayName): it was changed meanwhile"]
+            }
+            for change in changes where try await !env.committer.commit([change]).isCommitted {
+                return ["\(place.route.displayName): it was changed meanwhile"]
+            }
+            return gone(place)
+        } catch {
+            let reason = (error as? StorageError)?.message ?? "the caller was cancelled"
+            env.ledger.remains(place.route, of: place.destination, reason)
+            return ["\(place.route.displayName): \(reason)"]
+        }
+    }
+
+    private func gone(_ place: KeptPlace) -> [String] {
+        env.ledger.isGone(place.route, of: place.destination)
+        return []
+    }
+}
+
+extension StorageError {
+    /// The error of a removal whose older copy is still there for programs of an earlier release.
+    func afterRemoval(of key: String) -> StorageError {
+        StorageError(
+            StorageError.residueRemains, key: key,
+            "The value is removed and will not come back, but programs of an earlier release still find it in its older place. A sweep removes it there. \(message)",
+            outcome: .applied, underlying: self)
+    }
+}

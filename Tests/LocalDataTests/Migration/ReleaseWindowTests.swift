@@ -1,0 +1,246 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// Two releases of a program on one machine: the older one reads and writes the older place, the newer one keeps it up to date.
+@Suite struct ReleaseWindowTests {
+    @Test(arguments: WindowWorld.Way.allCases) func `both releases read and write the truth, in turns`(_ way: WindowWorld.Way) async throws
+    {
+        let world = WindowWorld(way)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v1.set("one", for: world.old)
+        #expect(try await v2.get(world.key) == "one")
+        #expect(try await v1.get(world.old) == "one")
+        try await v2.set("two", for: world.key)
+        #expect(try await v1.get(world.old) == "two")
+        try await v1.set("three", for: world.old)
+        #expect(try await v2.get(world.key) == "three")
+        try await v1.set("four", for: world.old)
+        #expect(
+            try await v2.update(world.key) { value in
+                value = (value ?? "") + "!"; return value
+            } == "four!")
+        #expect(try await v1.get(world.old) == "four!")
+        try await v1.remove(world.old)
+        #expect(try await v2.value(for: world.key) == nil)
+        #expect(try await world.quarantine(v2) == ["four!"])
+        try await v2.set("five", for: world.key)
+        #expect(try await v1.get(world.old) == "five")
+        try await v2.remove(world.key)
+        #expect(try await v1.value(for: world.old) == nil)
+        try await v1.set("six", for: world.old)
+        #expect(try await v2.get(world.key) == "six")
+        #expect(try await world.settle(v2).state == .mirrored)
+        #expect(try await v1.get(world.old) == "six")
+        #expect(try await world.quarantine(v2) == ["four!"])
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a roll-back and a second upgrade lose nothing`(_ way: WindowWorld.Way) async throws {
+        let world = WindowWorld(way)
+        try await world.machine.launch().set("written by 1", for: world.old)
+        let first = world.machine.launch()
+        try await first.registerCatalog(TestCatalog(.key(world.key)), migrateImmediately: true).requireComplete()
+        try await first.set("written by 2", for: world.key)
+        world.machine.cut()
+        let back = world.machine.launch()
+        #expect(try await back.get(world.old) == "written by 2")
+        try await back.set("written by 1 again", for: world.old)
+        world.machine.cut()
+        let second = world.machine.launch()
+        let report = try await second.registerCatalog(TestCatalog(.key(world.key)), migrateImmediately: true)
+        #expect(report.rows.map(\.state) == [.moved])
+        #expect(try await second.get(world.key) == "written by 1 again")
+        #expect(try await second.sweep().rows.map(\.state) == [.mirrored])
+        #expect(try await world.quarantine(second) == [])
+    }
+
+    /// A Boolean has two contents: nearly every write of an earlier release has one that was there before.
+    @Test(arguments: [true, false]) func `the content that was moved, written anew, is a new write`(isForeign: Bool) async throws {
+        let machine = TestMachine()
+        let old = testKey("flag", .userDefaults(suite: "old"), of: Bool.self)
+        let key = testKey("new flag", .userDefaults(suite: "new"), of: Bool.self).moved(from: old, keeping: .untilReleased)
+        let (v1, v2) = (machine.launch(), machine.launch())
+        func write(_ value: Bool) async throws {
+            if isForeign { machine.seedUserDefaults(["flag": .boolean(value)], suite: "old") } else { try await v1.set(value, for: old) }
+        }
+        try await write(true)
+        #expect(try await v2.get(key))
+        try await v2.set(false, for: key)
+        #expect(try await v1.get(old) == false)
+        try await write(true)
+        #expect(try await v2.get(key))
+        try await write(false)
+        #expect(try await v2.get(key) == false)
+        #expect(try await machine.quarantine(v2) == [])
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a place out of reach is brought up to date by the next sweep`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v1.set("one", for: world.old)
+        #expect(try await v2.get(world.key) == "one")
+        world.machine.makeUnavailable(way.old)
+        try await v2.set("two", for: world.key)
+        await expectRefusal(StorageError.unavailable) { _ = try await v2.get(world.key) }
+        #expect(try await v2.row(of: world.key).state == .blocked)
+        world.machine.makeAvailable(way.old)
+        #expect(try await v1.get(world.old) == "one")
+        #expect(try await v2.get(world.key) == "two")
+        let row = try await v2.row(of: world.key)
+        #expect(row.state == .mirrored && row.steps.map(\.action) == [.write])
+        #expect(try await v1.get(world.old) == "two")
+        #expect(try await world.quarantine(v2) == [])
+    }
+
+    @Test func `a locked older place is an error by its name`() async throws {
+        let world = WindowWorld(.keyringToKeyring)
+        let v2 = world.machine.launch()
+        try await v2.set("one", for: world.key)
+        world.machine.lock(world.way.old)
+        await expectRefusal(StorageError.locked) { _ = try await v2.get(world.key) }
+        try await v2.set("two", for: world.key)
+        world.machine.unlock(world.way.old)
+        #expect(try await v2.get(world.key) == "two")
+        try await world.settle(v2)
+        #expect(try await world.machine.launch().get(world.old) == "two")
+    }
+
+    // MARK: Conflicts
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let way: WindowWorld.Way
+        let name: String
+        let policy: ConflictPolicy<String>
+        var testDescription: String { "\(way.rawValue), \(name)" }
+
+        static let all = WindowWorld.Way.allCases.flatMap { way in
+            [
+                Case(way: way, name: "destination wins", policy: .destinationWins),
+                Case(way: way, name: "merge", policy: .merge { mine, theirs in "\(mine ?? "-")|\(theirs)" }),
+            ]
+        }
+    }
+
+    /// Version 2 sets a value that version 1 does not see, and version 1 writes.
+    @Test(arguments: Case.all) func `two changes that have not seen each other are decided by a sweep, and by no read`(
+        _ test: Case
+    ) async throws {
+        let world = WindowWorld(test.way, test.policy)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v1.set("one", for: world.old)
+        #expect(try await v2.get(world.key) == "one")
+        world.machine.makeUnavailable(test.way.old)
+        try await v2.set("mine", for: world.key)
+        world.machine.makeAvailable(test.way.old)
+        try await v1.set("theirs", for: world.old)
+        for _ in 0..<2 { #expect(try await v2.get(world.key) == "mine") }
+        #expect(try await v1.get(world.old) == "theirs")
+        #expect(try await v2.row(of: world.key).state == .resolved)
+        let result = if case .merge = test.policy { "mine|theirs" } else { "mine" }
+        #expect(try await v2.get(world.key) == result)
+        #expect(try await v1.get(world.old) == result)
+        let quarantined = if case .merge = test.policy { ["mine", "theirs"] } else { ["theirs"] }
+        #expect(try await world.quarantine(v2) == quarantined)
+        #expect(try await v2.row(of: world.key).state == .mirrored)
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `where the source wins, a set waits for the place`(_ way: WindowWorld.Way) async throws
+    {
+        let world = WindowWorld(way, .sourceWins)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v1.set("one", for: world.old)
+        #expect(try await v2.get(world.key) == "one")
+        world.machine.makeUnavailable(way.old)
+        await expectRefusal(StorageError.unavailable) { _ = try await v2.set("mine", for: world.key) }
+        world.machine.makeAvailable(way.old)
+        #expect(try await v2.get(world.key) == "one")
+    }
+
+    // MARK: Other verbs
+
+    @Test func `exists, storedValue, batches and observers follow the older place`() async throws {
+        let world = WindowWorld(.listToList)
+        let other = textKey("other", world.way.new).moved(from: textKey("old other", world.way.old), keeping: .untilReleased)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v2.batch { batch in
+            batch.set("one", for: world.key)
+            batch.set("uno", for: other)
+        }
+        #expect(try await v1.get(world.old) == "one")
+        #expect(try await v1.get(textKey("old other", world.way.old)) == "uno")
+        try await v1.set("two", for: world.old)
+        #expect(try await v2.storedValue(for: world.key)?.value == "two")
+        try await v1.remove(world.old)
+        #expect(try await !v2.exists(world.key))
+        try await v2.batch { batch in
+            batch.set("three", for: world.key)
+            batch.remove(other)
+        }
+        #expect(try await v1.get(world.old) == "three")
+        #expect(try await v1.value(for: textKey("old other", world.way.old)) == nil)
+        var values = v2.values(for: world.key).makeAsyncIterator()
+        #expect(try await values.next() == "three")
+        try await v1.set("four", for: world.old)
+        #expect(try await v2.get(world.key) == "four")
+        #expect(try await values.next() == "four")
+    }
+
+    @Test func `a lifetime holds in both places`() async throws {
+        let clock = TestClock()
+        let world = WindowWorld(.listToList, .destinationWins, keeping: .untilReleased, clock)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v2.set("code", for: world.key, lifetime: .seconds(60))
+        #expect(try await v1.get(world.old) == "code")
+        clock.pass(.seconds(61))
+        #expect(try await v1.value(for: world.old) == nil)
+        #expect(try await v2.value(for: world.key) == nil)
+        await v2.sweep(TestCatalog(.key(world.key)))
+        clock.pass(.seconds(86_400))
+        await v2.sweep(TestCatalog(.key(world.key)))
+        #expect(try await world.settle(v2).state == .removed)
+        try await v1.set("again", for: world.old)
+        #expect(try await v2.get(world.key) == "again")
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `damage in the older place decides nothing, and is kept`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let v2 = world.machine.launch()
+        try await v2.set("one", for: world.key)
+        world.machine.corrupt(way.old, name: "token", bytes: Array("?!".utf8))
+        #expect(try await v2.get(world.key) == "one")
+        try await world.settle(v2)
+        #expect(try await world.machine.launch().get(world.old) == "one")
+        #expect(try await world.quarantine(v2) == ["?!"])
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a plan of a window is what the sweep does`(_ way: WindowWorld.Way) async throws {
+        let world = WindowWorld(way)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v2.registerCatalog(TestCatalog(.key(world.key)))
+        func check(_ state: MigrationReport.State) async throws {
+            var plan = await v2.planSweep()
+            var report = await v2.sweep()
+            (plan.seconds, report.seconds) = (0, 0)
+            for index in plan.rows.indices { plan.rows[index].seconds = 0 }
+            for index in report.rows.indices { report.rows[index].seconds = 0 }
+            #expect(plan.rows == report.rows)
+            #expect(report.rows.map(\.state) == [state])
+        }
+        try await v1.set("one", for: world.old)
+        try await check(.moved)
+        try await check(.mirrored)
+        try await v1.set("two", for: world.old)
+        try await check(.moved)
+        try await v1.remove(world.old)
+        try await check(.removed)
+        try await v2.set("three", for: world.key)
+        try await check(.mirrored)
+    }
+}

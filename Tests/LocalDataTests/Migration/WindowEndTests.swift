@@ -1,0 +1,148 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// The end of a release window: the older place is emptied, once, and a program that still keeps the window notices.
+@Suite struct WindowEndTests {
+    /// What is left in the older place's store: values, tombstones and marks.
+    private func left(_ world: WindowWorld) async throws -> [String] {
+        let v1 = world.machine.launch()
+        _ = try await v1.exists(world.old)
+        var found: [String] = []
+        for backend in world.machine.backends(of: world.way.old).suffix(1) {
+            for namespace in [StorageNamespace.values, StorageNamespace("window:")] {
+                found += try await backend.addresses(in: namespace).map { "\(namespace): \($0.name)" }
+            }
+        }
+        return found.filter { !$0.contains("sealing") }
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a call ends it, also for a program that still keeps it`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let (v2, other) = (world.machine.launch(), world.machine.launch())
+        try await v2.set("one", for: world.key)
+        #expect(try await left(world) == ["values: token", "window:: token"])
+        try await v2.endReleaseWindow(of: world.key)
+        #expect(try await left(world) == [])
+        // An empty place is no removal by an earlier release any more.
+        #expect(try await other.get(world.key) == "one")
+        try await other.set("two", for: world.key)
+        #expect(try await world.settle(other).state == .unchanged)
+        #expect(try await left(world) == [])
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await world.quarantine(v2) == [])
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `what an earlier release wrote before the end is brought over by the end`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v2.set("one", for: world.key)
+        try await v1.set("two", for: world.old)
+        try await v2.endReleaseWindow(of: world.key)
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await left(world) == [])
+        // After the end it is a conflict, as without a window.
+        try await v1.set("three", for: world.old)
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await v2.row(of: world.key).state == .resolved)
+        #expect(try await world.quarantine(v2) == ["three"])
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a version ends it`(_ way: WindowWorld.Way) async throws {
+        let world = WindowWorld(way, keeping: .until(version: "3.0"))
+        let v2 = world.machine.launch(version: "2.9.1")
+        try await v2.set("one", for: world.key)
+        #expect(try await world.settle(v2).state == .mirrored)
+        try await world.machine.launch().set("two", for: world.old)
+        let v3 = world.machine.launch(version: "3")
+        #expect(try await v3.get(world.key) == "two")
+        let report = try await v3.registerCatalog(TestCatalog(.key(world.key)), migrateImmediately: true)
+        #expect(report.problems.map(\.kind) == [.endedWindow])
+        #expect(report.rows.map(\.state) == [.collected])
+        #expect(try await left(world) == [])
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await world.settle(v3).state == .unchanged)
+    }
+
+    @Test func `days end it, a day after a sweep found them over`() async throws {
+        let clock = TestClock()
+        let world = WindowWorld(.listToList, .destinationWins, keeping: .for(days: 30), clock)
+        let v2 = world.machine.launch()
+        try await v2.set("one", for: world.key)
+        clock.pass(.seconds(29 * 86_400))
+        try await v2.set("two", for: world.key)
+        #expect(try await world.settle(v2).state == .mirrored)
+        clock.pass(.seconds(2 * 86_400))
+        #expect(try await world.settle(v2).state == .mirrored)
+        // A clock that is wrong for an hour ends nothing.
+        clock.pass(.seconds(3_600))
+        #expect(try await world.settle(v2).state == .mirrored)
+        clock.pass(.seconds(86_400))
+        #expect(try await v2.row(of: world.key).state == .collected)
+        #expect(try await left(world) == [])
+        #expect(try await v2.get(world.key) == "two")
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a window that was dropped from the program ends with the next sweep`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way, .sourceWins)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        let without = textKey("modern token", way.new).moved(from: world.old).resolvingConflicts(.sourceWins)
+        try await v2.set("one", for: world.key)
+        try await v2.set("two", for: world.key)
+        #expect(try await v2.row(of: without).state == .collected)
+        #expect(try await left(world) == [])
+        try await v2.set("three", for: without)
+        #expect(try await v2.row(of: without).state == .unchanged)
+        #expect(try await v2.get(without) == "three")
+        // What an earlier release wrote since the last look is brought over first.
+        let again = WindowWorld(way)
+        let (before, now) = (again.machine.launch(), again.machine.launch())
+        try await now.set("one", for: again.key)
+        try await before.set("two", for: again.old)
+        #expect(try await now.row(of: textKey("modern token", way.new).moved(from: again.old)).state == .moved)
+        #expect(try await now.get(again.key) == "two")
+        #expect(try await v1.value(for: world.old) == nil)
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `an end that is cut off goes on with the next sweep`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let faults: [StorageFault] = [.stop, .stopAfterwards, .loseAnswer]
+        for (place, number, fault) in [way.new, way.old].flatMap({ place in (1...3).flatMap { number in faults.map { (place, number, $0) } }
+        }) {
+            let world = WindowWorld(way)
+            let v2 = world.machine.launch()
+            try await v2.set("one", for: world.key)
+            try #require(world.machine.backends(of: place).first).inject(fault, at: number, of: .apply)
+            _ = try? await v2.endReleaseWindow(of: world.key)
+            world.machine.cut()
+            let next = world.machine.launch()
+            try await next.endReleaseWindow(of: world.key)
+            #expect(try await next.get(world.key) == "one")
+            #expect(try await left(world) == [], "\(fault) at \(number) in \(place)")
+            #expect(try await world.quarantine(next) == [])
+        }
+    }
+
+    @Test func `a window begun after a move without one brings the older place back`() async throws {
+        let world = WindowWorld(.listToList)
+        let v2 = world.machine.launch()
+        try await world.machine.launch().set("one", for: world.old)
+        let without = textKey("modern token", world.way.new).moved(from: world.old).resolvingConflicts(.sourceWins)
+        try await world.settle(v2)
+        #expect(try await v2.get(without) == "one")
+        let later = world.machine.launch()
+        #expect(try await later.get(world.key) == "one")
+        #expect(try await world.settle(later).state == .mirrored)
+        #expect(try await world.machine.launch().get(world.old) == "one")
+    }
+}

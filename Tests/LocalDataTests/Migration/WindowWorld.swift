@@ -1,0 +1,69 @@
+import BackendContract
+import Foundation
+import LocalData
+import LocalDataTesting
+
+/// A value that version 2 of a program keeps in a new place, while version 1 still uses the older one.
+struct WindowWorld: Sendable, CustomStringConvertible {
+    /// From where to where.
+    enum Way: String, CaseIterable, Sendable {
+        case listToList, listToDatabase, databaseToKeyring, keyringToKeyring, keyringToDatabase
+
+        var old: StorageDomain {
+            switch self {
+            case .listToList, .listToDatabase: .userDefaults(suite: "old")
+            case .databaseToKeyring: .encryptedSQLite(database: "old")
+            case .keyringToKeyring, .keyringToDatabase: .keychain(service: "old")
+            }
+        }
+
+        var new: StorageDomain {
+            switch self {
+            case .listToList: .userDefaults(suite: "new")
+            case .listToDatabase, .keyringToDatabase: .encryptedSQLite(database: "new")
+            case .databaseToKeyring, .keyringToKeyring: .keychain(service: "new")
+            }
+        }
+    }
+
+    let way: Way
+    let machine: TestMachine
+    let old: StorageKey<String>
+    let key: StorageKey<String>
+
+    init(
+        _ way: Way, _ policy: ConflictPolicy<String> = .destinationWins, keeping window: ReleaseWindow = .untilReleased,
+        _ clock: TestClock? = nil
+    ) {
+        self.way = way
+        machine = TestMachine { if let clock { $0.use(clock) } }
+        old = textKey("token", way.old)
+        key = textKey("modern token", way.new)
+            .moved(from: old, keeping: window, options: MigrationOptions(keepsWeakerCopy: true)).resolvingConflicts(policy)
+    }
+
+    var description: String { way.rawValue }
+
+    /// Sweeps until nothing is left to do.
+    @discardableResult
+    func settle(_ router: StorageRouter) async throws -> MigrationReport.Row {
+        var row = try await router.row(of: key)
+        for _ in 0..<2 { row = try await router.row(of: key) }
+        return row
+    }
+
+    /// What is in quarantine.
+    func quarantine(_ router: StorageRouter) async throws -> [String] { try await machine.quarantine(router) }
+}
+
+extension TestMachine {
+    /// The texts in quarantine, sorted.
+    func quarantine(_ router: StorageRouter) async throws -> [String] {
+        var texts: [String] = []
+        for kept in try await router.audit().quarantine {
+            let text = String(decoding: try await router.quarantinedData(kept), as: UTF8.self)
+            texts.append(text.trimmingCharacters(in: ["\""]))
+        }
+        return texts.sorted()
+    }
+}
