@@ -112,6 +112,25 @@
             #expect(try await tool("damaged", "remove", "sqlite:documents", "none", "--credential", "vault").status == 64)
         }
 
+        @Test func `a release window ends at the program's next sweep`() async throws {
+            let router = StorageRouter(
+                configuration: StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata"))
+            let old = textKey("token", .userDefaults(suite: "old"))
+            let key = textKey("token", .userDefaults(suite: "new")).moved(from: old, keeping: .untilReleased)
+            try await router.set("one", for: key)
+            #expect(try await router.row(of: key).state == .mirrored)
+            let asked = try await tool("end-window", "defaults:new", "token")
+            #expect(asked.status == 0, "\(asked.stderr)")
+            #expect(try await router.get(old) == "one")
+            #expect(try await router.row(of: key).state == .collected)
+            #expect(try await router.row(of: key).state == .unchanged)
+            #expect(try await !router.exists(old))
+            try await router.shutdown()
+            let unnamed = try await run(
+                try Program.built("localdata"), ["end-window", "defaults:new", "token"], environment: environment)
+            #expect(unnamed.status == 64 && unnamed.stderr.contains("--root"), "\(unnamed.stderr)")
+        }
+
         @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
             try await provideKey("vault")
             let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#

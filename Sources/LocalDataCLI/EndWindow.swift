@@ -1,0 +1,26 @@
+import ArgumentParser
+import LocalData
+
+/// `localdata end-window`: asks a program to end the release window of a value.
+struct EndWindow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Ends the release window of a value at the program's next sweep.",
+        discussion: """
+            DOMAIN and NAME are the value's own place, not the older one. From that sweep on, programs of the earlier release find nothing in the \
+            older place any more.
+            """)
+
+    @OptionGroup var slot: SlotOptions
+    @OptionGroup var place: PlaceOptions
+
+    func validate() throws {
+        // The wish is kept in the program's own ledger.
+        if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
+    }
+
+    func run() async throws {
+        try await place.withRouter(for: [slot.domain.domain]) { router in
+            try await router.requestReleaseWindowEnd(of: slot.key(DocumentValue.self))
+        }
+    }
+}
