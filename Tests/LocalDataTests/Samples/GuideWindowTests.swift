@@ -1,0 +1,74 @@
+import Foundation
+import LocalData
+import LocalDataTesting
+import TestSupport
+import Testing
+
+/// The guide's samples of "Rolling out and rolling back", and what they promise.
+@Suite struct GuideWindowTests {
+    private struct Account: Codable, Sendable, Equatable {
+        var name: String
+        var visits: Int
+    }
+
+    private let machine = TestMachine()
+    private let new = StorageKeyGroup(owner: "Guide", domain: .userDefaults(suite: "new"))
+    private let old = StorageKeyGroup(owner: "Guide", domain: .userDefaults(suite: "old"))
+
+    @Test func `two releases use one value, and the window ends`() async throws {
+        // Release 2 reads and writes the new place, and keeps the old one up to date until release 3.
+        let city: StorageKey<String> = new.key("city", "The first city to show")
+            .moved(from: old.key("town", "The city, in release 1"), keeping: .until(version: "3.0"))
+
+        let town: StorageKey<String> = old.key("town", "The city")
+        let (release1, release2) = (machine.launch(version: "1.4"), machine.launch(version: "2.0"))
+        try await release1.set("Oslo", for: town)
+        #expect(try await release2.get(city) == "Oslo")
+        try await release2.set("Bergen", for: city)
+        #expect(try await release1.get(town) == "Bergen")
+        try await release1.set("Tromsø", for: town)
+        #expect(try await release2.get(city) == "Tromsø")
+        let release3 = machine.launch(version: "3.0")
+        #expect(await release3.sweep(TestCatalog(.key(city))).rows.map(\.state) == [.collected])
+        #expect(try await release3.get(city) == "Tromsø")
+        #expect(try await release1.value(for: town) == nil)
+    }
+
+    @Test func `an older shape is merged`() async throws {
+        // Release 1 knows the name only. What it writes keeps the number of visits that release 2 counted.
+        let account: StorageKey<Account> = new.key("account", "Who uses the program, and how often")
+            .moved(
+                from: old.key("user", "The name, in release 1"), keeping: .for(days: 60),
+                { (name: String) in Account(name: name, visits: 0) }, down: { $0.name },
+                merge: { older, newer in Account(name: older.name, visits: newer.visits) })
+
+        let user: StorageKey<String> = old.key("user", "The name")
+        let (release1, release2) = (machine.launch(), machine.launch())
+        try await release2.set(Account(name: "Ada", visits: 7), for: account)
+        try await release1.set("Grace", for: user)
+        #expect(try await release2.get(account) == Account(name: "Grace", visits: 7))
+    }
+
+    @Test func `a weaker copy is asked for by name, and every report names it`() async throws {
+        // Release 1 kept the token in the open. As long as it may run again, so does release 2.
+        let token: StorageKey<String> = StorageKeyGroup(owner: "Guide", domain: .keychain).key("token", "Opens the service")
+            .moved(
+                from: old.key("token", "The token, in release 1"), keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true)
+            )
+
+        let router = machine.launch()
+        try await router.set("abc", for: token)
+        let report = try await router.registerCatalog(TestCatalog(.key(token)), migrateImmediately: true)
+        var warnings: [String] = []
+        func warn(_ text: String) { warnings.append(text) }
+        for case let kept? in report.rows.map(\.keeps) where kept.isWeaker {
+            warn("A weaker copy is kept in \(kept.place), \(kept.until).")
+        }
+        // Nobody goes back to release 1 any more.
+        try await router.endReleaseWindow(of: token)
+
+        #expect(warnings == ["A weaker copy is kept in userDefaults(old)/token, until it is released."])
+        #expect(try await router.get(token) == "abc")
+        #expect(try await machine.launch().value(for: old.key("token", "The token") as StorageKey<String>) == nil)
+    }
+}
