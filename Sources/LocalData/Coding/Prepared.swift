@@ -4,11 +4,11 @@ import BackendContract
 struct Prepared: Sendable {
     let route: Route
     /// The serializer's bytes.
-    let bytes: [UInt8]
+    var bytes: [UInt8]
     /// The value in the store's own terms, where the store shows values to people.
     let native: NativeValue?
     /// What the key says of every record of its own.
-    let shape: RecordShape
+    var shape: RecordShape
     /// What the write says beside the value.
     var facts: RecordFacts
     /// The records that the value refers to and was made with; each after those that it refers to.

@@ -22,6 +22,16 @@ struct RecordCoder: Sendable {
         return try prepared(value, bytes, slot, facts, ReferencedRecords(references))
     }
 
+    /// Encodes a value in the form that every release of this library reads: `Data` as JSON.
+    /// - Throws: ``StorageError`` with `encodingFailed`.
+    func prepareForEarlierReleases<Value>(_ value: Value, _ slot: Slot<Value>) throws -> Prepared {
+        var prepared = try prepare(value, slot, .new)
+        guard prepared.shape.serializer != slot.key.serializer.name else { return prepared }
+        prepared.bytes = try encoding(slot.key) { Array(try slot.key.serializer.encode(value)) }
+        prepared.shape = RecordShape(slot.key, serializer: slot.key.serializer.name)
+        return prepared
+    }
+
     /// A record that another one refers to: it was encoded with that one.
     func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> Prepared {
         prepared(referred.target, referred.bytes, slot, .new, .none)
@@ -72,7 +82,11 @@ struct RecordCoder: Sendable {
 
     /// The stored bytes of a value.
     func bytes<Value>(of value: Value, _ key: StorageKey<Value>, _ references: ReferenceCollector? = nil) throws -> [UInt8] {
-        do { return try key.storedBytes(of: value, references) } catch {
+        try encoding(key) { try key.storedBytes(of: value, references) }
+    }
+
+    private func encoding<Value>(_ key: StorageKey<Value>, _ encode: () throws -> [UInt8]) throws -> [UInt8] {
+        do { return try encode() } catch {
             let failure = CodingFailure(error)
             throw StorageError(
                 StorageError.encodingFailed, key: key.name,

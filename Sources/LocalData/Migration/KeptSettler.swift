@@ -360,7 +360,7 @@ extension Environment {
                     "The release window's source \(key.name) holds values of another type than \(Value.self). Give moved(from:keeping:) a transformation and down:."
                 )
             }
-            return try coder.prepare(older, try routes.slot(for: key.typed), .new)
+            return try coder.prepareForEarlierReleases(older, try routes.slot(for: key.typed))
         }
         let older: any Sendable
         do { older = try kept.down(value) } catch let error as StorageError { throw error } catch {

@@ -220,6 +220,24 @@ import Testing
         #expect(try await world.quarantine(v2) == ["?!"])
     }
 
+    @Test func `without a window, nothing of it is looked at`() async throws {
+        let world = WindowWorld(.listToList)
+        let without = textKey("plain", world.way.new).moved(from: textKey("old plain", world.way.old))
+        let router = world.machine.launch()
+        func looks(_ body: () async throws -> Void) async throws -> Int {
+            func count() -> Int { world.machine.backends(of: world.way.old).map(\.log.count).reduce(0, +) }
+            let before = count()
+            try await body()
+            return count() - before
+        }
+        try await router.set("one", for: without)
+        #expect(try await looks { _ = try await router.get(without) } == 0)
+        try await router.set("one", for: world.key)
+        #expect(try await looks { _ = try await router.get(world.key) } == 1)
+        try await router.endReleaseWindow(of: world.key)
+        #expect(try await looks { _ = try await router.get(world.key) } == 0)
+    }
+
     @Test(arguments: WindowWorld.Way.allCases) func `a plan of a window is what the sweep does`(_ way: WindowWorld.Way) async throws {
         let world = WindowWorld(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())

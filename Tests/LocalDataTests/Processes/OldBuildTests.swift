@@ -148,6 +148,80 @@
             }
         }
 
+        // MARK: A release window
+
+        @Test func `version 1 and version 2 read and write one truth in a release window, and nothing is lost at its end`() async throws {
+            let old = try OldProgram.start(stage)
+            let key = textKey("modern token", .userDefaults(suite: "new"))
+                .moved(from: textKey("token", database), keeping: .untilReleased, options: MigrationOptions(allowsWeakerProtection: true))
+            #expect(try await old.run("set", "token", "\"one\"") == "done")
+            try await upgrade(.key(key)) { router, report in
+                #expect(report.rows.map(\.state) == [.moved])
+                try await router.set("two", for: key)
+            }
+            #expect(try await old.run("get", "token") == "\"two\"")
+            #expect(try await old.run("set", "token", "\"three\"") == "done")
+            try await expect(key, "three")
+            #expect(try await old.run("set", "token", "\"four\"") == "done")
+            try await upgrade(.key(key)) { router, report in
+                let kept = try await quarantine(router)
+                #expect(report.rows.map(\.state) == [.moved] && kept == [])
+                try await router.remove(key)
+            }
+            #expect(try await old.run("get", "token") == "absent")
+            #expect(try await old.run("set", "token", "\"five\"") == "done")
+            try await expect(key, "five")
+            #expect(try await old.run("remove", "token") == "done")
+            try await upgrade(.key(key)) { router, _ in
+                let (value, kept) = (try await router.value(for: key), try await quarantine(router))
+                #expect(value == nil && kept == ["five"])
+                try await router.set("six", for: key)
+                try await router.endReleaseWindow(of: key)
+            }
+            #expect(try await old.run("get", "token") == "absent")
+            try await expect(key, "six")
+        }
+
+        @Test func `version 1 writes a Boolean's old content anew in a release window, and that is the value`() async throws {
+            let old = try OldProgram.start(stage)
+            let key = testKey("new flag", .userDefaults(suite: "new"), of: Bool.self)
+                .moved(from: testKey("flag", suite, of: Bool.self), keeping: .untilReleased)
+            #expect(try await old.run("set", "flag", "true") == "done")
+            try await upgrade(.key(key)) { router, _ in try await router.set(false, for: key) }
+            #expect(try await old.run("get", "flag") == "false")
+            #expect(try await old.run("set", "flag", "true") == "done")
+            try await expect(key, true)
+            #expect(try await old.run("set", "flag", "false") == "done")
+            try await expect(key, false)
+        }
+
+        @Test func `a Foundation program takes part in a release window`() async throws {
+            let key = textKey("town", .userDefaults(suite: "new")).moved(from: textKey("city", suite), keeping: .untilReleased)
+            try await setDefault("city", "Oslo")
+            try await upgrade(.key(key)) { router, _ in try await router.set("Rome", for: key) }
+            #expect(try stage.propertyList(suite: "app")["city"] as? String == "Rome")
+            for city in ["Oslo", "Graz"] {
+                try await setDefault("city", city)
+                try await expect(key, city)
+            }
+            try await upgrade(.key(key)) { router, _ in
+                let kept = try await quarantine(router)
+                #expect(kept == [])
+            }
+        }
+
+        @Test func `version 1 reads data that version 2 sets in a release window`() async throws {
+            let old = try OldProgram.start(stage)
+            let key = testKey("image", .userDefaults(suite: "new"), of: Data.self)
+                .moved(
+                    from: testKey("picture", database, of: Data.self), keeping: .untilReleased,
+                    options: MigrationOptions(allowsWeakerProtection: true))
+            try await upgrade(.key(key)) { router, _ in try await router.set(Data([1, 2, 3]), for: key) }
+            #expect(try await old.run("get", "picture") == "\"AQID\"")
+            #expect(try await old.run("set", "picture", "\"BAUG\"") == "done")
+            try await expect(key, Data([4, 5, 6]))
+        }
+
         // MARK: A value that stays in its place
 
         @Test func `a value in one place goes from one version to the other and back, with a kill between`() async throws {
