@@ -84,6 +84,7 @@ struct MigrationWorker {
             case "sweep": return try await sweep()
             case "launch": return await launch()
             default:
+                if let answer = try await ReleaseWork(router: router).answer(command, words) { return answer }
                 let answer = try await RecordWork(router: router).answer(command, words.first.flatMap(Int.init) ?? 0)
                 return answer ?? "unknown command"
             }
