@@ -58,7 +58,12 @@ struct Reconciler: Sendable {
                 guard let step = migration.step(for: Value.self), !step.keepsSources,
                     try await env.wrappingUserErrors(slot.name, { try await step.condition(run) })
                 else { continue }
-                switch try await reconcile(step, slot, run, settled, origin, except: known) {
+                let comparison: Comparison
+                do { comparison = try await reconcile(step, slot, run, settled, origin, except: known) } catch {
+                    env.ledger.failed(step.id, error)
+                    throw error
+                }
+                switch comparison {
                 case .nothing: continue
                 case .lookAgain: return nil
                 case .done(let state, let from, let protection, let residue):

@@ -54,13 +54,20 @@ struct Settler: Sendable {
                 return nil
             case .value(let record):
                 let decoded: Decoded<Value>
-                do { decoded = try await env.coder.read(record, slot) } catch let error as StorageError where error.meansUndecodable {
+                do {
+                    decoded = try await env.coder.read(record, slot)
+                    if decoded.isOutdated {
+                        let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
+                        isConverted = try await Converter(env).convert(conversion, slot) || isConverted
+                        return nil
+                    }
+                } catch let error as StorageError where error.meansUndecodable {
                     return try await fill(slot, run, .undecodable(record, error))
-                }
-                if decoded.isOutdated {
-                    let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
-                    isConverted = try await Converter(env).convert(conversion, slot) || isConverted
-                    return nil
+                } catch {
+                    if let chain = slot.key.evolution, env.coder.isOutdated(record.metadata, slot.key) {
+                        env.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
+                    }
+                    throw error
                 }
                 var visit = Visit(state: .unchanged)
                 switch try await kept(.value(record, decoded.value)) {

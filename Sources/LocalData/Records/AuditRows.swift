@@ -9,7 +9,7 @@ struct AuditRows: Sendable {
     func row(_ entry: KeyRegistry.Entry) async -> StorageAudit.Row {
         var row = StorageAudit.Row(entry)
         row.olderCopies = await OlderPlaces(env).look(at: entry.key.legacyLocations, of: entry.route.slot)
-        if let collection = entry.key.collection { await fill(&row, collection) } else { await fill(&row, entry.key.base, entry) }
+        if let collection = entry.key.collection { await fill(&row, collection, entry) } else { await fill(&row, entry.key.base, entry) }
         return row
     }
 
@@ -22,11 +22,12 @@ struct AuditRows: Sendable {
         return row
     }
 
-    private func fill<Collection: TypedCollection>(_ row: inout StorageAudit.Row, _ collection: Collection) async {
+    private func fill<Collection: TypedCollection>(
+        _ row: inout StorageAudit.Row, _ collection: Collection, _ entry: KeyRegistry.Entry
+    ) async {
         do {
-            let pending = try await RecordGatherer(env).pendingRecords(collection.typed)
-            row.state = pending > 0 ? .pending : .unchanged
-            row.pendingRecords = pending
+            row.pendingRecords = try await RecordGatherer(env).pendingRecords(collection.typed)
+            await rehearse(entry, &row, isRemoved: false)
         } catch {
             row.state = (error as? StorageError)?.isTransient == false ? .failed : .blocked
             row.message = OlderPlaces.reason(error)
@@ -46,10 +47,16 @@ struct AuditRows: Sendable {
         let kept = await KeptPlaces(env).copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept
         row.residue = found.older.map(\.copy.route.displayName).filter { $0 != kept?.place }
+        await rehearse(entry, &row, isRemoved: found.state == .removed)
+        row.message = row.message ?? found.error?.message
+    }
+
+    /// What the next sweep would do with an entry.
+    private func rehearse(_ entry: KeyRegistry.Entry, _ row: inout StorageAudit.Row, isRemoved: Bool) async {
         guard let rehearsed = entry.leading(rehearsal.env.routes) else { return }
         let next = await SweepRows(rehearsal.env).sweep(rehearsed, rehearsal)
-        row.state = next.state == .mirrored && !next.steps.isEmpty ? .pending : next.state.asFound(isRemoved: found.state == .removed)
-        row.message = next.message ?? found.error?.message
+        row.state = next.state == .mirrored && !next.steps.isEmpty ? .pending : next.state.asFound(isRemoved: isRemoved)
+        row.message = next.message
     }
 }
 

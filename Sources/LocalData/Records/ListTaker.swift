@@ -11,11 +11,16 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
 
     func move(_ run: MigrationRun) async throws -> RecordWork {
         let mark = try env.routes.slot(for: collection.placeholder)
-        return try await env.unbroken { [self] in
-            try await env.withLane(mark.route) {
-                for _ in 0..<Environment.attempts { if let work = try await takeApart(mark, run) { return work } }
-                throw mark.route.error(for: .notAttempted)
+        do {
+            return try await env.unbroken { [self] in
+                try await env.withLane(mark.route) {
+                    for _ in 0..<Environment.attempts { if let work = try await takeApart(mark, run) { return work } }
+                    throw mark.route.error(for: .notAttempted)
+                }
             }
+        } catch {
+            env.ledger.failed(list.id(for: collection), error)
+            throw error
         }
     }
 
@@ -69,9 +74,11 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         guard let written else { return nil }
         work.moved = written.count
         work.bytes = record.payload.byteCount
+        if written.count > 0 { env.ledger.worked(list.id(for: collection), values: written.count) }
+        // The list stays until a sweep decides.
+        if written.hasConflict, run.reason == .read { return work }
         if written.hasConflict { work.reconciled += 1 }
         work.residue = await collector.collect([copy], for: mark.route, achieved: written.durability)
-        env.ledger.worked(list.id(for: collection), values: written.count)
         return work
     }
 
@@ -115,7 +122,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         let bytes = Dictionary(parts.map { ($0.slot.id, $0.prepared.bytes) }, uniquingKeysWith: { $1 })
         for (part, probe) in zip(parts, try await Route.probes(parts.map(\.slot.route))) {
             let holder = ReferenceHolder(route: part.slot.route, copies: [copy], host: run.host, written: bytes)
-            switch try await outcome(for: part, over: probe, copy, holder, isLate: wasTakenApart) {
+            switch try await outcome(for: part, over: probe, copy, holder, run, isLate: wasTakenApart) {
             case .unchanged: continue
             case .conflict(let change):
                 written.hasConflict = true
@@ -123,10 +130,12 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
             case .written(let change): changes.append(change)
             }
         }
+        written.count = changes.count
+        // A read decides no conflict: what is not in its place yet is moved, and the list is not marked.
+        if written.hasConflict, run.reason == .read { return try await commit(changes, nil, mark.route) == nil ? nil : written }
         if written.hasConflict {
             try await env.quarantine.keep(copy.record, of: copy.route, beside: [mark.route], reason: "conflict with \(collection.name)")
         }
-        written.count = changes.count
         guard let durability = try await commit(changes, marking, mark.route) else { return nil }
         written.durability = durability
         return written
@@ -142,7 +151,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
 
     /// Decides by what the record's slot holds. A record in its place, or a removal, wins over what an old program wrote later, unless the policy says otherwise.
     private func outcome(
-        for part: Part, over probe: StorageProbe, _ copy: SourceRecord, _ holder: ReferenceHolder, isLate: Bool
+        for part: Part, over probe: StorageProbe, _ copy: SourceRecord, _ holder: ReferenceHolder, _ run: MigrationRun, isLate: Bool
     ) async throws -> Outcome {
         let route = part.slot.route
         if case .corrupt(let corruption) = probe { throw route.corrupted(corruption) }
@@ -157,6 +166,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
             }
             mine = value
         }
+        if run.reason == .read { return .conflict(nil) }
         var prepared = part.prepared
         switch collection.template.conflictPolicy {
         case .destinationWins: return .conflict(nil)
@@ -186,14 +196,16 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
     }
 
     /// Commits the records with the mark; where the store cannot, the records first, each durable. Nil when a slot changed meanwhile.
-    private func commit(_ changes: [Committer.Change], _ marking: Committer.Change, _ mark: Route) async throws -> StorageDurability? {
+    /// - Parameter marking: The mark; nil where the list stays.
+    private func commit(_ changes: [Committer.Change], _ marking: Committer.Change?, _ mark: Route) async throws -> StorageDurability? {
         let marksLast = env.safeguards.contains(.markWithRecords)
+        let marking = marking.map { [$0] } ?? []
         if mark.capabilities.atomicBatch, marksLast {
-            let receipt = try await env.committer.commit(changes + [marking], readsBack: true)
+            let receipt = try await env.committer.commit(changes + marking, readsBack: true)
             return receipt.isCommitted ? receipt.durability : nil
         }
         var durability = StorageDurability.durable
-        for change in marksLast ? changes + [marking] : [marking] + changes.reversed() {
+        for change in marksLast ? changes + marking : marking + changes.reversed() {
             let receipt = try await env.committer.commit([change], readsBack: true)
             guard receipt.isCommitted else { return nil }
             durability = min(durability, receipt.durability)

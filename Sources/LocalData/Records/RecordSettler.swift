@@ -12,7 +12,11 @@ struct RecordSettler: Sendable {
         for version in collection.template.evolution?.older ?? [] {
             for try await page in queries.pages(collection, .version(version)) {
                 try Task.checkCancellation()
-                work += try await env.unbroken { [self] in try await convert(page.entries, collection, run) }
+                let part = try await env.unbroken { [self] in try await convert(page.entries, collection, run) }
+                if let failure = part.failures.first {
+                    env.ledger.failed(Converter.ledgerID(collection.name, from: version), failure.error)
+                }
+                work += part
                 run.recordsDone(page.entries.count)
             }
         }

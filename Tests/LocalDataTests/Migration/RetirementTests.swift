@@ -111,6 +111,24 @@ import Testing
         #expect(try await next.history().migrations.map(\.successes) == [1])
     }
 
+    @Test func `failures of chains, conflicts and lists are counted, each under its migration`() async throws {
+        struct Bad: Error {}
+        let machine = TestMachine()
+        let chained = testKey("chained", list, of: Int.self)
+        let source = textKey("old", list)
+        let conflict = textKey("new", ring).moved(from: source, id: "compare").resolvingConflicts(.merge { _, _ in throw Bad() })
+        let before = machine.launch()
+        try await before.set(1, for: chained)
+        try await before.set("mine", for: textKey("new", ring))
+        try await before.set("theirs", for: source)
+        let chain = Evolution.from(version: 1).to { _ in throw Bad() }
+        let router = machine.launch()
+        try await router.registerCatalog(TestCatalog(.key(chained.evolving(chain)), .key(conflict)))
+        #expect(await router.sweep().failed.count == 2)
+        let failures = try await router.history().migrations.map { "\($0.id): \($0.failures)" }.sorted()
+        #expect(failures == ["chained:Evolution:1: 1", "compare: 1"])
+    }
+
     @Test func `what a retired key left is a row of its own, and nothing is removed`() async throws {
         let machine = TestMachine()
         machine.writeForeign(.string("left"), to: list, name: "gone")

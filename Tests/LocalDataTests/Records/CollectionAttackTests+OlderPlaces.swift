@@ -85,13 +85,16 @@ extension CollectionAttackTests {
             #expect(try await router.count(in: notes) == 3)
             #expect(try await router.value("c", in: notes)?.text == "three")
             #expect(try await router.value("b", in: notes)?.text == "first")
-            #expect(try await router.value(for: second) == nil)
-            #expect(try await router.audit().quarantine.map(\.key) == ["second"])
+            // The lists disagree about one record: that is for a sweep to decide.
+            #expect(try await (router.value(for: second) == nil) == sweeps)
+            #expect(try await router.audit().quarantine.map(\.key) == (sweeps ? ["second"] : []))
             // What was removed stays so, whichever list an old program writes again.
             try await router.remove("a", in: notes)
             try await machine.launch().set([Note(id: "a", text: "again")], for: first)
             try await router.registerCatalog(TestCatalog(.collection(notes)), migrateImmediately: true)
             #expect(try await router.value("a", in: notes) == nil)
+            #expect(try await router.value(for: second) == nil)
+            #expect(try await router.audit().quarantine.map(\.key).contains("second"))
         }
     }
 

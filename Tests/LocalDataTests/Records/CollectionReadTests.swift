@@ -48,6 +48,35 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases, [0, 1, 2])
+    func `a read that takes a list apart for the first time decides no conflict`(_ place: Place, policy: Int) async throws {
+        try await place.withLaunches { launch, domain in
+            let policies: [ConflictPolicy<Note>] = [
+                .destinationWins, .sourceWins, .merge { mine, other in Note(id: other.id, text: "\(mine?.text ?? "") \(other.text)") },
+            ]
+            let list = testKey("list", place.olderDomain, of: [Note].self)
+            let notes = Note.collection(domain).moved(from: list) { $0 }.resolvingConflicts(policies[policy])
+            try await launch().set([Note(id: "a", text: "older"), Note(id: "b", text: "second")], for: list)
+            // A program that does not know of the list.
+            try await launch().set(Note(id: "a", text: "first"), in: Note.collection(domain))
+            let router = launch()
+            for _ in 0..<2 {
+                #expect(try await router.count(in: notes) == 2)
+                #expect(try await router.value("a", in: notes)?.text == "first")
+                #expect(try await router.value("b", in: notes)?.text == "second")
+            }
+            #expect(try await launch().get(list).count == 2)
+            #expect(try await router.audit().quarantine.isEmpty)
+            try await router.remove("b", in: notes)
+            let plan = try await launch().audit()
+            #expect(plan.rows.allSatisfy { $0.state != .unchanged })
+            let row = try #require(try await launch().row(of: notes))
+            #expect(row.conflict != nil && row.residue.isEmpty)
+            #expect(try await launch().value(for: list) == nil)
+            #expect(try await launch().value("a", in: notes)?.text == ["first", "older", "first older"][policy])
+        }
+    }
+
     @Test(arguments: Place.allCases)
     func `a sweep never calls a collection with an unreadable record unchanged`(_ place: Place) async throws {
         try await place.withLaunches { launch, domain in
