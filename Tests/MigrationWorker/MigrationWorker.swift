@@ -24,7 +24,7 @@ struct MigrationWorker {
         ]
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
         // A derivation takes seconds where nothing is optimised.
-        configuration.deadlines.files = .seconds(120)
+        configuration.deadlines.files = .milliseconds(environment["WORKER_FILES_DEADLINE"].flatMap(Int.init) ?? 120_000)
         // Only a program that says so has a vault in place of the keyring.
         switch environment["WORKER_VAULT"] {
         case nil: break

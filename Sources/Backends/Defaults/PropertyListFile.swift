@@ -31,16 +31,6 @@ final class PropertyListFile: Sendable {
 
     // MARK: The snapshot
 
-    /// The snapshot in memory, if the file is still as it was read: one `stat`, no waiting.
-    /// - Throws: ``FileError`` when the file's state cannot be seen.
-    func currentSnapshot() throws(FileError) -> PropertyListSnapshot? {
-        let known = state.withLock { $0.snapshot }
-        // The snapshot first, the state second: the other way round, a state from before a write would be compared with the snapshot after it.
-        let status = try files.status(path)
-        guard let known, known.isCurrent(status, at: clock.now) else { return nil }
-        return known
-    }
-
     /// The snapshot in memory, however old.
     var lastSnapshot: PropertyListSnapshot? { state.withLock { $0.snapshot } }
 

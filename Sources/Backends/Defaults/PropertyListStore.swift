@@ -70,19 +70,17 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         do throws(BackendError) {
             let snapshot = try await snapshot(freshness)
-            return addresses.map { Self.probe($0, in: snapshot) }
+            return addresses.map { address in
+                let probe = snapshot.probe(address)
+                // A name that cannot be used is not absent. One that another program uses is read all the same.
+                guard probe == .absent else { return probe }
+                do throws(BackendError) { try Self.validate(address) } catch { return .unavailable(error) }
+                return .absent
+            }
         } catch {
             if error.code == .timedOut || error.code == .cancelled { throw error }
             return addresses.map { _ in .unavailable(error) }
         }
-    }
-
-    private static func probe(_ address: StorageAddress, in snapshot: PropertyListSnapshot) -> StorageProbe {
-        let probe = snapshot.probe(address)
-        // A name that cannot be used is not absent. One that another program uses is read all the same.
-        guard probe == .absent else { return probe }
-        do throws(BackendError) { try validate(address) } catch { return .unavailable(error) }
-        return .absent
     }
 
     /// The slots that are not empty, including those of other programs.
@@ -112,11 +110,12 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
         }
     }
 
-    /// The state of the file: from memory where that is enough, else from the lane.
+    /// The state of the file: from memory where that is enough, after one `stat`; else from the lane.
     private func snapshot(_ freshness: ReadFreshness) async throws(BackendError) -> PropertyListSnapshot {
-        if freshness == .validated {
+        if freshness == .validated, let known = file.lastSnapshot {
+            // The snapshot first, the status second: the other way round, a status from before a write would be compared with the snapshot after it.
             do throws(FileError) {
-                if let snapshot = try file.currentSnapshot() { return snapshot }
+                if known.isCurrent(try runtime.files.status(file.path), at: runtime.clock.now) { return known }
             } catch {
                 throw error.backendError()
             }

@@ -23,7 +23,7 @@
             let file: FileID
             let header: DatabaseHeader
             /// A connection for reading, used on the lane until a session takes it.
-            fileprivate let connection: Connection
+            let connection: Connection
         }
 
         /// `@unchecked Sendable`: it is reached through the mutex, and what is in it is used on the lane only.
@@ -172,19 +172,18 @@
             if let known = session, known.file == found.file, known.header == found.header { return known }
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
             // The connection that found the database becomes the first that reads it.
-            let reader = try SlotReader(there.connection, keyset: keyset, tag: there.header.tag) { [weak self] () throws(BackendError) in
+            let made = try DatabaseSession(there, keyset) { [weak self] () throws(BackendError) in
                 // The session is a part of this file: a strong reference would keep both, and the connections open.
                 guard let self else { throw BackendError(.unavailable, "The database was closed. Try again.") }
                 return try secondConnection(there.file)
             }
             state.withLock { $0.found = nil }
-            let made = DatabaseSession(file: there.file, header: there.header, keyset: keyset, reader: reader)
             let older = openSession.withLock { session in
                 defer { session = made }
                 return session
             }
             // Its keys are out of date.
-            older?.reader.close()
+            older?.close()
             return made
         }
 
@@ -272,7 +271,7 @@
                 defer { session = nil }
                 return session
             }
-            session?.reader.close()
+            session?.close()
             scanner.close()
             state.found?.connection.close()
             state.writer.map(finish)

@@ -1,24 +1,117 @@
 #if SQLite
     import BackendContract
     import BackendRuntime
+    import CSQLite
     import Sealing
     import Synchronization
 
-    /// An open database: the file, its keys, and the connections that read single slots.
+    /// An open database: the file, its keys, and the connections that read single slots. Each read is one short statement on the caller's
+    /// own thread, and waits for no writer.
     final class DatabaseSession: Sendable {
         let file: DatabaseFile.FileID
         let header: DatabaseHeader
         let keyset: Keyset
-        let reader: SlotReader
+        private let first: Mutex<Reader>
+        /// Used while the first is in use.
+        private let second = Mutex(Reader.unopened)
+        private let openSecond: @Sendable () throws(BackendError) -> Connection
         /// When the file was last found at its path, in nanoseconds.
         private let seenAt = Atomic(Int64.min)
 
-        init(file: DatabaseFile.FileID, header: DatabaseHeader, keyset: Keyset, reader: SlotReader) {
-            self.file = file
-            self.header = header
-            self.keyset = keyset
-            self.reader = reader
+        /// A connection that reads, used while its mutex is held.
+        private enum Reader {
+            case unopened
+            case open(SlotConnection)
+            case closed
+
+            mutating func close() {
+                if case .open(let connection) = self { connection.close() }
+                self = .closed
+            }
         }
+
+        /// Takes a connection to read with.
+        /// - Parameters:
+        ///   - found: The database, and the connection that found it.
+        ///   - keyset: The keys. They are the right ones while the header's tag is the same.
+        ///   - openSecond: Opens another connection to the same file.
+        /// - Throws: ``BackendError``; the connection is still the caller's then.
+        init(
+            _ found: DatabaseFile.Found, _ keyset: Keyset, openSecond: @escaping @Sendable () throws(BackendError) -> Connection
+        ) throws(BackendError) {
+            first = Mutex(.open(try SlotConnection(found.connection, tag: found.header.tag)))
+            file = found.file
+            header = found.header
+            self.keyset = keyset
+            self.openSecond = openSecond
+        }
+
+        /// Closes the connections, after the reads that are under way.
+        func close() {
+            first.withLock { $0.close() }
+            second.withLock { $0.close() }
+        }
+
+        // MARK: Reading
+
+        /// Whether a read that found SQLite busy is repeated.
+        enum Retry {
+            /// Not here: the caller repeats it on a lane.
+            case none
+            /// While SQLite is busy, until the deadline.
+            case until(MonotonicInstant, any RuntimeClock)
+        }
+
+        /// The values in slots; nil when the session is out of date, or SQLite was busy.
+        /// - Parameter isConfirmed: Whether header and keyset were found to be unchanged: a row whose key is not in the keyset is an error then.
+        func probes(
+            _ addresses: [StorageAddress], _ retry: Retry = .none, isConfirmed: Bool = false
+        ) throws(BackendError) -> [StorageProbe]? {
+            var probes: [StorageProbe] = []
+            probes.reserveCapacity(addresses.count)
+            for address in addresses {
+                var finding = try find(address)
+                while case .busy = finding, case .until(let deadline, let clock) = retry {
+                    guard clock.now < deadline else { throw SQLiteFault(SQLITE_BUSY).backendError() }
+                    clock.pause(.milliseconds(1))
+                    finding = try find(address)
+                }
+                switch finding {
+                case .probe(let probe): probes.append(probe)
+                case .unknownKey(let id) where isConfirmed: probes.append(.unavailable(Self.missingKey(id)))
+                case .unknownKey, .busy, .outdated: return nil
+                }
+            }
+            return probes
+        }
+
+        /// Reads one slot, on the connection that is free if one is. What fails because the database is being opened, closed or repaired at the
+        /// moment counts as busy.
+        private func find(_ address: StorageAddress) throws(BackendError) -> SlotConnection.Finding {
+            let result =
+                first.withLockIfAvailable { reader in
+                    if case .open(let connection) = reader { connection.find(address, keyset) } else { .success(.outdated) }
+                }
+                ?? second.withLock { reader in
+                    Result { () throws(BackendError) in
+                        if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
+                        guard case .open(let connection) = reader else { return .outdated }
+                        return try connection.find(address, keyset).get()
+                    }
+                }
+            if case .failure(let error) = result, error.code == .timedOut { return .busy }
+            return try result.get()
+        }
+
+        /// The error of a row whose key is not in the keyset.
+        static func missingKey(_ id: [UInt8]) -> BackendError {
+            BackendError(
+                .encryptionKeyMissing,
+                "A row was sealed with the data key \(hexadecimalText(of: id)), which the database does not hold. It was copied from another database, or the keys were restored from an older backup; its bytes are left as they are."
+            )
+        }
+
+        // MARK: The path
 
         /// How long a file that was found at its path is assumed to be there still. After that, reads too notice that a database was
         /// replaced.
@@ -32,14 +125,6 @@
             guard look(self) else { return false }
             seenAt.store(now.nanoseconds, ordering: .relaxed)
             return true
-        }
-
-        /// The error of a row whose key is not in the keyset.
-        static func missingKey(_ id: [UInt8]) -> BackendError {
-            BackendError(
-                .encryptionKeyMissing,
-                "A row was sealed with the data key \(hexadecimalText(of: id)), which the database does not hold. It was copied from another database, or the keys were restored from an older backup; its bytes are left as they are."
-            )
         }
     }
 #endif

@@ -88,7 +88,7 @@
             do throws(BackendError) {
                 if addresses.count <= Self.shortRead, let session = file.session,
                     freshness == .fresh ? file.isCurrent(session) : session.isCurrent(runtime.clock.now, file.isCurrent),
-                    let probes = try session.reader.probes(addresses)
+                    let probes = try session.probes(addresses)
                 {
                     return probes
                 }
@@ -108,30 +108,24 @@
         private func readThoroughly(
             _ addresses: [StorageAddress], deadline: MonotonicInstant
         ) async throws(BackendError) -> [StorageProbe] {
-            let retry = SlotReader.Retry.until(deadline, runtime.clock)
+            let retry = DatabaseSession.Retry.until(deadline, runtime.clock)
             var known = try await opened(deadline: deadline)
             // Repeated, until the deadline, while the database or its keys are closed or replaced.
             while true {
-                guard let session = known else { return addresses.map(Self.probeOfNothing) }
+                guard let session = known else { return addresses.map(\.probeOfNothing) }
                 let probes = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (_) throws(BackendError) in
-                    try session.reader.probes(addresses, retry)
+                    try session.probes(addresses, retry)
                 }
                 if let probes { return probes }
                 // Header, keyset or file may have changed. If they have not, the row's key is unknown for good.
                 known = try await opened(insteadOf: session, deadline: deadline)
                 guard known === session else { continue }
                 let last = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in
-                    try session.reader.finalProbes(addresses, retry)
+                    try session.probes(addresses, retry, isConfirmed: true)
                 }
                 if let last { return last }
             }
-        }
-
-        /// A name that cannot be used is not absent.
-        private static func probeOfNothing(_ address: StorageAddress) -> StorageProbe {
-            do throws(BackendError) { try address.validate() } catch { return .unavailable(error) }
-            return .absent
         }
 
         /// The slots that hold something. Each row has to be opened to learn its name, so the time grows with the number of rows.

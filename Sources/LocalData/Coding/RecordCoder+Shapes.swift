@@ -122,10 +122,6 @@ extension RecordCoder {
 
     // MARK: What a declared shape fills in
 
-    static func mayHaveOriginalNames<Value>(_ type: Value.Type) -> Bool {
-        DeclaredShapes.attributes(of: type)?.contains { $0.originalName != nil } ?? false
-    }
-
     /// A value of a declared shape, with what its document lacks: properties under their original names, and defaults. Nil where nothing was missing.
     /// - Throws: `DecodingError` when that does not make it readable.
     func completed<Value>(_ form: EvolvingValue.Form, _ key: StorageKey<Value>) throws -> Decoded<Value>? {

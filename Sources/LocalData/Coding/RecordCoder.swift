@@ -176,8 +176,9 @@ struct RecordCoder: Sendable {
         let serializer = key.reading(metadata.serializer, typeTag: metadata.typeTag)
         let data = Data(bytes)
         do {
-            if let format = DocumentFormat(rawValue: serializer.name), Self.mayHaveOriginalNames(Value.self),
-                let value = try completed(.bytes(data, format), key)
+            // Only a declared shape can have properties under their original names.
+            if let attributes = DeclaredShapes.attributes(of: Value.self), attributes.contains(where: { $0.originalName != nil }),
+                let format = DocumentFormat(rawValue: serializer.name), let value = try completed(.bytes(data, format), key)
             {
                 return value
             }

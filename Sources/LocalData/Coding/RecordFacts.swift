@@ -73,6 +73,6 @@ extension Duration {
 }
 
 extension StorageMetadata {
-    /// Whether the value is no longer valid.
-    func isExpired(at now: Double) -> Bool { expiresAt.map { $0 <= now } ?? false }
+    /// Whether the value is no longer valid. The time is asked for only if the value can expire.
+    func isExpired(at now: @autoclosure () -> Double) -> Bool { expiresAt.map { $0 <= now() } ?? false }
 }

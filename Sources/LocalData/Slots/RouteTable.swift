@@ -34,7 +34,8 @@ final class RouteTable: Sendable {
         var protection = backend.capabilities.protection
         if let source = key.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
         let route = Route(
-            keyName: key.name, domain: domain, backend: backend, slot: backend.slot(address), security: key.security, protection: protection
+            keyName: key.name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: address),
+            security: key.security, protection: protection
         )
         return Slot(key: policyChains.attached(to: key, at: route.slot), route: route)
     }
