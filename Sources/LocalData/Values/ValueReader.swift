@@ -14,7 +14,9 @@ struct ValueReader: Sendable {
 
     /// The current value of a key: from its place, or from where it used to be, also when it cannot be written to its place now.
     func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
-        try await answering(slot, host) { reader, slot, host in try await reader.readWritten(slot, host) }
+        do { return try await readWritten(slot, host) } catch {
+            return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
+        }
     }
 
     /// The current value of a key, in its place: what its migrations make of it is written, or this fails.
@@ -25,21 +27,28 @@ struct ValueReader: Sendable {
         return try await readInPlace(slot, isSettled: true) ?? Reading()
     }
 
-    /// Answers a read. Where a full or read-only store keeps migrations from being written, the read is repeated in a rehearsal, which looks at the destination again first: the value
-    /// is there and can be read, and stays where it is until it can be written.
+    /// Answers a read; see ``rehearsed(_:_:after:_:)``.
     private func answering<Value, R>(
         _ slot: Slot<Value>, _ host: any MigrationHost,
         _ read: (ValueReader, Slot<Value>, any MigrationHost) async throws -> R
     ) async throws -> R {
-        do { return try await read(self, slot, host) } catch {
-            guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
-            let answer: R
-            do {
-                answer = try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key), rehearsal)
-            } catch StorageError.cannotTell { throw error }
-            env.noteUnwritten(slot.name, error)
-            return answer
-        }
+        do { return try await read(self, slot, host) } catch { return try await rehearsed(slot, host, after: error, read) }
+    }
+
+    /// Repeats a read in a rehearsal, which looks at the destination again first, where a full or read-only store kept migrations from being written: the value is there and can be
+    /// read, and stays where it is until it can be written.
+    /// - Throws: The error of the read, if it was another one, or if a rehearsal cannot tell.
+    private func rehearsed<Value, R>(
+        _ slot: Slot<Value>, _ host: any MigrationHost, after error: any Error,
+        _ read: (ValueReader, Slot<Value>, any MigrationHost) async throws -> R
+    ) async throws -> R {
+        guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
+        let answer: R
+        do {
+            answer = try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key), rehearsal)
+        } catch StorageError.cannotTell { throw error }
+        env.noteUnwritten(slot.name, error)
+        return answer
     }
 
     /// Reads the key's own place.
@@ -99,12 +108,7 @@ struct ValueReader: Sendable {
     func settleOrRead<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> (Reading<Value>, any Error)? {
         guard slot.key.mayBeOutdated else { return nil }
         do { try await settleHoldingLane(slot, host) } catch {
-            guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
-            let copy = try rehearsal.env.routes.slot(for: slot.key)
-            let reading: Reading<Value>
-            do { reading = try await ValueReader(rehearsal.env).readWritten(copy, rehearsal) } catch StorageError.cannotTell { throw error }
-            env.noteUnwritten(slot.name, error)
-            return (reading, error)
+            return (try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }, error)
         }
         return nil
     }
