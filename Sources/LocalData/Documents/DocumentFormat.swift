@@ -11,4 +11,11 @@ enum DocumentFormat: String, Sendable {
         case .plist: try Coders.value(type, inPropertyList: bytes)
         }
     }
+
+    func encode<Value: Encodable>(_ value: Value) throws -> Data {
+        switch self {
+        case .json: try Coders.jsonEncoder.encode(value)
+        case .plist: try Coders.propertyList(of: value)
+        }
+    }
 }

@@ -45,22 +45,38 @@ public struct EvolutionStep: Sendable {
     /// The version that it leads to.
     public let to: Int
     let role: Role
-    let apply: @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
+    let apply: Change
+    /// The way back to the version that the step begins at; nil where there is none.
+    let back: Change?
+
+    /// What a step does to a value.
+    typealias Change = @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
 
     /// Describes a step by what it does to a document: for plans that are made at run time. ``Evolution`` builds the same more briefly.
+    /// - Parameters:
+    ///   - from: The version that the step begins at.
+    ///   - to: The version that it leads to.
+    ///   - body: Changes the document.
+    ///   - down: Makes the older document of the newer one, for programs that read the older version: see
+    ///     `StorageKey.evolving(_:keeping:readableBy:merge:)`.
     public init(
-        from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void
+        from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void,
+        down: (@Sendable (inout StoredDocument, EvolutionContext) throws -> Void)? = nil
     ) {
-        self.init(from: from...from, to: to, role: .link) { value, context in try value.changeDocument { try body(&$0, context) } }
+        self.init(from: from...from, to: to, role: .link, apply: Self.change(body), back: down.map(Self.change))
     }
 
-    init(
-        from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
-    ) {
+    init(from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping Change, back: Change? = nil) {
         self.from = from
         self.to = to
         self.role = role
         self.apply = apply
+        self.back = back
+    }
+
+    /// A change of a document.
+    static func change(_ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void) -> Change {
+        { value, context in try value.changeDocument { try body(&$0, context) } }
     }
 }
 
@@ -72,15 +88,30 @@ struct EvolvingValue: Sendable {
         case value(any Codable & Sendable)
     }
 
-    private var form: Form
+    private(set) var form: Form
 
-    init(_ form: Form) { self.form = form }
+    /// How a Swift value becomes a document: a property list tells data and dates from texts and numbers, JSON does not.
+    private let format: DocumentFormat
+
+    init(_ form: Form, as format: DocumentFormat = .json) {
+        self.form = form
+        self.format = format
+    }
 
     func document() throws -> StoredDocument {
         switch form {
         case .document(let document): document
         case .bytes(let bytes, let format): try format.decode(StoredDocument.self, bytes)
-        case .value(let value): try StoredDocument(encoding: value)
+        case .value(let value): try format.decode(StoredDocument.self, try format.encode(value))
+        }
+    }
+
+    /// The bytes of the value in a format.
+    func encoded(_ format: DocumentFormat) throws -> Data {
+        switch form {
+        case .bytes(let bytes, let own) where own == format: bytes
+        case .value(let value): try format.encode(value)
+        default: try format.encode(try document())
         }
     }
 
