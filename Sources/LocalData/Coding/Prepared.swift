@@ -2,7 +2,7 @@ import BackendContract
 
 /// A value that was encoded, before the lane of its slot is taken. What depends on the slot's present state is added under the lane: see ``RecordCoder/complete(_:origin:over:)``.
 struct Prepared: Sendable {
-    let route: Route
+    var route: Route
     /// The serializer's bytes.
     var bytes: [UInt8]
     /// The value in the store's own terms, where the store shows values to people.
@@ -15,6 +15,15 @@ struct Prepared: Sendable {
     var references: ReferencedRecords
     /// The value in the shape of an older place that is kept up to date; empty where there is none.
     var older: [Prepared] = []
+    /// The older shapes in which the value is kept for programs of an earlier release; nil where there are none.
+    var shapes: OlderShapes?
+
+    /// The same value, over what its slot was seen to hold.
+    func over(_ probe: StorageProbe, now: Double) -> Prepared {
+        var prepared = self
+        prepared.facts = facts.over(probe, now: now)
+        return prepared
+    }
 }
 
 /// The records that a value refers to and was made with.
@@ -60,6 +69,16 @@ struct RecordShape: Sendable {
         lifetime = key.lifetime
         isInCollection = key.demandsTypeTag
     }
+
+    /// The same key's records in an older shape.
+    init(_ shape: RecordShape, version: Int, serializer: String, typeTag: String?) {
+        self.serializer = serializer
+        self.version = version
+        self.typeTag = typeTag ?? shape.typeTag
+        entity = shape.entity
+        lifetime = shape.lifetime
+        isInCollection = shape.isInCollection
+    }
 }
 
 /// A record's content and metadata, complete and sealed: ready to be written.
@@ -68,4 +87,12 @@ struct CodedRecord: Sendable {
     let metadata: StorageMetadata
 
     var operation: StorageMutation.Operation { .put(payload, metadata) }
+}
+
+extension CodedRecord {
+    /// What a change writes; nil for one that writes no value.
+    init?(_ change: Committer.Change) {
+        guard case .put(let payload, let metadata) = change.mutation.operation else { return nil }
+        self.init(payload: payload, metadata: metadata)
+    }
 }

@@ -19,7 +19,9 @@ struct RecordCoder: Sendable {
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts) throws -> Prepared {
         let references = ReferenceCollector()
         let bytes = try bytes(of: value, slot.key, references)
-        return try prepared(value, bytes, slot, facts, ReferencedRecords(references))
+        var prepared = try prepared(value, bytes, slot, facts, ReferencedRecords(references))
+        prepared.shapes = olderShapes(of: value, prepared, slot.key)
+        return prepared
     }
 
     /// Encodes a value in the form that every release of this library reads: `Data` as JSON.
@@ -64,9 +66,7 @@ struct RecordCoder: Sendable {
 
     /// The same, over what the slot was seen to hold.
     func complete(_ prepared: Prepared, origin: RecordOrigin?, over probe: StorageProbe) async throws -> CodedRecord {
-        var prepared = prepared
-        prepared.facts = prepared.facts.over(probe, now: runtime.clock.wallSeconds)
-        return try await complete(prepared, origin: origin)
+        try await complete(prepared.over(probe, now: runtime.clock.wallSeconds), origin: origin)
     }
 
     /// The metadata of a removal.

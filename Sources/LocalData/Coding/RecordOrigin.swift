@@ -59,6 +59,10 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
             self.kind = kind
         }
     }
+    /// What a value in an older shape and the newer shapes beside it have in common: random, and another after each write; nil for any other record. Never carried.
+    package var pair: String?
+    /// When the older shape was first kept, in seconds since 1970; nil where that does not count. Never carried.
+    var keptSince: Double?
 
     init(copies: [String: String] = [:], migration: String? = nil, boot: String? = nil) {
         self.copies = copies
@@ -160,6 +164,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         if isAbsent(place) { return false }
         return ([copies[place]].compactMap(\.self) + (earlier?[place] ?? [])).contains { !Self.isRevision($0) }
     }
+
+    /// Whether the record says nothing of others.
+    var namesNothing: Bool { self == RecordOrigin(boot: boot) }
 
     // MARK: Recording
 

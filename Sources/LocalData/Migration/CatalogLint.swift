@@ -25,7 +25,7 @@ struct CatalogLint: Sendable {
         let others = env.registry.entries().filter { $0.catalog != catalog }
         finding.problems += duplicates(finding.entries, others)
         finding.problems += liveSources(finding.entries, others)
-        finding.problems += windows(finding.entries, others)
+        finding.problems += windows(finding.entries, others) + shapeWindows(finding.entries)
         for entry in finding.entries { finding.problems += Self.weakerSources(of: entry, env) + unreachableSources(of: entry) }
         let live = Set((finding.entries + others).map(\.route.slot))
         for entry in finding.retired where live.contains(entry.route.slot) {
@@ -154,6 +154,29 @@ struct CatalogLint: Sendable {
         return problems(entry.key.base)
     }
 
+    /// The release windows for older shapes that are over, or that never end.
+    private func shapeWindows(_ entries: [KeyRegistry.Entry]) -> [CatalogProblem] {
+        entries.flatMap { entry in
+            entry.key.base.shapeWindow.map {
+                end(of: $0, entry, at: entry.route.displayName, once: "has written the newest shape")
+            } ?? []
+        }
+    }
+
+    /// What is wrong with the end of a window.
+    private func end(of window: ReleaseWindow, _ entry: KeyRegistry.Entry, at place: String, once done: String) -> [CatalogProblem] {
+        func problem(_ message: String, _ remedy: String) -> [CatalogProblem] {
+            [CatalogProblem(.endedWindow, entry.key, at: place, StorageError.unsupported, message, remedy)]
+        }
+        if !window.isOpen(for: env.applicationVersion) {
+            return problem(
+                "Its release window, \(window), is over in this version.",
+                "Take keeping: out of the key, once a sweep of every installation \(done).")
+        }
+        guard window.needsVersion, env.applicationVersion == nil else { return [] }
+        return problem("Its release window, \(window), never ends.", "Say StorageConfiguration.applicationVersion.")
+    }
+
     /// The release windows that cannot be kept, that are over, or that never end.
     private func windows(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         entries.flatMap { entry -> [CatalogProblem] in
@@ -176,18 +199,7 @@ struct CatalogLint: Sendable {
                         "Its release window keeps \(kept.sources[0].name) up to date, and \(other.title) takes its value from there too.",
                         "Let one key have the older place."))
             }
-            if !window.isOpen(for: env.applicationVersion) {
-                problems.append(
-                    problem(
-                        .endedWindow, StorageError.unsupported, "Its release window, \(window), is over in this version.",
-                        "Take keeping: out of the key, once a sweep of every installation has emptied the older place."))
-            } else if window.needsVersion, env.applicationVersion == nil {
-                problems.append(
-                    problem(
-                        .endedWindow, StorageError.unsupported, "Its release window, \(window), never ends.",
-                        "Say StorageConfiguration.applicationVersion."))
-            }
-            return problems
+            return problems + end(of: window, entry, at: older.displayName, once: "has emptied the older place")
         }
     }
 

@@ -32,8 +32,9 @@ struct Collector: Sendable {
             if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
                 return "\(needed) still takes its value from it"
             }
+            let newer = try await Shapes(env).removals(UntypedSlot(key: copy.key.base, route: copy.route))
             let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-            switch try await env.committer.commit(await marks(of: copy) + [change]).conflict {
+            switch try await env.committer.commit(await marks(of: copy) + [change] + newer).conflict {
             case nil, .absent: return nil
             default: return "it was changed meanwhile"
             }

@@ -48,12 +48,14 @@ package struct Safeguards: OptionSet, Sendable {
     package static let mirrorsKept = Safeguards(rawValue: 1 << 17)
     /// In a release window, a read looks for what an earlier release wrote.
     package static let olderWriteSeen = Safeguards(rawValue: 1 << 18)
+    /// A value is written in an older shape only if that tells everything, or its newer shape is kept beside it.
+    package static let olderShapeChecked = Safeguards(rawValue: 1 << 19)
 
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
         .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
-        .mirrorsKept, .olderWriteSeen,
+        .mirrorsKept, .olderWriteSeen, .olderShapeChecked,
     ]
 }

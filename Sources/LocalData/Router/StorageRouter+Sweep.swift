@@ -88,7 +88,8 @@ extension StorageRouter {
     }
 
     /// Ends the release window of a key: its older place is compared with the value once more, and then emptied. A program of this or a later release that still keeps the window
-    /// stops doing so; one of an earlier release finds nothing there any more. A key without a window, or whose window is over, is swept.
+    /// stops doing so; one of an earlier release finds nothing there any more. Where the key keeps an older shape in its own place, the newest one is written there, and an earlier release is
+    /// refused by name. A key without a window, or whose window is over, is swept.
     /// - Returns: What was done. What could not be deleted is recorded, and goes with a later sweep.
     /// - Throws: ``StorageError``; the values are then where they were.
     @discardableResult

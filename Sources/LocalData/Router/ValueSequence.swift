@@ -33,9 +33,9 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                 guard let subscription else { return .some(try await begin()) }
                 while let event = await subscription.next() {
                     switch event {
-                    case .changed(let record):
+                    case .changed(let record, let newest):
                         lastRevision = record?.revision
-                        return .some(try await ValueWatcher(router.env).decode(record, try slot()))
+                        return .some(try await ValueWatcher(router.env).decode(record, newest, try slot()))
                     case .look:
                         // A change of this process that waits behind it tells more than a look, and in its order.
                         guard let reading = try await ValueWatcher(router.env).look(try slot(), subscription, router) else { continue }

@@ -11,6 +11,10 @@ struct Committer: Sendable {
         let mutation: StorageMutation
         /// Whether it accompanies another change, as a backup or a check does: no observer watches its slot, and it is not read back.
         var isCompanion = false
+        /// Whether it is about a newer shape beside the value: no observer watches its slot either.
+        var isNewerShape = false
+        /// The newest shape of the value that is written, if the change is about an older one: what observers are told.
+        var newest: NewestShape?
 
         init(_ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition) {
             self.init(route, StorageMutation(route.address, operation, if: precondition))
@@ -20,6 +24,9 @@ struct Committer: Sendable {
         static func check(_ route: Route, if precondition: StorageMutation.Precondition) -> Change {
             Change(route, .check(route.address, if: precondition), isCompanion: true)
         }
+
+        /// Whether its slot is a key's own, which observers watch.
+        fileprivate var isWatched: Bool { !isCompanion && !isNewerShape }
 
         init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {
             self.route = route
@@ -62,7 +69,7 @@ struct Committer: Sendable {
     /// - Parameters:
     ///   - changes: The changes; not two of one slot.
     ///   - readsBack: Whether to read what was written as a new process would, and to compare it.
-    ///   - check: What else a record that was read back has to fulfil; it throws for one that does not.
+    ///   - check: What else a record that was read back from a key's own slot has to fulfil; it throws for one that does not.
     /// - Returns: The results; a precondition that did not hold is a result, not an error.
     /// - Throws: ``StorageError``: when a store is locked or fails, or what was written could not be read back. Observers of slots whose outcome is unknown look again.
     func commit(
@@ -113,14 +120,14 @@ struct Committer: Sendable {
             if case .failed(let error) = receipt.results[index], error.outcome != .notApplied { isUncertain = true }
             guard receipt.results[index].isApplied else { continue }
             if let action = MigrationReport.Step.Action(changes[index]) { StepJournal.note(action, changes[index].route) }
-            if changes[index].isCompanion { continue }
-            hub.publish(receipt.record(of: changes[index], at: index), at: changes[index].route.slot)
+            if !changes[index].isWatched { continue }
+            hub.publish(receipt.record(of: changes[index], at: index), changes[index].newest, at: changes[index].route.slot)
         }
         if isUncertain { publishDoubt(part, changes) }
     }
 
     private func publishDoubt(_ part: [Int], _ changes: [Change]) {
-        for index in part where !changes[index].isCompanion { hub.publishDoubt(at: changes[index].route.slot) }
+        for index in part where changes[index].isWatched { hub.publishDoubt(at: changes[index].route.slot) }
     }
 
     // MARK: Reading back
@@ -134,7 +141,7 @@ struct Committer: Sendable {
             switch (probe, receipt.record(of: change, at: index)) {
             case (.value(let found), let record?) where found.revision == record.revision:
                 guard found.payload == record.payload else { throw Self.differs(change.route, "it differs") }
-                try await check(found)
+                if !change.isNewerShape { try await check(found) }
             case (.value(let found), nil):
                 if case .applied(let revision, _) = receipt.results[index], found.revision == revision {
                     throw Self.differs(change.route, "it is still there")

@@ -14,7 +14,9 @@ final class StepJournal: Sendable {
 
     /// Notes a step of the running visit, if there is one.
     static func note(_ action: MigrationReport.Step.Action, _ route: Route) {
-        current?.add(action, route.slot.address.namespace.collectionName.map { "\(route.domain)/\($0)" } ?? route.displayName)
+        let namespace = route.slot.address.namespace
+        let place = namespace.collectionName.map { "\(route.domain)/\($0)" } ?? route.displayName
+        current?.add(action, namespace.shapeVersion.map { "\(place), version \($0)" } ?? place)
     }
 
     private func add(_ action: MigrationReport.Step.Action, _ place: String) {

@@ -102,7 +102,8 @@ struct BatchWriter: Sendable {
 
     /// A change as it is to be made of what its slot holds now.
     private struct Planned {
-        let change: Committer.Change
+        /// The change of the slot, and those of newer shapes beside it.
+        let changes: [Committer.Change]
         let damage: StorageCorruption?
         /// Of a removal, what has to be deleted after it.
         let removal: LegacyLocations.Contents?
@@ -122,11 +123,14 @@ struct BatchWriter: Sendable {
         for (change, plan) in planned {
             if let damage = plan.damage { _ = try await env.quarantine.keep(damage, of: change.slot.route, beside: []) }
         }
-        let receipt = try await env.committer.commit(planned.map(\.plan.change))
+        let receipt = try await env.committer.commit(planned.flatMap(\.plan.changes))
         guard receipt.isCommitted else { return false }
         var residue: (any Error)?
-        for (index, (change, plan)) in planned.enumerated() {
-            do { try await mirror(change, plan, receipt.results[index]) } catch { residue = residue ?? error }
+        var results = receipt.results[...]
+        for (change, plan) in planned {
+            let result = results[results.startIndex]
+            results = results.dropFirst(plan.changes.count)
+            do { try await mirror(change, plan, result) } catch { residue = residue ?? error }
             guard let contents = plan.removal else { continue }
             do {
                 if change.slot.key.leavesTombstone { try await Collector(env).clear(contents, of: change.slot, nil) }
@@ -166,23 +170,26 @@ struct BatchWriter: Sendable {
             if corruption.revision == nil { throw route.corrupted(corruption) }
             damage = corruption
         }
-        let operation: StorageMutation.Operation
+        let changes: [Committer.Change]
         var coded: CodedRecord?
         var origin: RecordOrigin?
         if let prepared = change.prepared {
             try env.requireNotLater(probe, prepared)
             let origins = Origins(env)
             origin = try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents, kept) : origins.kept(slot, over: probe)
-            let record = try await env.coder.complete(prepared, origin: origin, over: probe)
-            (operation, coded) = (record.operation, record)
-        } else if slot.key.leavesTombstone {
-            let carried = try await Origins(env).carried(slot, over: probe, contents, kept)
-            (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
+            changes = try await Shapes(env).changes(prepared.over(probe, now: env.now), slot, origin, over: probe)
+            coded = changes.first.flatMap(CodedRecord.init)
         } else {
-            operation = Purger.erasure(of: probe)
+            let operation: StorageMutation.Operation
+            if slot.key.leavesTombstone {
+                let carried = try await Origins(env).carried(slot, over: probe, contents, kept)
+                (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
+            } else {
+                operation = Purger.erasure(of: probe)
+            }
+            changes = [Committer.Change(operation, route, if: probe.unchanged)] + (try await Shapes(env).removals(slot))
         }
         return Planned(
-            change: Committer.Change(operation, route, if: probe.unchanged), damage: damage,
-            removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
+            changes: changes, damage: damage, removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
     }
 }

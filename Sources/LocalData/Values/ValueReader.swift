@@ -62,10 +62,14 @@ struct ValueReader: Sendable {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
             if env.isExpired(record) { return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil }
-            // A chain runs where its result is written.
-            if !isSettled, slot.key.evolution != nil, env.coder.isOutdated(record.metadata, slot.key) { return nil }
+            // A chain runs where its result is written, unless the value is to stay in its older shape.
+            let isOutdated = slot.key.evolution != nil && env.coder.isOutdated(record.metadata, slot.key)
+            if isOutdated, !isSettled, !Shapes(env).keeps(record, slot.key) { return nil }
             do {
-                let decoded = try await env.coder.read(record, slot)
+                guard let decoded = try await isOutdated ? Shapes(env).read(record, slot) : env.coder.read(record, slot) else {
+                    try Task.checkCancellation()
+                    return try await readInPlace(slot, isSettled: isSettled)
+                }
                 return decoded.isOutdated && !isSettled ? nil : Reading(record: record, value: decoded.value)
             } catch let error as StorageError {
                 guard slot.key.hasMigration, !isSettled, error.meansUndecodable else { throw error }
@@ -116,9 +120,11 @@ struct ValueReader: Sendable {
     /// What a key's own place holds, with its metadata, also when it has expired. Legacy locations are not read, but for one that is kept up to date.
     func stored<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StoredValue<Value>? {
         try await answering(slot, host) { reader, slot, host in
-            guard let record = try await reader.record(slot, host) else { return nil }
-            let value = try await reader.env.coder.decode(record, slot)
-            return StoredValue(id: slot.name, value: value, record.metadata, isExpired: env.isExpired(record))
+            try await reader.env.retrying(slot.name) { () -> StoredValue<Value>?? in
+                guard let record = try await reader.record(slot, host) else { return .some(nil) }
+                guard let value = try await Shapes(reader.env).read(record, slot)?.value else { return nil }
+                return StoredValue(id: slot.name, value: value, record.metadata, isExpired: env.isExpired(record))
+            }
         }
     }
 

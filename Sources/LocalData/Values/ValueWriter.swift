@@ -21,7 +21,7 @@ struct ValueWriter: Sendable {
     }
 
     private func store(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
-        guard slot.key.hasMigration || slot.key.demandsTypeTag else {
+        guard slot.key.hasMigration || slot.key.demandsTypeTag || prepared.shapes != nil else {
             return try await put(prepared, slot)
         }
         try await env.retrying(slot.name) { () -> Void? in
@@ -29,11 +29,20 @@ struct ValueWriter: Sendable {
             try env.requireNotLater(probe, prepared)
             let kept = try await KeptPlaces(env).look(for: slot, over: probe)
             let origin = try await Origins(env).next(slot, over: probe, kept)
-            let coded = try await env.coder.complete(prepared, origin: origin, over: probe)
-            guard let revision = try await Purger(env).change(coded.operation, slot.route, over: probe) else { return nil }
-            if let kept { await MirrorWriter(env).write(prepared, coded, origin, revision, kept) }
-            return ()
+            return try await write(prepared.over(probe, now: env.now), slot, origin, over: probe, kept)
         }
+    }
+
+    /// Writes a value in all its shapes, and then the mirror in an older place that is kept up to date. Nil when the slot was changed meanwhile.
+    private func write(
+        _ prepared: Prepared, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: KeptPlaces.Seen?
+    ) async throws -> Void? {
+        let changes = try await Shapes(env).changes(prepared, slot, origin, over: probe)
+        guard let revision = try await Purger(env).change(changes, over: probe) else { return nil }
+        if let kept, let coded = changes.first.flatMap(CodedRecord.init) {
+            await MirrorWriter(env).write(prepared, coded, origin, revision, kept)
+        }
+        return ()
     }
 
     /// Stores a value whatever the slot holds, unless that is a value of a later version or names older copies: the store decides, under its own lock. What names older copies
@@ -118,7 +127,10 @@ struct ValueWriter: Sendable {
                 if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
                 let record = probe.record.flatMap { env.isExpired($0) ? nil : $0 }
                 var value: Value?
-                if let record { value = try await env.coder.decode(record, slot) }
+                if let record {
+                    guard let decoded = try await Shapes(env).read(record, slot) else { return nil }
+                    value = decoded.value
+                }
                 let hadValue = value != nil
                 let answer = try body(&value)
                 guard let value else {
@@ -132,10 +144,7 @@ struct ValueWriter: Sendable {
                 }
                 let kept = try await KeptPlaces(env).look(for: slot.untyped, over: probe)
                 let origin = try await Origins(env).next(slot.untyped, over: probe, kept)
-                let coded = try await env.coder.complete(prepared, origin: origin)
-                guard let revision = try await Purger(env).change(coded.operation, slot.route, over: probe) else { return nil }
-                if let kept { await MirrorWriter(env).write(prepared, coded, origin, revision, kept) }
-                return .written(answer)
+                return try await write(prepared, slot.untyped, origin, over: probe, kept).map { .written(answer) }
             }
         }
     }
@@ -156,19 +165,21 @@ struct ValueWriter: Sendable {
 
     /// Removes a value and its backups. False when the slot was changed meanwhile.
     private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Bool {
+        let newer = try await Shapes(env).removals(slot)
         let isRemoved: Void? =
-            try await slot.key.leavesTombstone ? bury(slot, over: probe) : Purger(env).erase(slot.route, over: probe)
+            try await slot.key.leavesTombstone ? bury(slot, over: probe, newer) : Purger(env).erase(slot.route, over: probe, newer)
         guard isRemoved != nil else { return false }
         try await Backups(env).discardAfterRemoval(slot)
         return true
     }
 
-    /// Writes the tombstone and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
-    private func bury(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Void? {
+    /// Writes the tombstone, with the changes that delete newer shapes, and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
+    private func bury(_ slot: UntypedSlot, over probe: StorageProbe, _ newer: [Committer.Change]) async throws -> Void? {
         let kept = try await KeptPlaces(env).look(for: slot, over: probe)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
-        if kept == nil, case .tombstone(let tombstone) = probe, let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
+        if kept == nil, newer.isEmpty, case .tombstone(let tombstone) = probe,
+            let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
             contents.found.allSatisfy({ old.match($0.record, at: $0.route.placeName) != .none })
         {
             // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
@@ -178,7 +189,7 @@ struct ValueWriter: Sendable {
             return ()
         }
         let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
-        guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe) else { return nil }
+        guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe, newer) else { return nil }
         let pending = if let kept { await MirrorWriter(env).writeRemoval(origin, revision, kept) } else { nil as StorageError? }
         try await Collector(env).clear(contents, of: slot, origin)
         if let pending { throw pending.afterRemoval(of: slot.name) }

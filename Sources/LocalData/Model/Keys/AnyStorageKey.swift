@@ -59,6 +59,8 @@ protocol TypedKey<Value>: Sendable {
     var hasMigration: Bool { get }
     var migrations: [AnyStorageMigration] { get }
     var releaseWindow: ReleaseWindow? { get }
+    /// How long the value is kept in an older shape.
+    var shapeWindow: ReleaseWindow? { get }
     var sourceWinsConflicts: Bool { get }
     /// Whether a legacy location's value may change the key's in a conflict.
     var mayLoseConflicts: Bool { get }
@@ -67,6 +69,8 @@ protocol TypedKey<Value>: Sendable {
 
 extension StorageKey: TypedKey {
     var typed: StorageKey<Value> { self }
+
+    var shapeWindow: ReleaseWindow? { keptShape?.window }
 
     var sourceWinsConflicts: Bool {
         if case .sourceWins = conflictPolicy { true } else { false }

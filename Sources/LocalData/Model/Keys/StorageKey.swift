@@ -26,7 +26,14 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// The chain of versions that leads to the value's shape; nil where there is one version only.
     private(set) var evolution: EvolutionChain?
     /// Why the chain is unusable; determined once, since every call asks.
-    private(set) var evolutionProblem: String?
+    private var chainProblem: String?
+    /// Why the chain is unusable; nil for a sound one.
+    var evolutionProblem: String? {
+        guard keptShape != nil, releaseWindow != nil else { return chainProblem }
+        return "the key keeps an older shape and an older place. Let the window of one end before the other begins"
+    }
+    /// The older shape in which the value is kept, for programs of an earlier release; nil where there is none.
+    private(set) var keptShape: KeptShape<Value>?
     private var declaredVersion = 1
     /// What makes the key one of a record in a collection; nil for a plain value.
     var membership: RecordMembership?
@@ -102,10 +109,14 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// - Parameter evolution: The chain. A document that is not of the key's type at its end is refused with `migrationFailed`, before anything is written.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
-    func evolving(_ chain: EvolutionChain?) -> Self {
+    func evolving(_ chain: EvolutionChain?) -> Self { evolving(chain, chain?.problem, nil) }
+
+    /// This key with a chain, and the older shape that is kept.
+    func evolving(_ chain: EvolutionChain?, _ problem: String?, _ kept: KeptShape<Value>?) -> Self {
         var key = self
         key.evolution = chain
-        key.evolutionProblem = chain?.problem
+        key.chainProblem = problem
+        key.keptShape = kept
         return key
     }
 
