@@ -13,12 +13,19 @@ public struct StorageBatch: Sendable {
     init() {}
 
     /// Stores a value when the batch is committed.
-    /// - Parameter replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
         set(value, for: key, RecordFacts(replacesLaterVersions: replacingLaterVersions))
     }
 
     /// Stores a value with a lifetime of its own when the batch is committed.
+    /// - Parameters:
+    ///   - value: The value.
+    ///   - key: The key.
+    ///   - lifetime: How long the value stays valid, from the commit on, by the wall clock.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {
         set(value, for: key, RecordFacts(expiry: .after(lifetime)))
     }
