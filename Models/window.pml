@@ -28,6 +28,9 @@
 #ifndef ENDS
 #define ENDS 0                /* how often a program ends the window while others keep it */
 #endif
+#ifndef APART
+#define APART 0               /* the store of S commits a mirror and its mark one after the other */
+#endif
 #ifndef VARIANT
 #define VARIANT 0
 #endif
@@ -45,6 +48,7 @@
 #define MIRROR_NAMED          12   /* the origin of D names a mirror in the place of what version 1 wrote before it */
 #define FOLD_NOT_MARKED       13   /* D does not say that it was made of S */
 #define DECIDED_BY_READ       14   /* a get decides a conflict */
+#define MARK_FIRST            15   /* the mark is written before the mirror, where they are committed one after the other */
 #define is(variant) (VARIANT == variant)
 
 #define ABSENT    0
@@ -52,7 +56,7 @@
 #define TOMBSTONE 2
 
 mtype = { NONE, GET, SET, REMOVE, SWEEP, END,
-    IDLE, PLACE, BOTH, SYNC, WRITE, FOLD, DECIDE, QUARANTINE, FLUSH, BARRIER, MIRROR, FLUSH_S, AGAIN,
+    IDLE, PLACE, BOTH, SYNC, WRITE, FOLD, DECIDE, QUARANTINE, FLUSH, BARRIER, MIRROR, FLUSH_S, MARK, FLUSH_MARK, AGAIN,
     CLOSE, FLUSH_CLOSE, DROP, FLUSH_DROP, COLLECT, FLUSH_END, LOOK }
 typedef Slot {
     unsigned kind : 2, ver : 4;
@@ -90,7 +94,8 @@ inline copyTo(to, from) { to.kind = from.kind; to.ver = from.ver; to.seen = from
 inline outdate(p) { if :: P[p].at != IDLE -> P[p].stale = 1 :: else fi }
 inline changed() { dirty = 1; outdate(1 - me); my.stale = 0; if :: alone -> moved = 1 :: else fi }
 inline persist() { copyTo(onDisk, D); dirty = 0; safe = safe | D.past; assert(onDisk.ver >= acked) }     /* I1 */
-inline persistS() { copyTo(S_onDisk, S); mark_onDisk = mark }
+inline persistMark() { mark_onDisk = mark }
+inline persistS() { copyTo(S_onDisk, S); if :: APART -> skip :: else -> persistMark() fi }
 inline forget(p) {
     P[p].at = IDLE; P[p].op = NONE; P[p].kind = 0; P[p].ver = 0; P[p].seen = 0; P[p].closed = 0; P[p].stale = 0;
     P[p].sKind = 0; P[p].sVer = 0; P[p].sM = 0; P[p].mark = 0; P[p].blind = 0; P[p].isClean = 0; P[p].floor = 0
@@ -148,7 +153,7 @@ proctype Program(bit me) {
             :: my.op == GET -> my.at = LOOK
             :: my.op == END || (my.op == SWEEP && (isOver || is(COLLECTS_IN_WINDOW))) -> my.at = BARRIER
             :: my.op == SWEEP && !isOver && !is(COLLECTS_IN_WINDOW) ->
-                if :: inSync || is(MIRROR_NOT_REPEATED) -> forget(me) :: else -> my.at = BARRIER fi
+                if :: inSync && (!APART || my.mark == my.ver) || is(MIRROR_NOT_REPEATED) -> forget(me) :: else -> my.at = BARRIER fi
             fi
         :: my.op != SET && my.op != REMOVE && my.kind && !known && mirrored && !isOver -> my.isClean = 1; my.at = SYNC
         :: my.op != SET && my.op != REMOVE && my.kind && !known && !(mirrored && !isOver) ->   /* both changed */
@@ -226,12 +231,14 @@ proctype Program(bit me) {
         :: else -> persist();
             my.at = (my.op == END && !my.closed -> CLOSE : (my.op == END || isOver || is(COLLECTS_IN_WINDOW) -> DROP : MIRROR))
         fi)
-    /* on S's revision, with the mark, in one commit */
+    /* on S's revision, with the mark; in one commit, if the store can */
     STEP(MIRROR,
+        if :: is(MARK_FIRST) -> mark = my.ver; persistMark() :: else fi;
         if
         :: (S.ver == my.sVer && S.m == my.sM) || is(MIRROR_UNCHECKED) ->
             assert(S.m || S.kind != VALUE || (safe & bitOf(S.ver)));      /* I6 */
-            S.kind = my.kind; S.ver = my.ver; S.m = 1; mark = my.ver;
+            S.kind = my.kind; S.ver = my.ver; S.m = 1;
+            if :: APART -> skip :: else -> mark = my.ver fi;
             if :: alone -> moved = 1 :: else fi;
             my.at = (is(MIRROR_BEFORE_D) && dirty -> FLUSH : FLUSH_S)
         :: else -> my.at = (is(MIRROR_NOT_REPEATED) -> FLUSH_S : AGAIN)
@@ -241,7 +248,9 @@ proctype Program(bit me) {
         :: my.stale -> finish()                                     /* a newer change is mirrored by whoever made it, or by a sweep */
         :: else -> lookS(); if :: !inSync && known && !isOver -> my.at = MIRROR :: else -> finish() fi
         fi)
-    STEP(FLUSH_S, persistS(); finish())
+    STEP(FLUSH_S, persistS(); if :: APART -> my.at = MARK :: else -> finish() fi)
+    STEP(MARK, mark = my.ver; my.at = FLUSH_MARK)
+    STEP(FLUSH_MARK, persistMark(); finish())
 
     /* The window ends: first D says so, durably; then the mark goes, then S */
     STEP(CLOSE,
@@ -251,7 +260,7 @@ proctype Program(bit me) {
         fi)
     STEP(FLUSH_CLOSE, persist(); my.at = DROP)
     STEP(DROP, mark = 0; my.at = FLUSH_DROP)
-    STEP(FLUSH_DROP, persistS(); my.at = COLLECT)
+    STEP(FLUSH_DROP, persistS(); persistMark(); my.at = COLLECT)
     STEP(COLLECT,
         if
         :: S.ver == my.sVer && S.m == my.sM ->
@@ -274,8 +283,9 @@ init {
     atomic { run Program(0); run Program(1) }
     do
     :: d_step { dirty -> event("the disk writes D back"); persist() }
-    :: d_step { S.ver != S_onDisk.ver || S.m != S_onDisk.m || S.kind != S_onDisk.kind || mark != mark_onDisk ->
+    :: d_step { S.ver != S_onDisk.ver || S.m != S_onDisk.m || S.kind != S_onDisk.kind || (!APART && mark != mark_onDisk) ->
         event("the disk writes S back"); persistS() }
+    :: d_step { APART && mark != mark_onDisk -> event("the disk writes the mark back"); persistMark() }
     :: d_step { cuts > 0 && !alone -> event("POWER CUT");
         cuts--; copyTo(D, onDisk); dirty = 0; copyTo(S, S_onDisk); mark = mark_onDisk; forget(0); forget(1) }
     :: d_step { kills > 0 && !alone && P[0].at != IDLE -> event("PROCESS 0 DIES"); kills--; forget(0) }
