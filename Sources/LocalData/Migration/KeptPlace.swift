@@ -83,20 +83,28 @@ struct KeptPlaces: Sendable {
     /// - Throws: ``StorageError`` for a window that cannot be kept.
     func place(of slot: UntypedSlot, _ origin: RecordOrigin?, endsForgotten: Bool = false) throws -> KeptPlace? {
         guard slot.key.releaseWindow != nil || endsForgotten else { return nil }
-        for migration in slot.key.migrations where !migration.keepsSources && migration.sources.count == 1 {
-            guard migration.window != nil || endsForgotten, let options = migration.options else { continue }
-            let source = try env.routes.slot(migration.sources[0].base)
-            if source.id == slot.id, migration.window == nil { continue }
-            let place = source.route.placeName
-            let isOpen = migration.window?.isOpen(for: env.applicationVersion) ?? false
-            if origin?.isReleased(place) == true || !(isOpen || origin?.isInWindow(of: place) == true) { continue }
-            let kept = KeptPlace(
-                destination: slot.route, source: source, mark: mark(of: source.route, beside: slot.route), migration: migration.id,
-                window: migration.window, options: options, isOpen: isOpen)
-            if isOpen { try requireUsable(kept, slot) }
+        for migration in slot.key.migrations where migration.window != nil || endsForgotten {
+            guard let kept = try place(of: slot, migration) else { continue }
+            if origin?.isReleased(kept.name) == true || !(kept.isOpen || origin?.isInWindow(of: kept.name) == true) { continue }
+            if kept.isOpen { try requireUsable(kept, slot) }
             return kept
         }
         return nil
+    }
+
+    /// The older places of windows that a record says are over.
+    func released(of slot: UntypedSlot, _ origin: RecordOrigin?) throws -> [KeptPlace] {
+        try slot.key.migrations.compactMap { try place(of: slot, $0) }.filter { origin?.isReleased($0.name) == true }
+    }
+
+    /// The older place of a migration; nil for one that cannot have a window.
+    private func place(of slot: UntypedSlot, _ migration: AnyStorageMigration) throws -> KeptPlace? {
+        guard !migration.keepsSources, migration.sources.count == 1, let options = migration.options else { return nil }
+        let source = try env.routes.slot(migration.sources[0].base)
+        if source.id == slot.id, migration.window == nil { return nil }
+        return KeptPlace(
+            destination: slot.route, source: source, mark: mark(of: source.route, beside: slot.route), migration: migration.id,
+            window: migration.window, options: options, isOpen: migration.window?.isOpen(for: env.applicationVersion) ?? false)
     }
 
     /// The place of the mark: in the older place's store, or where that has no room for it, in the key's own.

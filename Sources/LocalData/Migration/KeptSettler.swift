@@ -40,6 +40,7 @@ struct KeptSettler: Sendable {
             case .removed(let tombstone): KeptRecord(tombstone, origin)
             }
         let places = KeptPlaces(env)
+        if !isRead { for place in try places.released(of: slot.untyped, origin) { await clear(place) } }
         guard let place = try places.place(of: slot.untyped, origin, endsForgotten: !isRead),
             let step = slot.key.migrations.first(where: { $0.id == place.migration })?.step(for: Value.self), !step.isAggregating
         else { return .ordinary }
@@ -75,6 +76,13 @@ struct KeptSettler: Sendable {
         }
         guard place.source.key.hasMigration, !env.lanes.isHeldByCurrentChain(place.route.slot) else { return }
         try await settle(place.source.key)
+    }
+
+    /// Deletes what the end of a window has left: it may have been stopped after the key's place had said that the window is over. What an earlier release wrote is left to
+    /// the ordinary table.
+    private func clear(_ place: KeptPlace) async {
+        guard let contents = try? await KeptPlaces(env).read(place), contents.mark != nil || contents.mirror != nil else { return }
+        _ = await MirrorWriter(env).delete(contents, at: place, keepsOthers: true)
     }
 
     // MARK: What an earlier release wrote
@@ -134,17 +142,21 @@ struct KeptSettler: Sendable {
 
     /// Removes the key's value, which an earlier release has removed.
     private func remove<Value>(_ work: Work<Value>) async throws -> Outcome {
-        _ = try await Collector(env).settledDurability(of: work.place.route, nil)
+        let isLasting = try await Collector(env).settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
-        return try await bury(work).map { .lookAgain(Visit(state: .removed, from: work.place.route.displayName, bytes: $0)) }
+        return try await bury(work, isMade: isLasting).map {
+            .lookAgain(Visit(state: .removed, from: work.place.route.displayName, bytes: $0))
+        }
             ?? .lookAgain(nil)
     }
 
     /// Writes the tombstone and its mirror. Nil when the key's place was changed meanwhile.
-    private func bury<Value>(_ work: Work<Value>) async throws -> Int? {
+    /// - Parameter isMade: Whether it says what the older place does, durably: what an earlier release writes there next has seen the removal.
+    private func bury<Value>(_ work: Work<Value>, isMade: Bool = false) async throws -> Int? {
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         origin.merge(work.record.origin)
         origin.recordAbsence(of: work.place.name)
+        if isMade { origin.noteMade(of: work.place.name) }
         let metadata = try await env.coder.tombstone(origin, work.slot.route)
         let change = Committer.Change(.tombstone(metadata), work.slot.route, if: .revision(work.record.revision))
         let receipt = try await env.committer.commit([change])
@@ -243,6 +255,9 @@ struct KeptSettler: Sendable {
         guard try await slot.route.probe().revision == record.revision else { return .lookAgain(visit) }
         if case .value(let foreign, let value) = work.settled, foreign.isForeign {
             return try await rewrite(value, foreign, work) ? .lookAgain(nil) : .lookAgain(visit)
+        }
+        if place.isOpen, record.origin?.isInWindow(of: place.name) != true {
+            return try await MirrorWriter(env).open(record, at: place) ? .lookAgain(nil) : .lookAgain(visit)
         }
         if let state, visit.state == .unchanged || visit.state == .removed {
             visit.state = state

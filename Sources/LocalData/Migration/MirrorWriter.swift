@@ -149,11 +149,21 @@ struct MirrorWriter: Sendable {
     /// Says in the key's own place that the window is over, durably: a program that still keeps it stops doing so. The value stays as it is.
     /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
     func release(_ record: KeptRecord, at place: KeptPlace) async throws -> Bool {
+        try await restate(record, at: place) { $0.noteReleased(place.name) }
+    }
+
+    /// Says in the key's own place that an older place is kept up to date: the end of the window is known by that. The value stays as it is.
+    /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
+    func open(_ record: KeptRecord, at place: KeptPlace) async throws -> Bool {
+        try await restate(record, at: place) { $0.noteOpen(place.name) }
+    }
+
+    private func restate(_ record: KeptRecord, at place: KeptPlace, _ note: (inout RecordOrigin) -> Void) async throws -> Bool {
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         origin.mergeSource(record.origin)
         origin.migration = record.origin?.migration
         origin.recordRewrite(of: record.revision, record.origin)
-        origin.noteReleased(place.name)
+        note(&origin)
         var metadata = record.metadata
         metadata.origin = try await env.coder.tombstone(origin, place.destination).origin
         let operation = record.payload.map { StorageMutation.Operation.put($0, metadata) } ?? .tombstone(metadata)
@@ -161,12 +171,15 @@ struct MirrorWriter: Sendable {
     }
 
     /// Deletes the mark, and then the mirror. It never fails: what cannot be deleted is residue, and goes with a later sweep.
+    /// - Parameter keepsOthers: Whether what is not a mirror stays.
     /// - Returns: What remains, in words.
-    func delete(_ contents: KeptContents, at place: KeptPlace) async -> [String] {
+    func delete(_ contents: KeptContents, at place: KeptPlace, keepsOthers: Bool = false) async -> [String] {
         do {
             let mark = Committer.Change(place.mark, StorageMutation(place.mark.address, .delete), isCompanion: true)
             var changes = contents.mark == nil ? [] : [mark]
-            if contents.older.revision != nil { changes.append(Committer.Change(.delete, place.route, if: contents.older.unchanged)) }
+            if contents.older.revision != nil, !keepsOthers || contents.mirror != nil {
+                changes.append(Committer.Change(.delete, place.route, if: contents.older.unchanged))
+            }
             if place.commitsTogether {
                 return try await env.committer.commit(changes).isCommitted
                     ? gone(place) : ["\(place.route.displayName): it was changed meanwhile"]

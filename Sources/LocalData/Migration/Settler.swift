@@ -21,6 +21,13 @@ struct Settler: Sendable {
                 if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
                 return outcome
             }
+            /// What is brought from elsewhere. The end of a window is another look: the value has to say that it is over.
+            func filled(_ occupant: Mover.Occupant) async throws -> Visit? {
+                let visit = try await fill(slot, run, occupant)
+                guard run.endsWindow, let moved = visit, moved.state == .moved else { return visit }
+                brought = moved.after(brought)
+                return nil
+            }
             switch try await slot.route.probe() {
             case .tombstone(let tombstone):
                 switch try await kept(.removed(tombstone)) {
@@ -65,7 +72,7 @@ struct Settler: Sendable {
                         return nil
                     }
                 } catch let error as StorageError where error.meansUndecodable {
-                    return try await fill(slot, run, .undecodable(record, error))
+                    return try await filled(.undecodable(record, error))
                 } catch {
                     if let chain = slot.key.evolution, env.coder.isOutdated(record.metadata, slot.key) {
                         env.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
@@ -89,16 +96,16 @@ struct Settler: Sendable {
                 if isConverted, visit.state == .unchanged { visit.state = .converted }
                 visit.message = visit.message ?? Shapes(env).note(of: record, slot.key)
                 return visit
-            case .corrupt(let corruption): return try await fill(slot, run, .corrupt(corruption))
+            case .corrupt(let corruption): return try await filled(.corrupt(corruption))
             case .absent:
                 if run.reason != .read {
                     guard let isCleaned = try await Shapes(env).clean(slot.untyped, .absent) else { return nil }
                     hasCleaned = isCleaned || hasCleaned
                 }
-                guard var visit = try await fill(slot, run, .none) else { return nil }
+                guard var visit = try await filled(.none) else { return nil }
                 if hasCleaned, visit.state == .absent { visit.state = .resolved }
                 return visit
-            case .locked, .unavailable: return try await fill(slot, run, .none)
+            case .locked, .unavailable: return try await filled(.none)
             }
         }
         return visit.after(brought)

@@ -57,6 +57,26 @@ import Testing
         #expect(try await world.quarantine(second) == [])
     }
 
+    /// The removal is brought over, and its own mirror does not come to the older place.
+    @Test(arguments: WindowWorld.Way.allCases) func `what an earlier release writes after its removal is a new write`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let v2 = world.machine.launch()
+        try await v2.set("one", for: world.key)
+        let older = try #require(world.machine.backends(of: way.old).first)
+        let v1 = world.machine.launch()
+        try await v1.remove(world.old)
+        older.inject(.fail(BackendError(.failed, "The store failed. Nothing was changed.")), of: .apply)
+        #expect(try await v2.value(for: world.key) == nil)
+        try await v1.set("two", for: world.old)
+        #expect(try await v2.get(world.key) == "two")
+        try await world.settle(v2)
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await v1.get(world.old) == "two")
+        #expect(try await world.quarantine(v2) == ["one"])
+    }
+
     /// A Boolean has two contents: nearly every write of an earlier release has one that was there before.
     @Test(arguments: [true, false]) func `the content that was moved, written anew, is a new write`(isForeign: Bool) async throws {
         let machine = TestMachine()

@@ -133,6 +133,54 @@ import Testing
         }
     }
 
+    @Test(arguments: WindowWorld.Way.allCases) func `after a removal, an end that is cut off goes on with the next sweep`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        for number in 1...2 {
+            let world = WindowWorld(way)
+            let v2 = world.machine.launch()
+            try await v2.set("one", for: world.key)
+            try await v2.remove(world.key)
+            try #require(world.machine.backends(of: way.old).first).inject(.stop, at: number, of: .apply)
+            _ = try? await v2.endReleaseWindow(of: world.key)
+            world.machine.cut()
+            let next = world.machine.launch()
+            try await world.settle(next)
+            try await next.endReleaseWindow(of: world.key)
+            #expect(try await left(world) == [], "stopped at \(number)")
+            #expect(try await next.value(for: world.key) == nil)
+        }
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a value that was there before its window has an end too`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        for isRemoved in [false, true] {
+            let world = WindowWorld(way, keeping: .until(version: "3.0"))
+            let v2 = world.machine.launch(version: "2")
+            let without = textKey("modern token", way.new).moved(from: world.old)
+            try await v2.set("one", for: without)
+            if isRemoved { try await v2.remove(without) }
+            #expect(try await world.settle(v2).state == (isRemoved ? .removed : .mirrored))
+            try await world.settle(world.machine.launch(version: "3"))
+            #expect(try await left(world) == [], "removed: \(isRemoved)")
+            #expect(try await v2.value(for: world.key) == (isRemoved ? nil : "one"))
+        }
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a value that is still in its older place leaves it at the end`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        try await world.machine.launch().set("one", for: world.old)
+        let (v2, other) = (world.machine.launch(), world.machine.launch())
+        try await v2.endReleaseWindow(of: world.key)
+        #expect(try await left(world) == [])
+        #expect(try await other.get(world.key) == "one")
+        #expect(try await world.settle(other).state == .unchanged)
+        #expect(try await left(world) == [])
+    }
+
     @Test func `a window begun after a move without one brings the older place back`() async throws {
         let world = WindowWorld(.listToList)
         let v2 = world.machine.launch()
