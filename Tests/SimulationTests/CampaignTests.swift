@@ -51,10 +51,32 @@ import Testing
         try shrinks(StoredRecords.self, .noBackup, to: 3)
     }
 
-    // MARK: Of both
+    // MARK: Release windows
+
+    @Test func `runs with windows break no rule, and come to everything`() async throws {
+        let answers = [
+            "value answered", "value locked notApplied", "set done", "set unavailable unknown", "update done", "remove done", "batch done",
+            "sweep done",
+        ]
+        let coverage = try await run(ReleaseWindows.self, seeds: "LOCALDATA_WINDOW_SEEDS", 600, answers)
+        for row in ReleaseWindows.Row.allCases {
+            let count = coverage.rows.values.reduce(0) { $0 + $1[row, default: 0] }
+            #expect(count >= 3, "row \(row.rawValue) was come to \(count) times")
+        }
+    }
+
+    @Test func `a seed with windows gives the same run again`() throws { try repeats(ReleaseWindows.self, 60) }
+
+    @Test func `a run with windows that breaks a rule is made shorter, and is told in full`() throws {
+        try shrinks(ReleaseWindows.self, .collectsInWindow, to: 3)
+    }
+
+    // MARK: Of all
 
     /// - Parameter answers: How calls must have ended at least once.
-    private func run<S: Subject>(_ subject: S.Type, seeds name: String, _ ordinary: UInt64, _ answers: [String]) async throws {
+    @discardableResult private func run<S: Subject>(
+        _ subject: S.Type, seeds name: String, _ ordinary: UInt64, _ answers: [String]
+    ) async throws -> Coverage<S> {
         let count = UInt64(ProcessInfo.processInfo.environment[name] ?? "") ?? ordinary
         let clock = ContinuousClock()
         let begin = clock.now
@@ -64,6 +86,7 @@ import Testing
         print("\(result.runs) seeds, \(result.steps) steps, \(result.violations.count) violations, \(begin.duration(to: clock.now))")
         if count >= 20_000 { #expect(result.coverage.gaps.isEmpty) }
         for answer in answers { #expect(result.counts[answer, default: 0] > 0, "\(answer)") }
+        return result.coverage
     }
 
     private func repeats<S: Subject>(_ subject: S.Type, _ count: UInt64) throws {

@@ -12,6 +12,8 @@ struct KeyCalls: Sendable {
     let remove: @Sendable (StorageRouter) async throws -> Void
     let exists: @Sendable (StorageRouter) async throws -> Bool
     let force: @Sendable (StorageRouter) async throws -> MigrationResult
+    /// Ends the release window.
+    let release: @Sendable (StorageRouter) async throws -> MigrationResult
     let watch: @Sendable (StorageRouter, @escaping @Sendable (String?) -> Void) async throws -> Void
     /// The bytes of a text's value, in JSON.
     let bytes: @Sendable (String) throws -> [UInt8]
@@ -31,6 +33,7 @@ struct KeyCalls: Sendable {
         remove = { try await $0.remove(key) }
         exists = { try await $0.exists(key) }
         force = { try await $0.forceMigration(for: key) }
+        release = { try await $0.endReleaseWindow(of: key) }
         watch = { router, see in for try await value in router.values(for: key) { see(value.map(text)) } }
         bytes = { Array(try JSONEncoder().encode(make($0))) }
         change = { batch, new in

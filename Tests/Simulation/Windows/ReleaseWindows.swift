@@ -36,15 +36,17 @@ package enum ReleaseWindows: Subject {
         switch fault {
         case .torn, .sleep, .clockSet: false
         case .secondProcess, .foreign: kind != .downgrade
+        // Several versions are what these are about.
+        case .none: kind == .window
         default: true
         }
     }
 
-    /// A store is locked, or out of reach, only because of a fault.
+    /// A store is locked, or out of reach, only because of a fault; version 1 and a second process count as such.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         switch fault {
         case .torn, .sleep, .clockSet: false
-        case .none: ![.locked, .outOfReach, .unknown].contains(row)
+        case .none: [.released, .pending, .absent, .mirrored, .known, .conflict].contains(row)
         default: true
         }
     }

@@ -90,6 +90,7 @@ struct WindowCaller: Sendable {
             } _: {
                 [.settle(isCalm: $0 && scene.isCalm(since: running))]
             }
+        case .release: await scene.release(running, index, label("release", index))
         case .plan:
             await diary.call([(index, .look)], by: version, label("plan", index)) {
                 await router.planSweep().rows.count

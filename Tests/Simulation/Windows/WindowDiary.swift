@@ -21,6 +21,15 @@ package enum WindowDeed: CampaignDeed {
 
     package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
 
+    /// What is known to have happened where a call failed after its change.
+    fileprivate var applied: WindowDeed {
+        switch self {
+        case .swap(_, let left, let isCalm): .write(left, isCalm: isCalm)
+        case .olderSwap(_, let left): .older(left, isBare: false, isRepeated: false)
+        default: self
+        }
+    }
+
     /// Whether the older place is changed, by who does not look at the key's place.
     fileprivate var isOlderChange: Bool {
         switch self {
@@ -48,8 +57,12 @@ extension Diary where Deed == WindowDeed {
         _ made: (R) -> [WindowDeed]
     ) async {
         let numbers = begin(deeds, by: version, kind)
-        var isLook = false
-        if case .look? = deeds.first?.deed { isLook = true }
+        var (isLook, isSettling) = (false, false)
+        switch deeds.first?.deed {
+        case .look: isLook = true
+        case .settle: isSettling = true
+        default: break
+        }
         do {
             let result = try await body()
             end(numbers, .happened(made(result)), kind, isLook ? "answered: \(result)" : "done: \(result)")
@@ -58,7 +71,9 @@ extension Diary where Deed == WindowDeed {
             let answer = "\(error.code) \(error.outcome)"
             switch error.outcome {
             case _ where isLook: end(numbers, .didNotHappen, kind, answer)
-            case .applied: end(numbers, .happened(deeds.map(\.deed)), kind, answer)
+            // It may have done its first steps.
+            case _ where isSettling: end(numbers, .unknown, kind, answer)
+            case .applied: end(numbers, .happened(deeds.map(\.deed.applied)), kind, answer)
             case .notApplied: end(numbers, .didNotHappen, kind, answer)
             case .unknown: end(numbers, .unknown, kind, answer)
             }

@@ -19,9 +19,11 @@ extension WindowModel {
 
     private func moves(decides: Bool, ends: Bool) -> [WindowModel] {
         guard isActive else { return [] }
-        guard isSettled else { return older == nil ? [] : [folded()] }
+        guard isSettled else { return older == nil ? [] : [folded()] + (ends ? [folded().takenOver()] : []) }
         if isReleased { return (decides ? decided() : []) + cleared() + lateMirrors() }
         var moves: [WindowModel] = []
+        // Where the window never was, its end is an ordinary migration.
+        if ends, !isKept, standing == .behind { moves += cleared() }
         switch standing {
         case .inStep: if ends { moves.append(released()) }
         case .unmarked:
@@ -47,7 +49,7 @@ extension WindowModel {
     /// What the key's place holds may come back with the next power cut.
     private mutating func rememberValue() {
         guard cutsLeft > 0 else { return }
-        undo.insert(Past(value: value, isSettled: isSettled, isReleased: isReleased, standing: standing))
+        undo.insert(Past(value: value, isSettled: isSettled, isReleased: isReleased, isKept: isKept, standing: standing))
     }
 
     /// What version 1 wrote is in the key's place. It was made durable before.
@@ -58,8 +60,16 @@ extension WindowModel {
         // What version 1 wrote over, it knew; what it removed is kept.
         if older == nil, let value { next.owed.formUnion(Marks.numbers(in: Array(value.utf8))) }
         next.isSettled = true
+        next.isKept = true
         next.standing = .inStep
         next.olderUndo = []
+        return next
+    }
+
+    /// The same by a program for which the window is over: an ordinary migration, as long as the window never was.
+    private func takenOver() -> WindowModel {
+        var next = with(.behind)
+        next.isKept = false
         return next
     }
 
@@ -106,12 +116,13 @@ extension WindowModel {
 
     /// The states after a change by a program that knows the key's place.
     /// - Parameter isBlind: Whether it did not see what stands in the older place.
-    func written(_ new: String?, isBlind: Bool, isAcknowledged: Bool) -> [WindowModel] {
+    func written(_ new: String?, isBlind: Bool, isAcknowledged: Bool, ends: Bool) -> [WindowModel] {
         var next = self
         if isAcknowledged { next.undo = [] } else { next.rememberValue() }
         if isSettled, !isReleased, standing != .inStep { next.late.insert(value) }
         next.value = new
         next.isSettled = true
+        if !ends { next.isKept = true }
         let isNews = isSettled ? standing == .ahead || standing == .conflict : older != nil
         next.standing = isBlind && isNews ? .conflict : .behind
         if !isBlind, isNews {
@@ -142,6 +153,7 @@ extension WindowModel {
         next.undo = []
         next.older = value.map(rules.down)
         next.standing = .inStep
+        next.isKept = true
         next.late = []
         return rules.isApart ? [next, next.with(.unmarked)] : [next]
     }
@@ -215,7 +227,7 @@ extension WindowModel {
         if rules.isApart, standing == .ahead { states.append(kept.with(.conflict)) }
         func back(_ past: Past) -> WindowModel {
             var next = kept
-            (next.value, next.isSettled, next.isReleased) = (past.value, past.isSettled, past.isReleased)
+            (next.value, next.isSettled, next.isReleased, next.isKept) = (past.value, past.isSettled, past.isReleased, past.isKept)
             return next.with(past.standing)
         }
         states += undo.map(back)

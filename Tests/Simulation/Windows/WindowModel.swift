@@ -36,6 +36,7 @@ package struct WindowModel: SequentialModel {
         let value: String?
         let isSettled: Bool
         let isReleased: Bool
+        let isKept: Bool
         /// What the older place, as it is now, is to it.
         var standing: Standing
     }
@@ -54,6 +55,8 @@ package struct WindowModel: SequentialModel {
     var isSettled = false
     /// Whether the key's place says that the window is over.
     var isReleased = false
+    /// Whether the key's place was written by a program that keeps the window: only then does it say when that is over.
+    var isKept = false
     /// What version 1 reads.
     var older: String?
     var standing = Standing.inStep
@@ -119,8 +122,12 @@ package struct WindowModel: SequentialModel {
             guard isSettled else { return seen == nil && older == nil ? [self] : [] }
             return seen == value && (standing != .ahead || isReleased || ends) ? [self] : []
         case .exists(let seen): return seen == (isSettled && value != nil) || seen == (effective != nil) ? [self] : []
-        case .write(let new, let isBlind, let isAcknowledged, _):
-            return (isBlind ? [true, false] : [false]).flatMap { written(new, isBlind: $0, isAcknowledged: isAcknowledged) }
+        case .write(let new, let isBlind, let isAcknowledged, let ends):
+            let states = (isBlind ? [true, false] : [false]).flatMap {
+                written(new, isBlind: $0, isAcknowledged: isAcknowledged, ends: ends)
+            }
+            // A record of a program for which the window is over may say so.
+            return ends ? states + states.map(\.withoutWindow) : states
         case .swap(let seen, let left, let isBlind, let ends):
             return directly(after: .read(seen, ends: ends)).flatMap {
                 $0.directly(after: .write(left, isBlind: isBlind, isAcknowledged: true, ends: ends))
@@ -149,8 +156,14 @@ package struct WindowModel: SequentialModel {
     }
 
     private func isInStep(ends: Bool, sweeps: Bool) -> Bool {
-        if isReleased || ends { return !sweeps || older == nil && (isReleased || !isSettled) }
+        if isReleased || ends { return !sweeps || older == nil && (isReleased || !isSettled || !isKept) }
         return isSettled ? standing == .inStep && older == value.map(rules.down) : older == nil
+    }
+
+    private var withoutWindow: WindowModel {
+        var next = self
+        next.isReleased = true
+        return next
     }
 
     private var durableOlder: WindowModel {

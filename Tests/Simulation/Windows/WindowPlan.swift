@@ -122,11 +122,6 @@ package struct WindowPlan: CampaignPlan {
 
     package var simplifications: [(inout WindowPlan) -> Void] {
         [{ $0.beginnings = [$0.beginnings[0]] }, { $0.ends = false }, { $0.stores = .listToList }]
-            + beginnings.indices.flatMap { index -> [(inout WindowPlan) -> Void] in
-                [
-                    { if index < $0.beginnings.count { $0.beginnings[index] = .older } },
-                    { if index < $0.beginnings.count { $0.beginnings[index] = .nothing } },
-                ]
-            }
+            + beginnings.indices.map { index in { if index < $0.beginnings.count { $0.beginnings[index] = .older } } }
     }
 }

@@ -9,9 +9,9 @@ struct WindowRow {
         struct Mirrors: Decodable { let revision: String, kind: String }
         var copies: [String: String]?
         var absent: [String]?
-        var made: [String]?
         var rewrites: [String]?
-        var released: [String]?
+        /// What is said of the window of each place.
+        var windows: [String: String]?
         var mirrors: Mirrors?
 
         init?(_ metadata: StorageMetadata) {
@@ -45,7 +45,7 @@ struct WindowRow {
         if weather.trouble(of: key.spot.medium) != nil { return .unknown }
         let place = Moving.placeName(key.older.spot)
         let newer = record(disk, key.spot.medium, key.spot.address)
-        if newer?.origin?.released?.contains(place) == true { return .released }
+        if newer?.origin?.windows?[place] == "released" { return .released }
         switch weather.trouble(of: key.older.spot.medium) {
         case .locked: return .locked
         case .unavailable: return .outOfReach
@@ -60,7 +60,7 @@ struct WindowRow {
         if let mirrored = older?.mirrored { return isNewer(mirrored) ? .mirrored : .late }
         let isMarked = mark.map(isNewer) == true
         let named = newer.origin?.copies?[place]
-        let isMade = named.map { newer.origin?.made?.contains($0) == true } == true
+        let isMade = newer.origin?.windows?[place] == "made"
         if let older, named == older.mark { return .known }
         if older == nil, !isMarked, !isMade, named == nil || newer.origin?.absent?.contains(place) == true { return .known }
         guard isMarked || isMade else { return .conflict }

@@ -102,6 +102,15 @@ final class WindowScene: Stage {
         return report.withLock(\.self)
     }
 
+    /// Ends the window of a key: from then on it is as for a program of version 3.
+    func release(_ running: Running, _ index: Int, _ label: String) async {
+        await machine.diary.call([(index, .settle(isCalm: false))], by: 3, label) {
+            try await keys[index].calls.release(running.router).success
+        } _: {
+            [.settle(isCalm: $0 && isCalm(since: running))]
+        }
+    }
+
     /// Whether nothing has been wrong since a program was started.
     func isCalm(since running: Running) -> Bool {
         machine.accidents == running.accidents && machine.weather.isCalm && machine.world.isUnhurried

@@ -72,6 +72,9 @@ struct WindowVerdict: Sendable {
     /// The window ends: what is in the key's place stays, and the older place and its mark go.
     private func end(_ last: WindowScene.Running) async throws {
         let later = await scene.launch("later", version: 3)
+        if plan.end == .release {
+            for index in scene.keys.indices { await scene.release(last, index, "release \(index) in the end") }
+        }
         try await settle(later)
         for (index, key) in scene.keys.enumerated() {
             let older = machine.disk.contents(of: key.older.spot.medium)
