@@ -34,7 +34,7 @@ struct MirrorWriter: Sendable {
         _ prepared: Prepared, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen
     ) async {
         let record = KeptRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
-        guard kept.place.isOpen, let older = prepared.older.first, let contents = await readAgain(kept) else { return }
+        guard kept.place.isOpen, let older = prepared.older.first, let contents = await seen(record, kept) else { return }
         _ = await write(.value(older.expiring(as: coded.metadata)), of: record, at: kept.place, over: contents)
     }
 
@@ -42,19 +42,31 @@ struct MirrorWriter: Sendable {
     /// - Returns: Why it could not be written; nil when the older place is up to date, or was changed by somebody meanwhile.
     func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen) async -> StorageError? {
         guard kept.place.isOpen else { return nil }
-        guard let contents = await readAgain(kept) else {
+        let record = KeptRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
+        guard let contents = await seen(record, kept) else {
             return StorageError(
                 StorageError.unavailable, key: kept.place.source.name,
-                "\(kept.place.route.displayName) cannot be read now.")
+                "\(kept.place.route.displayName) could not be read.")
         }
-        let record = KeptRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
         return await write(.removal, of: record, at: kept.place, over: contents).error
     }
 
-    /// What was seen of the older place; where it could not be read, another look.
-    private func readAgain(_ kept: KeptPlaces.Seen) async -> KeptContents? {
+    /// What was seen of the older place before the record was written; where it could not be read, another look.
+    private func seen(_ record: KeptRecord, _ kept: KeptPlaces.Seen) async -> KeptContents? {
         if let contents = kept.contents { return contents }
-        return try? await KeptPlaces(env).read(kept.place)
+        return try? await outdated(record, at: kept.place)
+    }
+
+    /// What the older place holds, if it is to be brought up to date with a record that was written before this look; nil for anything else.
+    ///
+    /// The key's place is read last: whoever changes it after that changes the older place too, and what was seen there does not hold any more. In the other order, the mirror
+    /// of a later record could be seen here and overwritten.
+    func outdated(_ record: KeptRecord, at place: KeptPlace) async throws -> KeptContents? {
+        guard let contents = try await KeptPlaces(env).read(place),
+            case .outdated = await KeptPlaces(env).standing(of: contents, to: record, at: place),
+            try await place.destination.probe().revision == record.revision
+        else { return nil }
+        return contents
     }
 
     /// Writes a record's mirror and its mark over what was seen. It never fails: what cannot be written is pending.
@@ -75,16 +87,10 @@ struct MirrorWriter: Sendable {
         var contents = contents
         for _ in 0..<Environment.attempts {
             if try await commit(content, of: record, at: place, over: contents) { return .written }
-            guard try await place.destination.probe().revision == record.revision, let now = try await KeptPlaces(env).read(place) else {
-                return .superseded
-            }
-            switch await KeptPlaces(env).standing(of: now, to: record, at: place) {
-            case .outdated:
-                // What an earlier release wrote is not there any more.
-                if case .unchanged = content { return .superseded }
-                contents = now
-            default: return .superseded
-            }
+            // What an earlier release wrote is not there any more.
+            if case .unchanged = content { return .superseded }
+            guard let now = try await outdated(record, at: place) else { return .superseded }
+            contents = now
         }
         return .superseded
     }

@@ -176,9 +176,7 @@ struct Mover: Sendable {
 
     /// Brings the older place of an open window up to date with a value that was moved, if nobody has changed it meanwhile.
     private func keep(_ place: KeptPlace, _ record: KeptRecord, _ content: MirrorWriter.Content) async {
-        guard env.safeguards.contains(.mirrorsKept), let contents = try? await KeptPlaces(env).read(place),
-            case .outdated = await KeptPlaces(env).standing(of: contents, to: record, at: place)
-        else { return }
+        guard env.safeguards.contains(.mirrorsKept), let contents = try? await MirrorWriter(env).outdated(record, at: place) else { return }
         _ = await MirrorWriter(env).write(content, of: record, at: place, over: contents)
     }
 

@@ -130,6 +130,29 @@ import Testing
         #expect(try await world.machine.launch().get(world.old) == "two")
     }
 
+    @Test(arguments: WindowWorld.Way.allCases) func `a late mirror does not overwrite the mirror of a later value`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let (v1, late, v2) = (world.machine.launch(), world.machine.launch(), world.machine.launch())
+        try await v1.set("one", for: world.old)
+        _ = try await late.exists(world.old)
+        // The first program has moved the value, and looks at the older place once more before it writes the mirror there.
+        let gate = FaultGate()
+        let backend = try #require(world.machine.backends(of: way.old).last)
+        backend.inject(.hold(gate), at: 2, of: .read)
+        async let first = late.get(world.key)
+        await gate.untilArrivals()
+        try await v1.set("two", for: world.old)
+        #expect(try await v2.get(world.key) == "two")
+        gate.open()
+        _ = try await first
+        #expect(try await v1.get(world.old) == "two")
+        #expect(try await v2.get(world.key) == "two")
+        try await v1.remove(world.old)
+        #expect(try await v2.value(for: world.key) == nil)
+    }
+
     // MARK: Conflicts
 
     struct Case: Sendable, CustomTestStringConvertible {
