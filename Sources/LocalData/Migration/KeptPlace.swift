@@ -68,6 +68,9 @@ struct KeptRecord: Sendable {
     }
 }
 
+/// The value changed since a change was made of it.
+struct ChangedMeanwhile: Error {}
+
 /// Finds and reads the older places that release windows keep up to date.
 struct KeptPlaces: Sendable {
     let env: Environment
@@ -207,10 +210,25 @@ struct KeptPlaces: Sendable {
     }
 
     /// What stands in the older place, before a key's place is written; nil where no window matters.
-    /// - Throws: ``StorageError`` when it cannot be read and wins conflicts: its content would later undo the change.
-    func look(for slot: UntypedSlot, over probe: StorageProbe) async throws -> Seen? {
+    /// - Parameter isMade: Whether the change is made of the key's value. Then it does not replace what an earlier release wrote since.
+    /// - Throws: ``StorageError`` when it cannot be read and wins conflicts: its content would later undo the change. ``ChangedMeanwhile`` for a change that is made of a value
+    ///   which an earlier release has replaced or removed.
+    func look(for slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Seen? {
         guard slot.key.releaseWindow != nil, let place = try place(of: slot, try await origin(of: probe, slot)) else { return nil }
-        do { return Seen(place: place, contents: try await read(place)) } catch let error as StorageError {
+        do {
+            let contents = try await read(place)
+            guard isMade, let contents else { return Seen(place: place, contents: contents) }
+            guard let record = try await record(probe, slot) else {
+                if contents.record != nil { throw ChangedMeanwhile() }
+                return Seen(place: place, contents: contents)
+            }
+            switch await standing(of: contents, to: record, at: place) {
+            case .changed, .removed: throw ChangedMeanwhile()
+            // A sweep decides between the two.
+            case .conflict, .doubtful: return Seen(place: place, contents: nil)
+            case .mirrored, .outdated, .damaged: return Seen(place: place, contents: contents)
+            }
+        } catch let error as StorageError {
             guard !slot.key.sourceWinsConflicts else { throw error }
             return Seen(place: place, contents: nil)
         }

@@ -1,8 +1,5 @@
 import BackendContract
 
-/// The value changed since a change was made of it.
-struct ChangedMeanwhile: Error {}
-
 /// Commits changes of several keys, and the records that their values refer to.
 struct BatchWriter: Sendable {
     let env: Environment
@@ -158,7 +155,7 @@ struct BatchWriter: Sendable {
         let probe = try await ValueWriter(env).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read once: what is written into a legacy location from here on is not what a removal covers.
-        let kept = try await KeptPlaces(env).look(for: slot, over: probe)
+        let kept = try await KeptPlaces(env).look(for: slot, over: probe, isMade: change.precondition != nil)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         if change.isInsertion {
             guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {

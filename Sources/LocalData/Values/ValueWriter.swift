@@ -90,7 +90,9 @@ struct ValueWriter: Sendable {
         _ slot: Slot<Value>, _ host: any MigrationHost, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
         try await env.retrying(slot.name) { () -> R? in
-            switch try await updateOnce(slot, host, body) {
+            let update: Update<R>
+            do { update = try await updateOnce(slot, host, body) } catch is ChangedMeanwhile { return nil }
+            switch update {
             case .written(let answer):
                 await env.ledger.flush()
                 return answer
@@ -134,7 +136,7 @@ struct ValueWriter: Sendable {
                 let hadValue = value != nil
                 let answer = try body(&value)
                 guard let value else {
-                    if hadValue, try await !removeOnce(slot.untyped, over: probe) { return nil }
+                    if hadValue, try await !removeOnce(slot.untyped, over: probe, isMade: true) { return nil }
                     return .written(answer)
                 }
                 // The old record's expiry stays.
@@ -142,7 +144,7 @@ struct ValueWriter: Sendable {
                 if !prepared.references.isEmpty {
                     return .refersTo(BatchWriter.Change(slot.untyped, prepared, if: probe.unchanged), answer)
                 }
-                let kept = try await KeptPlaces(env).look(for: slot.untyped, over: probe)
+                let kept = try await KeptPlaces(env).look(for: slot.untyped, over: probe, isMade: true)
                 let origin = try await Origins(env).next(slot.untyped, over: probe, kept)
                 return try await write(prepared, slot.untyped, origin, over: probe, kept).map { .written(answer) }
             }
@@ -164,18 +166,22 @@ struct ValueWriter: Sendable {
     }
 
     /// Removes a value and its backups. False when the slot was changed meanwhile.
-    private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe) async throws -> Bool {
+    /// - Parameter isMade: Whether the removal was decided by the value.
+    private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Bool {
         let newer = try await Shapes(env).removals(slot)
         let isRemoved: Void? =
-            try await slot.key.leavesTombstone ? bury(slot, over: probe, newer) : Purger(env).erase(slot.route, over: probe, newer)
+            try await slot.key.leavesTombstone
+            ? bury(slot, over: probe, newer, isMade: isMade) : Purger(env).erase(slot.route, over: probe, newer)
         guard isRemoved != nil else { return false }
         try await Backups(env).discardAfterRemoval(slot)
         return true
     }
 
     /// Writes the tombstone, with the changes that delete newer shapes, and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
-    private func bury(_ slot: UntypedSlot, over probe: StorageProbe, _ newer: [Committer.Change]) async throws -> Void? {
-        let kept = try await KeptPlaces(env).look(for: slot, over: probe)
+    private func bury(
+        _ slot: UntypedSlot, over probe: StorageProbe, _ newer: [Committer.Change], isMade: Bool
+    ) async throws -> Void? {
+        let kept = try await KeptPlaces(env).look(for: slot, over: probe, isMade: isMade)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
         if kept == nil, newer.isEmpty, case .tombstone(let tombstone) = probe,

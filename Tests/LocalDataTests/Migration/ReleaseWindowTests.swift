@@ -153,6 +153,36 @@ import Testing
         #expect(try await v2.value(for: world.key) == nil)
     }
 
+    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `an update does not replace what it has not seen`(
+        _ way: WindowWorld.Way, removes: Bool
+    ) async throws {
+        let world = WindowWorld(way)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v2.set("one", for: world.key)
+        _ = try await v2.get(world.key)
+        // It has looked at both places, and is about to look at the key's own once more.
+        let gate = FaultGate()
+        let backend = try #require(world.machine.backends(of: way.new).last)
+        let before = backend.log.filter { $0.kind == .read }.count
+        async let quiet = v2.update(world.key) { value in value.map { $0 + "?" } }
+        _ = try await quiet
+        let looks = backend.log.filter { $0.kind == .read }.count - before
+        try await v2.set("one", for: world.key)
+        backend.inject(.hold(gate), at: looks, of: .read)
+        async let answer = v2.update(world.key) { value -> String? in
+            defer { value = removes ? nil : (value ?? "") + "!" }
+            return value
+        }
+        await gate.untilArrivals()
+        try await v1.set("two", for: world.old)
+        gate.open()
+        let seen = try await answer
+        let value = try await v2.value(for: world.key)
+        // Either it came before what the earlier release wrote, or it was made of it.
+        #expect(seen == "two" ? value == (removes ? nil : "two!") : value == "two")
+        #expect(try await v1.value(for: world.old) == value)
+    }
+
     // MARK: Conflicts
 
     struct Case: Sendable, CustomTestStringConvertible {
