@@ -95,6 +95,13 @@ struct KeptPlaces: Sendable {
         return nil
     }
 
+    /// The older place of a window that a key declares, for a value that is about to come from it: open or over. One that is over is emptied by a sweep, once the value says so.
+    func declared(by slot: UntypedSlot) throws -> KeptPlace? {
+        if let open = try place(of: slot, nil) { return open }
+        guard slot.key.releaseWindow != nil else { return nil }
+        return try slot.key.migrations.first { $0.window != nil }.flatMap { try place(of: slot, $0) }
+    }
+
     /// The older places of windows that a record says are over.
     func released(of slot: UntypedSlot, _ origin: RecordOrigin?) throws -> [KeptPlace] {
         try slot.key.migrations.compactMap { try place(of: slot, $0) }.filter { origin?.isReleased($0.name) == true }

@@ -141,7 +141,7 @@ struct Mover: Sendable {
         try await Origins(env).requireLasting(elsewhere, for: slot.untyped)
         let prepared = try env.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        let kept = try KeptPlaces(env).place(of: slot.untyped, nil)
+        let kept = try KeptPlaces(env).declared(by: slot.untyped)
         // A copy leaves nothing behind that is its own to delete, and an open window keeps what it replaces.
         let replaced = step.keepsSources ? [] : elsewhere
         let emptied = replaced.filter { $0.route.slot != kept?.route.slot || !env.safeguards.contains(.mirrorsKept) }
@@ -165,7 +165,7 @@ struct Mover: Sendable {
             from: readings.map(\.source.route.displayName).joined(separator: " + "),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
         visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
-        if let kept {
+        if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await keep(kept, KeptRecord(written.record, origin), KeptSettler.content(prepared, unless: source))
         }

@@ -24,7 +24,8 @@ struct Settler: Sendable {
             /// What is brought from elsewhere. The end of a window is another look: the value has to say that it is over.
             func filled(_ occupant: Mover.Occupant) async throws -> Visit? {
                 let visit = try await fill(slot, run, occupant)
-                guard run.endsWindow, let moved = visit, moved.state == .moved else { return visit }
+                let isOver = run.reason != .read && slot.key.releaseWindow?.isOpen(for: env.applicationVersion) == false
+                guard run.endsWindow || isOver, let moved = visit, moved.state == .moved else { return visit }
                 brought = moved.after(brought)
                 return nil
             }

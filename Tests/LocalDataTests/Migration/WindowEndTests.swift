@@ -71,6 +71,31 @@ import Testing
         #expect(try await world.settle(v3).state == .unchanged)
     }
 
+    @Test(arguments: WindowWorld.Way.allCases) func `a release whose window is over begins where the other releases are`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way, keeping: .until(version: "3.0"))
+        let (v1, v2, v3) = (world.machine.launch(), world.machine.launch(version: "2.0"), world.machine.launch(version: "3.0"))
+        try await v1.set("one", for: world.old)
+        // A read only brings the value. What an earlier release does until a sweep has ended the window counts.
+        #expect(try await v3.get(world.key) == "one")
+        try await v1.set("two", for: world.old)
+        #expect(try await v2.get(world.key) == "two")
+        try await v1.remove(world.old)
+        #expect(try await v3.value(for: world.key) == nil)
+        try await v1.set("three", for: world.old)
+        #expect(try await v3.row(of: world.key).state == .moved)
+        #expect(try await left(world) == [])
+        #expect(try await v2.get(world.key) == "three")
+        #expect(try await world.settle(v2).state == .unchanged)
+        // The first program of all may be such a release.
+        let fresh = WindowWorld(way, keeping: .until(version: "3.0"))
+        try await fresh.machine.launch().set("one", for: fresh.old)
+        #expect(try await fresh.machine.launch(version: "3.0").row(of: fresh.key).state == .moved)
+        #expect(try await left(fresh) == [])
+        #expect(try await fresh.machine.launch(version: "2.0").get(fresh.key) == "one")
+    }
+
     @Test func `days end it, a day after a sweep found them over`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .for(days: 30), clock)
