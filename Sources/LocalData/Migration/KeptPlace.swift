@@ -231,9 +231,12 @@ struct KeptPlaces: Sendable {
             }
             switch await standing(of: contents, to: record, at: place) {
             case .changed, .removed: throw ChangedMeanwhile()
-            // A sweep decides between the two.
-            case .conflict, .doubtful: return Seen(place: place, contents: nil)
-            case .mirrored, .outdated, .damaged: return Seen(place: place, contents: contents)
+            // It was not read, and is replaced: it goes into quarantine.
+            case .conflict(let source?), .doubtful(let source):
+                try await env.quarantine.keep(
+                    source.record, of: place.route, beside: [slot.route], reason: "replaced by an update of \(slot.name)")
+                return Seen(place: place, contents: contents)
+            case .conflict(nil), .mirrored, .outdated, .damaged: return Seen(place: place, contents: contents)
             }
         } catch let error as StorageError {
             guard !slot.key.sourceWinsConflicts else { throw error }
