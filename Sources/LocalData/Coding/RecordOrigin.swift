@@ -25,7 +25,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     var boot: String?
     /// What release windows have to do with this record, by their older places.
     private var windows: [String: WindowState]?
-    /// The record that this one stands for, in an older place that is kept up to date; nil for every other record.
+    /// In an older place that is kept up to date: which record of the key's own place this one is a mirror of. Nil for every other record.
     package var mirrors: Mirror?
 
     /// What a record of a key's own place has to do with a release window.
@@ -40,7 +40,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         case released
     }
 
-    /// What a record of an older place stands for, and its mark beside it.
+    /// Names a record of a key's own place: in its mirror in the older place, and in the mark beside the mirror.
     package struct Mirror: Codable, Sendable, Equatable {
         package enum Kind: String, Codable, Sendable { case value, removed }
 
@@ -125,7 +125,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         return Self.isRevision(mark) ? .exact : .content
     }
 
-    /// Whether a mirror stands for a record: it names the record's revision, or one before it with the same value.
+    /// Whether a mirror is one of a record: it names the record's revision, or an earlier one with the same value.
     static func isMirror(_ mirror: Mirror, of revision: StorageRevision, _ origin: RecordOrigin?) -> Bool {
         mirror.revision == mark(of: revision) || origin?.rewrites?.contains(mirror.revision) == true
     }
@@ -144,7 +144,10 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Whether the window of a place is over, whatever a program says.
     package func isReleased(_ place: String) -> Bool { windows?[place] == .released }
 
-    /// Whether the window of a place matters for the record: it was written while it was open, and nobody has ended it since.
+    /// Whether the record says anything of a release window.
+    var hasWindows: Bool { windows != nil }
+
+    /// Whether the record was written while the window of a place was open, and the window has not been ended since.
     func isInWindow(of place: String) -> Bool { windows?[place].map { $0 != .released } ?? false }
 
     mutating func noteOpen(_ place: String) { note(.open, place) }

@@ -75,7 +75,7 @@ struct Backups: Sendable {
     ) async throws -> StorageMetadata {
         let past = try await env.coder.origin(of: metadata, slot.route)
         let kept = try await Origins(env).kept(slot, over: probe)
-        // What is restored stands for no other record any more.
+        // A backup of a mirror is a value of its own once it is restored.
         guard kept != nil || past?.mirrors != nil else { return metadata }
         var origin = kept ?? RecordOrigin(boot: env.runtime.host.bootID)
         origin.merge(past)

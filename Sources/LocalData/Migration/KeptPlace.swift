@@ -6,7 +6,7 @@ struct KeptPlace: Sendable {
     let destination: Route
     /// The older place, and the key that an earlier release reads it with.
     let source: UntypedSlot
-    /// The slot of the mark: it says which record the older place stands for, in a way that an earlier release does not change.
+    /// The slot of the mark: it names the record whose mirror was written last. An earlier release does not know it, and does not change it.
     let mark: Route
     /// The migration that the place is the source of.
     let migration: String
@@ -31,7 +31,8 @@ struct KeptContents: Sendable {
     let origin: RecordOrigin?
     let mark: RecordOrigin.Mirror?
 
-    /// What the record of the older place stands for; nil for a record of an earlier release, also where that has kept the bytes of an origin.
+    /// The record of the key's place that the older place holds a mirror of; nil for what an earlier release wrote. An earlier release that removes a mirror may keep its origin: a
+    /// removal with the origin of a value is no mirror.
     var mirror: RecordOrigin.Mirror? {
         switch (origin?.mirrors, older) {
         case (let mirror?, .value) where mirror.kind == .value: mirror
@@ -62,7 +63,7 @@ struct KeptRecord: Sendable {
         (revision, self.origin, metadata, payload, isForeign) = (tombstone.revision, origin, tombstone.metadata, nil, false)
     }
 
-    /// Whether a mirror or a mark stands for this record.
+    /// Whether a mirror is one of this record, or a mark names it.
     func isNamed(by mirror: RecordOrigin.Mirror) -> Bool {
         (mirror.kind == .removed) == isRemoved && RecordOrigin.isMirror(mirror, of: revision, origin)
     }
@@ -138,7 +139,7 @@ struct KeptPlaces: Sendable {
         if place.route.slot == slot.id {
             throw refuse(
                 StorageError.unsupported,
-                "\(place.source.name) is the key's own place: a release window is for an older place beside it. For a change of shape in its place, use evolving(_:keeping:)."
+                "\(place.source.name) is the key's own place: a release window is for an older place beside it. For a change of shape in its place, use evolving(_:keeping:readableBy:merge:)."
             )
         }
         if place.source.key.releaseWindow != nil {

@@ -34,6 +34,7 @@ struct KeptSettler: Sendable {
         let isRead = run.reason == .read
         if isRead, slot.key.releaseWindow == nil || !env.safeguards.contains(.olderWriteSeen) { return .ordinary }
         let origin = try await env.coder.origin(of: settled.metadata, slot.route)
+        guard slot.key.releaseWindow != nil || origin?.hasWindows == true else { return .ordinary }
         let record =
             switch settled {
             case .value(let record, _): KeptRecord(record, origin)
@@ -115,7 +116,7 @@ struct KeptSettler: Sendable {
         env.ledger.worked(work.step.id)
         env.ledger.brought(route, from: [place.route], by: work.step.id)
         // With a merge, the older place is told what came of it.
-        let content = Self.content(prepared, unless: work.step.kept?.merge == nil ? source.record : nil)
+        let content = Self.content(prepared, of: written.record, unless: work.step.kept?.merge == nil ? source.record : nil)
         await mirror(content, KeptRecord(written.record, origin), work)
         return .lookAgain(
             Visit(
@@ -124,9 +125,11 @@ struct KeptSettler: Sendable {
     }
 
     /// What an earlier release wrote stays as it is, byte for byte; what another program wrote becomes a record of the library.
-    static func content(_ prepared: Prepared, unless older: StorageRecord?) -> MirrorWriter.Content {
+    /// - Parameter record: The record of the key's place, whose expiry the mirror has too.
+    static func content(_ prepared: Prepared, of record: StorageRecord, unless older: StorageRecord?) -> MirrorWriter.Content {
         if let older, !older.isForeign { return .unchanged(older) }
-        return prepared.older.first.map(MirrorWriter.Content.value) ?? older.map(MirrorWriter.Content.unchanged) ?? .removal
+        return prepared.older.first.map { .value($0.expiring(as: record.metadata)) } ?? older.map(MirrorWriter.Content.unchanged)
+            ?? .removal
     }
 
     /// The value that the older place's record makes; nil where it cannot be read.
@@ -224,7 +227,9 @@ struct KeptSettler: Sendable {
         let written = try await DurableWriter(env).write(prepared, work.slot, origin, if: .revision(work.record.revision), holder)
         guard let written else { return .lookAgain(nil) }
         env.ledger.worked(work.step.id)
-        if let older = prepared.older.first { await mirror(.value(older), KeptRecord(written.record, origin), work) }
+        if let older = prepared.older.first {
+            await mirror(.value(older.expiring(as: written.record.metadata)), KeptRecord(written.record, origin), work)
+        }
         return .lookAgain(Visit(state: .resolved, from: work.place.route.displayName, bytes: written.record.payload.byteCount))
     }
 
@@ -346,52 +351,5 @@ extension Prepared {
         var prepared = self
         prepared.facts = .kept(StorageMetadata(expiresAt: metadata.expiresAt))
         return prepared
-    }
-}
-
-extension Environment {
-    /// Encodes a value, and where a release window is open its older shape too.
-    /// - Throws: ``StorageError`` with `encodingFailed`, also for a value that the older shape cannot tell and nothing merges.
-    func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts) throws -> Prepared {
-        var prepared = try coder.prepare(value, slot, facts)
-        guard let window = slot.key.releaseWindow, window.isOpen(for: applicationVersion) else { return prepared }
-        for migration in slot.key.migrations {
-            guard let step = migration.step(for: Value.self), let kept = step.kept else { continue }
-            prepared.older = [try older(value, prepared.bytes, slot, step, kept)]
-        }
-        return prepared
-    }
-
-    private func older<Value>(
-        _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ step: MigrationStep<Value>, _ kept: KeptSource<Value>
-    ) throws -> Prepared {
-        func refusal(_ what: String, _ error: (any Error)? = nil) -> StorageError {
-            StorageError(
-                StorageError.encodingFailed, key: slot.name, "\(what) Nothing was changed.", underlying: error)
-        }
-        func encode<Key: TypedKey>(_ key: Key, _ older: any Sendable) throws -> Prepared {
-            guard let older = older as? Key.Value else {
-                throw refusal(
-                    "The release window's source \(key.name) holds values of another type than \(Value.self). Give moved(from:keeping:) a transformation and down:."
-                )
-            }
-            return try coder.prepareForEarlierReleases(older, try routes.slot(for: key.typed))
-        }
-        let older: any Sendable
-        do { older = try kept.down(value) } catch let error as StorageError { throw error } catch {
-            throw refusal("The older shape of the value could not be made: down: failed (\(type(of: error))).", error)
-        }
-        if kept.changesShape, kept.merge == nil {
-            let again: Value?
-            do { again = try step.combine([older]) } catch {
-                throw refusal("What comes back from the older shape could not be made (\(type(of: error))).", error)
-            }
-            guard let again, try coder.bytes(of: again, slot.key) == bytes else {
-                throw refusal(
-                    "The older shape that the release window keeps in \(step.sources[0].name) does not tell all of the value: what comes back from it is another value. Give moved(from:keeping:) a merge:, or keep what the older shape lacks in a key of its own."
-                )
-            }
-        }
-        return try encode(step.sources[0].base, older)
     }
 }

@@ -46,7 +46,7 @@ struct MirrorWriter: Sendable {
         guard let contents = await seen(record, kept) else {
             return StorageError(
                 StorageError.unavailable, key: kept.place.source.name,
-                "\(kept.place.route.displayName) could not be read.")
+                "\(kept.place.route.displayName) cannot be brought up to date now.")
         }
         return await write(.removal, of: record, at: kept.place, over: contents).error
     }
@@ -181,6 +181,9 @@ struct MirrorWriter: Sendable {
     /// - Returns: What remains, in words.
     func delete(_ contents: KeptContents, at place: KeptPlace, keepsOthers: Bool = false) async -> [String] {
         do {
+            if case .corrupt(let corruption) = contents.older, !keepsOthers {
+                _ = try await env.quarantine.keep(corruption, of: place.route, beside: [place.destination])
+            }
             let mark = Committer.Change(place.mark, StorageMutation(place.mark.address, .delete), isCompanion: true)
             var changes = contents.mark == nil ? [] : [mark]
             if contents.older.revision != nil, !keepsOthers || contents.mirror != nil {

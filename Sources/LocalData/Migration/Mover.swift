@@ -167,7 +167,7 @@ struct Mover: Sendable {
         visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
-            await keep(kept, KeptRecord(written.record, origin), KeptSettler.content(prepared, unless: source))
+            await keep(kept, KeptRecord(written.record, origin), KeptSettler.content(prepared, of: written.record, unless: source))
         }
         env.ledger.worked(step.id)
         env.ledger.brought(route, from: readings.map(\.source.route), by: step.id)

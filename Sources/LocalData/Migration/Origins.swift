@@ -64,13 +64,13 @@ struct Origins: Sendable {
         for place in contents.empty where origin.awaitsAbsence(of: place.placeName) {
             if await isDurablyEmpty(place) { origin.recordAbsence(of: place.placeName) }
         }
-        if let kept { try await note(kept, in: &origin) }
+        if let kept { try await note(kept, in: &origin, slot.key) }
         return origin
     }
 
     /// Notes in a record what its writer saw in the older place of a release window. What an earlier release wrote there is made certain to last before it is named; a mirror
     /// does not displace it.
-    private func note(_ kept: KeptPlaces.Seen, in origin: inout RecordOrigin) async throws {
+    private func note(_ kept: KeptPlaces.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {
         let place = kept.place
         if !place.isOpen { return origin.noteReleased(place.name) }
         origin.noteOpen(place.name)
@@ -78,7 +78,11 @@ struct Origins: Sendable {
         if let record = contents.record {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
-            _ = try await Collector(env).settledDurability(of: place.route, nil)
+            do { _ = try await Collector(env).settledDurability(of: place.route, nil) } catch let error as StorageError {
+                // The key's own place alone decides whether a change succeeds, unless what is not named here would undo it.
+                if key.sourceWinsConflicts { throw error }
+                return
+            }
             let source = SourceRecord(key: AnyStorageKey(base: place.source.key), route: place.route, record: record)
             origin.add(source, destination: place.destination, byContent: knowsByContent)
         } else if contents.mirror == nil, await isDurablyEmpty(place.route) {

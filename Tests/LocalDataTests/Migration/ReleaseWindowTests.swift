@@ -280,6 +280,38 @@ import Testing
         #expect(try await v2.get(world.key) == "again")
     }
 
+    @Test func `what another program wrote expires in both places at once`() async throws {
+        let clock = TestClock()
+        let machine = TestMachine { $0.use(clock) }
+        let old = textKey("code", .userDefaults(suite: "old"))
+        let key = textKey("code", .userDefaults(suite: "new")).moved(from: old, keeping: .untilReleased).expiring(after: .seconds(60))
+        let (v1, v2) = (machine.launch(), machine.launch())
+        for text in ["moved", "written over the mirror"] {
+            machine.seedUserDefaults(["code": .string(text)], suite: "old")
+            #expect(try await v2.get(key) == text)
+            #expect(try await v1.get(old) == text)
+            clock.pass(.seconds(61))
+            #expect(try await v2.value(for: key) == nil)
+            #expect(try await v1.value(for: old) == nil)
+        }
+    }
+
+    @Test func `a place that cannot be made certain to last does not keep a value from being set`() async throws {
+        let world = WindowWorld(.listToList)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        try await v1.set("one", for: world.old)
+        #expect(try await v2.get(world.key) == "one")
+        try await v1.set("two", for: world.old)
+        let backend = try #require(world.machine.backends(of: world.way.old).last)
+        backend.inject(.fail(BackendError(.accessDenied, "It is read-only.")), of: .synchronize, repeats: true)
+        backend.inject(.fail(BackendError(.accessDenied, "It is read-only.")), of: .apply, repeats: true)
+        try await v2.set("three", for: world.key)
+        backend.removeFaults()
+        #expect(try await v2.get(world.key) == "three")
+        try await world.settle(v2)
+        #expect(try await v1.get(world.old) == "three")
+    }
+
     @Test(arguments: WindowWorld.Way.allCases) func `damage in the older place decides nothing, and is kept`(
         _ way: WindowWorld.Way
     ) async throws {

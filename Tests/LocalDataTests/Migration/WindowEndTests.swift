@@ -96,6 +96,19 @@ import Testing
         #expect(try await fresh.machine.launch(version: "2.0").get(fresh.key) == "one")
     }
 
+    @Test(arguments: WindowWorld.Way.allCases) func `damaged bytes in the older place are kept when the window ends`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way)
+        let v2 = world.machine.launch()
+        try await v2.set("one", for: world.key)
+        world.machine.corrupt(way.old, name: "token", bytes: Array("?!".utf8))
+        try await v2.endReleaseWindow(of: world.key)
+        #expect(try await left(world) == [])
+        #expect(try await v2.get(world.key) == "one")
+        #expect(try await world.quarantine(v2) == ["?!"])
+    }
+
     @Test func `days end it, a day after a sweep found them over`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .for(days: 30), clock)
