@@ -4,9 +4,18 @@ import MemoryBackend
 import Synchronization
 
 /// A rehearsal over memory that changes the memory itself with every second call, where it may: what it finds is then partly below and partly rehearsed.
+///
+/// A rehearsal looks at the store below and then keeps its change; what another program writes in between, it cannot refuse. So that the two halves are
+/// one store to the laws, a call that goes below has the store to itself.
 final class MixedRehearsal: StorageBackend {
+    private struct Turns {
+        var isBelow = false
+        var underWay = 0
+        var hasStoreToItself = false
+    }
+
     let rehearsal: RehearsalStore
-    private let isBelow = Mutex(false)
+    private let turns = Mutex(Turns())
     private let mixes: Bool
 
     init(_ rehearsal: RehearsalStore, mixes: Bool) {
@@ -22,11 +31,32 @@ final class MixedRehearsal: StorageBackend {
     }
 
     func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
-        let goesBelow = isBelow.withLock { isBelow in
-            isBelow.toggle()
-            return isBelow && mixes && !rehearsal.changes.touch(mutations.map(\.address))
-        }
+        let goesBelow = await begin(mutations)
+        defer { end() }
         return try await goesBelow ? rehearsal.base.apply(mutations) : rehearsal.apply(mutations)
+    }
+
+    /// Begins a call once no call has the store to itself. Returns whether the call goes below.
+    private func begin(_ mutations: [StorageMutation]) async -> Bool {
+        while true {
+            let goesBelow: Bool? = turns.withLock { turns in
+                if turns.hasStoreToItself { return nil }
+                turns.isBelow.toggle()
+                turns.hasStoreToItself =
+                    mixes && turns.isBelow && turns.underWay == 0 && !rehearsal.changes.touch(mutations.map(\.address))
+                turns.underWay += 1
+                return turns.hasStoreToItself
+            }
+            if let goesBelow { return goesBelow }
+            await Task.yield()
+        }
+    }
+
+    private func end() {
+        turns.withLock { turns in
+            turns.underWay -= 1
+            turns.hasStoreToItself = false
+        }
     }
 
     func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
