@@ -73,6 +73,19 @@ package final class SimulatedDisk: Sendable {
 
     func show(_ content: Content, in medium: String) { state.withLock(\.watch)?(medium, content) }
 
+    /// Notes in the trace of a run what a process made of a slot.
+    func note(_ process: String, _ medium: String, _ address: StorageAddress, _ content: Content?) {
+        guard world.isTraced else { return }
+        let what =
+            switch content {
+            case .value(let payload, let metadata, _): "\(payload) \(String(decoding: metadata.origin ?? [], as: UTF8.self))"
+            case .tombstone(let metadata): "a tombstone \(String(decoding: metadata.origin ?? [], as: UTF8.self))"
+            case .damaged: "damage"
+            case nil: "nothing"
+            }
+        world.note(0, "\(process) leaves \(what) in \(medium), \(address.namespace.name)/\(address.name)")
+    }
+
     /// Bytes that stood in a slot and were no record.
     var damage: [Damage] { state.withLock(\.damage) }
 

@@ -231,6 +231,7 @@ package final class SimulatedStore: StorageBackend {
             return (results, slots)
         }
         for case (_, let slot?) in made.slots { disk.show(slot.content, in: medium) }
+        for (address, slot) in made.slots { disk.note(process.name, medium, address, slot?.content) }
         return made.results
     }
 
