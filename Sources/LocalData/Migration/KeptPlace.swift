@@ -42,6 +42,9 @@ struct KeptContents: Sendable {
     }
 
     var record: StorageRecord? { older.record }
+
+    /// Whether neither an earlier release nor a window has left anything.
+    var isEmpty: Bool { mark == nil && older.revision == nil }
 }
 
 /// A settled record of a key's own place, as release windows see it.
@@ -83,13 +86,15 @@ struct KeptPlaces: Sendable {
     /// The older place that a key keeps up to date, if its window matters for a record: it is open, or the record was written in it.
     /// - Parameters:
     ///   - origin: The origin of what the key's place holds; nil where it holds nothing, or says nothing.
-    ///   - endsForgotten: Whether a window counts that the program has dropped without ending it.
+    ///   - toEnd: Whether a window counts that has to be ended: one that is over for this program, whose record does not say so yet, or one that the program has dropped without
+    ///     ending it.
     /// - Throws: ``StorageError`` for a window that cannot be kept.
-    func place(of slot: UntypedSlot, _ origin: RecordOrigin?, endsForgotten: Bool = false) throws -> KeptPlace? {
-        guard slot.key.releaseWindow != nil || endsForgotten else { return nil }
-        for migration in slot.key.migrations where migration.window != nil || endsForgotten {
+    func place(of slot: UntypedSlot, _ origin: RecordOrigin?, toEnd: Bool = false) throws -> KeptPlace? {
+        guard slot.key.releaseWindow != nil || toEnd else { return nil }
+        for migration in slot.key.migrations where migration.window != nil || toEnd {
             guard let kept = try place(of: slot, migration) else { continue }
-            if origin?.isReleased(kept.name) == true || !(kept.isOpen || origin?.isInWindow(of: kept.name) == true) { continue }
+            let matters = kept.isOpen || origin?.isInWindow(of: kept.name) == true || toEnd && kept.window != nil
+            if !matters || origin?.isReleased(kept.name) == true { continue }
             if kept.isOpen { try requireUsable(kept, slot) }
             return kept
         }

@@ -42,11 +42,13 @@ struct KeptSettler: Sendable {
             }
         let places = KeptPlaces(env)
         if !isRead { for place in try places.released(of: slot.untyped, origin) { await clear(place) } }
-        guard let place = try places.place(of: slot.untyped, origin, endsForgotten: !isRead),
+        guard let place = try places.place(of: slot.untyped, origin, toEnd: !isRead),
             let step = slot.key.migrations.first(where: { $0.id == place.migration })?.step(for: Value.self), !step.isAggregating
         else { return .ordinary }
         try await settleSource(of: place, run)
         guard let contents = try await places.read(place) else { return .settled(Visit(state: settled.isRemoved ? .removed : .unchanged)) }
+        // Nobody has kept this window, and there is nothing that its end would take.
+        if !place.isOpen, origin?.isInWindow(of: place.name) != true, contents.isEmpty { return .ordinary }
         let work = Work(
             slot: slot, run: run, settled: settled, record: record, place: place, step: step, contents: contents)
         let standing = await places.standing(of: contents, to: record, at: place)

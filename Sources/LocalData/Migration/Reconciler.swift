@@ -44,10 +44,14 @@ struct Reconciler: Sendable {
             case .custom(let custom):
                 if settled.isRemoved {
                     // A removal decides: a program's own migration, which cannot see it, would bring the value back.
-                    guard let found = try await clear(migration.sources, slot, run, settled, origin, except: known) else { continue }
-                    visit.state = .resolved
-                    visit.from = found.names
-                    visit.residue += found.residue
+                    switch try await clear(migration.sources, slot, run, settled, origin, except: known) {
+                    case .nothing: continue
+                    case .lookAgain: return nil
+                    case .done(let state, let from, _, let residue):
+                        visit.state = state
+                        visit.from = from
+                        visit.residue += residue
+                    }
                 } else if let result = try await Mover(env).run(custom, migration.id, slot.name, run) {
                     visit.state = .resolved
                     visit.message = "The migration \(migration.id) ran."
@@ -97,7 +101,9 @@ struct Reconciler: Sendable {
         var doubtful: [SourceRecord] = []
         for source in contents.found where source.route.slot != kept {
             switch await Origins(env).match(source, origin) {
-            case .exact: copies.append(source)
+            case .exact:
+                guard try await isEarlier(source, settled, slot) else { return nil }
+                copies.append(source)
             case .content where origin?.isMade(of: source.record) == true:
                 guard try await isUnchanged(settled, slot) else { return nil }
                 copies.append(source)
@@ -129,6 +135,13 @@ struct Reconciler: Sendable {
     /// Whether a destination still holds what it was seen to hold, after a legacy location was read: only then is equal content there no new write over a later value.
     private func isUnchanged<Value>(_ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
         try await slot.route.probe().revision == settled.revision
+    }
+
+    /// Whether what a legacy location was found to hold says nothing that is later than a destination: what a release window left there may be of a value that was set
+    /// after the destination was looked at, and its absence would count as a removal of that value.
+    private func isEarlier<Value>(_ source: SourceRecord, _ settled: Settled<Value>, _ slot: Slot<Value>) async throws -> Bool {
+        if source.record.metadata.origin == nil { return true }
+        return try await isUnchanged(settled, slot)
     }
 
     /// The sources of ready-made migrations, which are decoded and compared with the value.
@@ -294,11 +307,11 @@ struct Reconciler: Sendable {
 
     // MARK: Removals and certainty
 
-    /// Quarantines what legacy locations hold beside a removal, and deletes it there. Nil when they hold nothing else.
+    /// Quarantines what legacy locations hold beside a removal, and deletes it there.
     private func clear<Value>(
         _ sources: [AnyStorageKey], _ slot: Slot<Value>, _ run: MigrationRun, _ settled: Settled<Value>, _ origin: RecordOrigin?,
         except known: Set<PhysicalSlot>
-    ) async throws -> (names: String, residue: [String])? {
+    ) async throws -> Comparison {
         var found: [SourceRecord] = []
         for source in sources {
             let route = try env.routes.route(for: source)
@@ -306,13 +319,14 @@ struct Reconciler: Sendable {
                 let record = try await SourceReader(env).readOther(source.base, MigrationOptions(), run)?.record
             else { continue }
             let copy = SourceRecord(key: source, route: route, record: record)
+            guard try await isEarlier(copy, settled, slot) else { return .lookAgain }
             if await Origins(env).match(copy, origin) != .exact { try await quarantine([copy], slot) }
             found.append(copy)
         }
-        if found.isEmpty { return nil }
+        if found.isEmpty { return .nothing }
         let residue = await Collector(env).collect(
             found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
-        return (found.map(\.route.displayName).joined(separator: " + "), residue)
+        return .done(.resolved, from: found.map(\.route.displayName).joined(separator: " + "), nil, residue: residue)
     }
 
     /// How durable a settled destination is known to be. If only a reboot proves durability, and the record does not have the boot ID of its write, rewrite it with one: a

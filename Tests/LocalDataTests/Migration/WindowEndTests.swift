@@ -109,6 +109,56 @@ import Testing
         #expect(try await world.quarantine(v2) == ["?!"])
     }
 
+    @Test(arguments: WindowWorld.Way.allCases) func `a release whose window is over says so before it empties the place`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way, .sourceWins, keeping: .until(version: "3.0"))
+        let (v2, v3) = (world.machine.launch(version: "2.0"), world.machine.launch(version: "3.0"))
+        try await removeUnseen(world, v3)
+        _ = try await v2.exists(textKey("another", way.new))
+        let (emptying, writing) = (FaultGate(), FaultGate())
+        try #require(world.machine.backends(of: way.old).first).inject(.hold(emptying), of: .apply)
+        try #require(world.machine.backends(of: way.new).last).inject(.hold(writing), of: .apply)
+        // It has replaced the removal by what the older place holds, and is about to empty that. The other release has looked there.
+        async let row = v3.row(of: world.key)
+        await emptying.untilArrivals()
+        async let change: Void = v2.set("two", for: world.key)
+        await writing.untilArrivals()
+        emptying.open()
+        _ = try await row
+        writing.open()
+        try await change
+        for router in [v2, v3, v2] { try await world.settle(router) }
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await v3.get(world.key) == "two")
+    }
+
+    @Test(arguments: WindowWorld.Way.allCases) func `a sweep without a window does not take the mirror of a later value for a copy`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = WindowWorld(way, .sourceWins)
+        let (v2, v3) = (world.machine.launch(), world.machine.launch())
+        try await removeUnseen(world, v3)
+        let plain = textKey("modern token", way.new).moved(from: world.old).resolvingConflicts(.sourceWins)
+        // It has seen the removal, and is about to look at the older place.
+        let gate = FaultGate()
+        try #require(world.machine.backends(of: way.old).first).inject(.hold(gate), of: .read)
+        async let row = v3.row(of: plain)
+        await gate.untilArrivals()
+        try await v2.set("two", for: world.key)
+        gate.open()
+        _ = try await row
+        for router in [v2, v3, v2] { try await world.settle(router) }
+        #expect(try await v2.get(world.key) == "two")
+        #expect(try await v3.get(world.key) == "two")
+    }
+
+    /// Leaves a removal that says nothing of a window, and beside it what version 1 has written since.
+    private func removeUnseen(_ world: WindowWorld, _ router: StorageRouter) async throws {
+        try await router.remove(textKey("modern token", world.way.new).moved(from: world.old))
+        try await world.machine.launch().set("one", for: world.old)
+    }
+
     @Test func `days end it, a day after a sweep found them over`() async throws {
         let clock = TestClock()
         let world = WindowWorld(.listToList, .destinationWins, keeping: .for(days: 30), clock)
