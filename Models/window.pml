@@ -49,6 +49,7 @@
 #define FOLD_NOT_MARKED       13   /* D does not say that it was made of S */
 #define DECIDED_BY_READ       14   /* a get decides a conflict */
 #define MARK_FIRST            15   /* the mark is written before the mirror, where they are committed one after the other */
+#define READ_NOT_REPEATED     16   /* a get answers with what D held before it looked at S */
 #define is(variant) (VARIANT == variant)
 
 #define ABSENT    0
@@ -150,7 +151,8 @@ proctype Program(bit me) {
             fi
         :: my.op != SET && my.op != REMOVE && my.kind && known ->
             if
-            :: my.op == GET -> my.at = LOOK
+            :: my.op == GET && is(READ_NOT_REPEATED) -> answer()
+            :: my.op == GET && !is(READ_NOT_REPEATED) -> my.at = LOOK
             :: my.op == END || (my.op == SWEEP && (isOver || is(COLLECTS_IN_WINDOW))) -> my.at = BARRIER
             :: my.op == SWEEP && !isOver && !is(COLLECTS_IN_WINDOW) ->
                 if :: inSync && (!APART || my.mark == my.ver) || is(MIRROR_NOT_REPEATED) -> forget(me) :: else -> my.at = BARRIER fi

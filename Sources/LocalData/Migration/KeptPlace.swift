@@ -260,8 +260,15 @@ struct KeptPlaces: Sendable {
         else { return true }
         switch await standing(of: contents, to: record, at: place) {
         case .changed, .removed: return false
-        case .mirrored, .outdated, .doubtful, .conflict, .damaged: return true
+        case .mirrored: return true
+        case .outdated, .doubtful, .conflict, .damaged: return try await isCurrent(record, at: place)
         }
+    }
+
+    /// Whether a key's own place still holds a record, after the older place was read. Another process may have brought over meanwhile what an earlier release had written: then
+    /// the older place holds what the record is older than.
+    func isCurrent(_ record: KeptRecord, at place: KeptPlace) async throws -> Bool {
+        try await place.destination.probe().revision == record.revision
     }
 
     private func record(_ probe: StorageProbe, _ slot: UntypedSlot) async throws -> KeptRecord? {

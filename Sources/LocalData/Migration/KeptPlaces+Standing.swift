@@ -17,6 +17,8 @@ enum KeptStanding: Sendable {
     case conflict(SourceRecord?)
     /// Its bytes are not a record: nobody can have meant them.
     case damaged(StorageCorruption)
+
+    var isMirrored: Bool { if case .mirrored = self { true } else { false } }
 }
 
 extension KeptPlaces {

@@ -58,7 +58,10 @@ struct KeptSettler: Sendable {
         case .mirrored, .outdated, .doubtful, .conflict, .damaged: break
         }
         // A read decides nothing, and brings nothing up to date.
-        if isRead { return .settled(Visit(state: settled.isRemoved ? .removed : .unchanged)) }
+        if isRead {
+            if !standing.isMirrored, try await !places.isCurrent(record, at: place) { return .lookAgain(nil) }
+            return .settled(Visit(state: settled.isRemoved ? .removed : .unchanged))
+        }
         switch standing {
         case .conflict(let source): return try await decide(source, work)
         case .mirrored(let isMarked): return try await finish(work, isMirrored: true, isMarked: isMarked)

@@ -64,7 +64,7 @@ struct MirrorWriter: Sendable {
     func outdated(_ record: KeptRecord, at place: KeptPlace) async throws -> KeptContents? {
         guard let contents = try await KeptPlaces(env).read(place),
             case .outdated = await KeptPlaces(env).standing(of: contents, to: record, at: place),
-            try await place.destination.probe().revision == record.revision
+            try await KeptPlaces(env).isCurrent(record, at: place)
         else { return nil }
         return contents
     }

@@ -153,6 +153,24 @@ import Testing
         #expect(try await v2.value(for: world.key) == nil)
     }
 
+    @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `a read that waits between the two places answers with what both hold`(
+        _ way: WindowWorld.Way, ends: Bool
+    ) async throws {
+        let world = WindowWorld(way)
+        let (v1, v2, reader) = (world.machine.launch(), world.machine.launch(), world.machine.launch())
+        try await v2.set("one", for: world.key)
+        _ = try await reader.exists(world.old)
+        try await v1.set("two", for: world.old)
+        // It has read the key's own place, and is about to read the older one.
+        let gate = FaultGate()
+        try #require(world.machine.backends(of: way.old).dropLast().last).inject(.hold(gate), of: .read)
+        async let value = reader.get(world.key)
+        await gate.untilArrivals()
+        if ends { try await v2.endReleaseWindow(of: world.key) } else { try await world.settle(v2) }
+        gate.open()
+        #expect(try await value == "two")
+    }
+
     @Test(arguments: WindowWorld.Way.allCases, [true, false]) func `an update does not replace what it has not seen`(
         _ way: WindowWorld.Way, removes: Bool
     ) async throws {

@@ -11,6 +11,7 @@ final class WindowScene: Stage {
         let version: Int
         /// How much had gone wrong when it was started.
         let accidents: Int
+        let failedCalls: Int
     }
 
     let machine: Machine<ReleaseWindows>
@@ -77,9 +78,9 @@ final class WindowScene: Stage {
 
     func launch(_ name: String, version: Int) async -> Running {
         let all = version == 1 ? keys.compactMap { $0.older.calls?.key } : keys.map(\.calls.key)
-        let accidents = machine.accidents
+        let (accidents, failedCalls) = (machine.accidents, machine.weather.failedCalls)
         let (router, process) = await machine.launch(name, version: "\(version)", Catalog(allKeys: all, id: "keys"))
-        return Running(router: router, process: process, version: version, accidents: accidents)
+        return Running(router: router, process: process, version: version, accidents: accidents, failedCalls: failedCalls)
     }
 
     func launch(_ name: String, _ program: WindowPlan.Program) async -> Running { await launch(name, version: program.version) }
@@ -113,7 +114,8 @@ final class WindowScene: Stage {
 
     /// Whether nothing has been wrong since a program was started.
     func isCalm(since running: Running) -> Bool {
-        machine.accidents == running.accidents && machine.weather.isCalm && machine.world.isUnhurried
+        machine.accidents == running.accidents && machine.weather.failedCalls == running.failedCalls && machine.weather.isCalm
+            && machine.world.isUnhurried
     }
 
     /// Notes that a text was put where it is protected, if the older place protects it too.

@@ -19,6 +19,7 @@ package final class Weather: Sendable {
     private struct State {
         var troubles: [String: Trouble] = [:]
         var failures: [String: [Failure]] = [:]
+        var failed = 0
         var reader: (@Sendable (_ medium: String, [StorageAddress]) -> Void)?
     }
 
@@ -42,9 +43,13 @@ package final class Weather: Sendable {
     func takeFailure(of medium: String) -> Failure? {
         state.withLock { state in
             guard state.failures[medium]?.isEmpty == false else { return nil }
+            state.failed += 1
             return state.failures[medium]?.removeFirst()
         }
     }
+
+    /// How many calls have failed. One that was to fail may do so much later.
+    var failedCalls: Int { state.withLock(\.failed) }
 
     /// Names who is told of every look at a slot.
     func watchReads(_ action: @escaping @Sendable (_ medium: String, [StorageAddress]) -> Void) { state.withLock { $0.reader = action } }
