@@ -5,6 +5,7 @@ import Simulation
 extension ValueKind: ExpressibleByArgument {}
 extension RecordKind: ExpressibleByArgument {}
 extension WindowKind: ExpressibleByArgument {}
+extension InPlaceKind: ExpressibleByArgument {}
 extension Mutant: ExpressibleByArgument {}
 
 @main
@@ -12,8 +13,8 @@ struct Prove: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulations by the thousand, and shows what they came to.",
         subcommands: [
-            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Mutants.self,
-            Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
+            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Campaigns<ShapesInPlace>.self,
+            Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self, Replay<ShapesInPlace>.self,
         ])
 }
 
@@ -49,6 +50,17 @@ extension ReleaseWindows: CommandSubject {
     }
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay-windows", abstract: "Runs one seed of `windows` again, and shows its history.")
+    }
+}
+
+extension ShapesInPlace: CommandSubject {
+    static var campaigns: CommandConfiguration {
+        CommandConfiguration(
+            commandName: "shapes",
+            abstract: "Runs seeds with several versions of a value's shape in one place; exits with 1 if a rule was broken.")
+    }
+    static var replay: CommandConfiguration {
+        CommandConfiguration(commandName: "replay-shapes", abstract: "Runs one seed of `shapes` again, and shows its history.")
     }
 }
 
@@ -89,7 +101,7 @@ struct Mutants: ParsableCommand {
 
     func run() throws {
         // All are run, also when the first misses one.
-        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self)]
+        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self), run(ShapesInPlace.self)]
         if caught.contains(false) { throw ExitCode(1) }
     }
 

@@ -71,6 +71,26 @@ import Testing
         try shrinks(ReleaseWindows.self, .collectsInWindow, to: 3)
     }
 
+    // MARK: Shapes in place
+
+    @Test func `runs with shapes in place break no rule, and come to everything`() async throws {
+        let answers = [
+            "value answered", "value incompatibleSchema notApplied", "set done", "set incompatibleSchema notApplied",
+            "set encodingFailed notApplied", "set unavailable unknown", "update done", "remove done", "batch done", "sweep done",
+        ]
+        let coverage = try await run(ShapesInPlace.self, seeds: "LOCALDATA_SHAPE_SEEDS", 600, answers)
+        for row in ShapesInPlace.Row.allCases {
+            let count = coverage.rows.values.reduce(0) { $0 + $1[row, default: 0] }
+            #expect(count >= 3, "row \(row.rawValue) was come to \(count) times")
+        }
+    }
+
+    @Test func `a seed with shapes in place gives the same run again`() throws { try repeats(ShapesInPlace.self, 60) }
+
+    @Test func `a run with shapes in place that breaks a rule is made shorter, and is told in full`() throws {
+        try shrinks(ShapesInPlace.self, .newerShapeDropped, to: 3)
+    }
+
     // MARK: Of all
 
     /// - Parameter answers: How calls must have ended at least once.

@@ -19,6 +19,11 @@ import Testing
         try await notices(ReleaseWindows.self, mutant)
     }
 
+    @Test(arguments: ShapesInPlace.mutants)
+    func `the campaign of shapes in place notices when a part of the protocol is missing`(_ mutant: Mutant) async throws {
+        try await notices(ShapesInPlace.self, mutant)
+    }
+
     private func notices<S: Subject>(_ subject: S.Type, _ mutant: Mutant) async throws {
         let result = await Series<S>(0..<20_000, kind: S.telling(mutant), mutant: mutant).runAside()
         let found = try #require(result.violations.first, "\(mutant) was not noticed in \(result.runs) seeds")

@@ -104,9 +104,9 @@ extension Shapes {
     /// The version that the key's own slot gets: what the oldest program of the window reads, but never an earlier one than it has.
     private func floor(of prepared: Prepared, over probe: StorageProbe) -> Int {
         let newest = prepared.shape.version
-        guard let shapes = prepared.shapes, shapes.window.isOpen(for: env.applicationVersion), let oldest = shapes.versions.last else {
-            return newest
-        }
+        guard let shapes = prepared.shapes, shapes.window.isOpen(for: env.applicationVersion), let oldest = shapes.versions.last,
+            env.safeguards.contains(.olderShapeWritten)
+        else { return newest }
         guard let record = probe.record, !env.isExpired(record) else { return oldest }
         let stored = record.metadata.schemaVersion ?? oldest
         return shapes.versions.last { $0 >= stored } ?? newest

@@ -50,12 +50,14 @@ package struct Safeguards: OptionSet, Sendable {
     package static let olderWriteSeen = Safeguards(rawValue: 1 << 18)
     /// A value is written in an older shape only if that tells everything, or its newer shape is kept beside it.
     package static let olderShapeChecked = Safeguards(rawValue: 1 << 19)
+    /// In a release window, a value is written in the shape that the oldest program of the window reads.
+    package static let olderShapeWritten = Safeguards(rawValue: 1 << 22)
 
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
         .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
-        .mirrorsKept, .olderWriteSeen, .olderShapeChecked,
+        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten,
     ]
 }

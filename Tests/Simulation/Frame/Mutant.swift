@@ -11,6 +11,8 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     case referredNotStored, noRemovalEpoch
     /// Parts of release windows.
     case collectsInWindow, olderWriteNotSeen, mirrorUnchecked
+    /// Parts of shapes in place.
+    case downSkipped, newerShapeDropped
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
@@ -38,6 +40,8 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .collectsInWindow: Safeguards.all.subtracting(.mirrorsKept)
         case .olderWriteNotSeen: Safeguards.all.subtracting(.olderWriteSeen)
         case .mirrorUnchecked: Safeguards.all.subtracting(.mirrorRevision)
+        case .downSkipped: Safeguards.all.subtracting(.olderShapeWritten)
+        case .newerShapeDropped: Safeguards.all.subtracting(.olderShapeChecked)
         case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }
     }
