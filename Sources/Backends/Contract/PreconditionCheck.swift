@@ -19,6 +19,30 @@ extension StorageProbe {
     }
 }
 
+extension [StorageMutation] {
+    /// Refuses a call in which an address occurs twice.
+    /// - Throws: ``BackendError`` with `unsupported`.
+    package func requireDistinctAddresses() throws(BackendError) {
+        guard Set(map(\.address)).count == count else {
+            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
+        }
+    }
+
+    /// The results of an atomic batch that is not made because of one of its mutations.
+    package func results(endingIn result: MutationResult, at index: Int) -> [MutationResult] {
+        indices.map { $0 == index ? result : .notAttempted }
+    }
+
+    /// The results of an atomic batch that is not made because one of its mutations must not be made; nil when all of them may.
+    /// - Parameter refusal: Why a mutation must not be made. Mutations are asked in their order, up to the first that is refused.
+    package func refused(_ refusal: (StorageMutation) -> MutationResult?) -> [MutationResult]? {
+        for (index, mutation) in enumerated() {
+            if let reason = refusal(mutation) { return results(endingIn: reason, at: index) }
+        }
+        return nil
+    }
+}
+
 extension StorageMetadata {
     /// Whether a new record of this schema version may take the place of one with this metadata, without knowing it.
     fileprivate func isReplaceable(_ version: Int?) -> Bool {

@@ -70,9 +70,7 @@ package final class RehearsalStore: SalvageableBackend {
 
     /// Evaluates preconditions against what a read would find, and keeps the changes in memory.
     package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
-        guard Set(mutations.map(\.address)).count == mutations.count else {
-            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
-        }
+        try mutations.requireDistinctAddresses()
         let probes = try await base.read(mutations.map(\.address), .fresh)
         return changes.slots.withLock { slots in
             let refusals = zip(mutations, probes).map { refusal(of: $0, over: Self.present($1, slots[$0.address])) }

@@ -98,15 +98,7 @@ extension PropertyListFile {
     }
 
     private func refusal(of call: [StorageMutation], on document: PropertyListDocument) -> [MutationResult]? {
-        for (index, mutation) in call.enumerated() {
-            guard let refusal = nameRefusal(of: mutation, on: document) ?? document.probe(mutation.address).refusal(of: mutation) else {
-                continue
-            }
-            var results = [MutationResult](repeating: .notAttempted, count: call.count)
-            results[index] = refusal
-            return results
-        }
-        return nil
+        call.refused { nameRefusal(of: $0, on: document) ?? document.probe($0.address).refusal(of: $0) }
     }
 
     /// A name that Foundation could confuse with another is refused, unless another program used it and it is only to be emptied.

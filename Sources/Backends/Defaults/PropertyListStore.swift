@@ -136,9 +136,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
     package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         guard !mutations.isEmpty else { return [] }
-        guard Set(mutations.map(\.address)).count == mutations.count else {
-            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
-        }
+        try mutations.requireDistinctAddresses()
         if let refusal = refusal(of: mutations) { return refusal }
         do throws(BackendError) {
             return try await commits.submit(mutations, deadline: nextDeadline, isMutation: true)
@@ -151,17 +149,15 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     /// The errors of a call that do not depend on the content of the store; checked before the lock is taken.
     private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
-        for (index, mutation) in mutations.enumerated() {
+        mutations.refused { mutation in
             do throws(BackendError) {
                 try Self.validate(mutation)
                 try capabilities.requireFit(mutation.byteCount, in: "a property list")
+                return nil
             } catch {
-                var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
-                results[index] = .failed(error)
-                return results
+                return .failed(error)
             }
         }
-        return nil
     }
 
     /// Flushes the file and its directory to the disk, under the lock. Calls that wait at the same time share one flush.

@@ -63,9 +63,7 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
     /// Changes slots in one step: no reader sees a part of it.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try refuseIfCancelled()
-        guard Set(mutations.map(\.address)).count == mutations.count else {
-            throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
-        }
+        try mutations.requireDistinctAddresses()
         return medium.state.withLock { state in
             if capabilities.atomicBatch {
                 let refusals = mutations.map { refusal(of: $0, in: state) }

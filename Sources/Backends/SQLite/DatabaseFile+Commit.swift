@@ -90,7 +90,7 @@
                 let (probe, row) = look(mutation.address, request.session.keyset, rows)
                 found.append(row)
                 if let refusal = probe.refusal(of: mutation) {
-                    return CallOutcome(results: results(of: request, endingIn: refusal, at: index))
+                    return CallOutcome(results: request.mutations.results(endingIn: refusal, at: index))
                 }
             }
             var isChanged = false
@@ -101,17 +101,10 @@
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
                 do throws(BackendError) { results.append(try carryOut(mutation, row, request.session.keyset, rows)) } catch {
-                    return CallOutcome(results: self.results(of: request, endingIn: .failed(error), at: index), failure: error)
+                    return CallOutcome(results: request.mutations.results(endingIn: .failed(error), at: index), failure: error)
                 }
             }
             return CallOutcome(results: results, isChanged: isChanged)
-        }
-
-        /// The results of a call that was not made because of one of its mutations.
-        private func results(of request: CommitRequest, endingIn result: MutationResult, at index: Int) -> [MutationResult] {
-            var results = [MutationResult](repeating: .notAttempted, count: request.mutations.count)
-            results[index] = result
-            return results
         }
 
         /// The value in a slot. What SQLite cannot read there is an error of this slot alone.

@@ -202,9 +202,7 @@
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
-            guard Set(mutations.map(\.address)).count == mutations.count else {
-                throw BackendError(.unsupported, "An address occurs twice in one call. Nothing was changed; make the changes in two calls.")
-            }
+            try mutations.requireDistinctAddresses()
             if let refusal = refusal(of: mutations) { return refusal }
             do throws(BackendError) {
                 let deadline = nextDeadline
@@ -233,31 +231,23 @@
 
         /// The errors of a call that do not depend on what the store holds; found before anything is locked.
         private func refusal(of mutations: [StorageMutation]) -> [MutationResult]? {
-            for (index, mutation) in mutations.enumerated() {
+            mutations.refused { mutation in
                 do throws(BackendError) {
                     try mutation.address.validate()
                     try capabilities.requireFit(mutation.byteCount, in: "an encrypted database")
                     if case .put(.native, _) = mutation.operation {
                         throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
                     }
+                    return nil
                 } catch {
-                    var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
-                    results[index] = .failed(error)
-                    return results
+                    return .failed(error)
                 }
             }
-            return nil
         }
 
         /// The results of a call where there is no database; nil when one has to be created for it.
         private static func resultsOnNothing(_ mutations: [StorageMutation]) -> [MutationResult]? {
-            if let refused = mutations.firstIndex(where: { StorageProbe.absent.refusal(of: $0) != nil }),
-                let refusal = StorageProbe.absent.refusal(of: mutations[refused])
-            {
-                var results = [MutationResult](repeating: .notAttempted, count: mutations.count)
-                results[refused] = refusal
-                return results
-            }
+            if let refused = mutations.refused(StorageProbe.absent.refusal) { return refused }
             return mutations.allSatisfy { $0.operation == .delete || $0.operation == .check }
                 ? mutations.map { _ in .applied(nil, .durable) } : nil
         }
