@@ -71,30 +71,31 @@ struct PropertyListDocument: Sendable {
     // MARK: Slots
 
     /// The result of reading a slot.
-    func probe(_ address: StorageAddress) -> StorageProbe { slot(address)?.probe ?? .absent }
+    func probe(_ address: StorageAddress) -> StorageProbe { find(address).slot?.probe ?? .absent }
 
-    /// The slot of an address, if there is anything in it.
-    func slot(_ address: StorageAddress) -> PropertyListSlot? {
-        let index = index(of: address)
-        return index < slots.count && slots[index].address == address ? slots[index] : nil
+    /// The slot of an address, if there is anything in it, and its place in the order of the slots.
+    func find(_ address: StorageAddress) -> (slot: PropertyListSlot?, index: Int) {
+        var (low, high) = (0, slots.count)
+        while low < high {
+            let middle = (low + high) / 2
+            let order = Self.compare(slots[middle].address, address)
+            if order == 0 { return (slots[middle], middle) }
+            if order < 0 { low = middle + 1 } else { high = middle }
+        }
+        return (nil, low)
     }
 
     /// Stores a slot at its address.
     mutating func replace(_ slot: PropertyListSlot) {
-        let index = index(of: slot.address)
-        if index < slots.count, slots[index].address == slot.address {
-            slots[index] = slot
-        } else {
-            slots.insert(slot, at: index)
-        }
+        let known = find(slot.address)
+        if known.slot != nil { slots[known.index] = slot } else { slots.insert(slot, at: known.index) }
     }
 
     /// Deletes a slot. Returns false if it was empty.
     mutating func remove(_ address: StorageAddress) -> Bool {
-        let index = index(of: address)
-        guard index < slots.count, slots[index].address == address else { return false }
-        slots.remove(at: index)
-        return true
+        let known = find(address)
+        if known.slot != nil { slots.remove(at: known.index) }
+        return known.slot != nil
     }
 
     /// The addresses whose state differs between two documents.
@@ -116,15 +117,6 @@ struct PropertyListDocument: Sendable {
             if order >= 0 { right += 1 }
         }
         return changed
-    }
-
-    private func index(of address: StorageAddress) -> Int {
-        var (low, high) = (0, slots.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if Self.compare(slots[middle].address, address) < 0 { low = middle + 1 } else { high = middle }
-        }
-        return low
     }
 
     private static func compare(_ left: StorageAddress, _ right: StorageAddress) -> Int {

@@ -103,7 +103,7 @@ extension PropertyListFile {
 
     /// A name that Foundation could confuse with another is refused, unless another program used it and it is only to be emptied.
     private func nameRefusal(of mutation: StorageMutation, on document: PropertyListDocument) -> MutationResult? {
-        guard document.slot(mutation.address) == nil else { return nil }
+        guard document.find(mutation.address).slot == nil else { return nil }
         do throws(BackendError) {
             try PropertyListStore.validateNormalization(of: mutation.address)
             return nil
@@ -131,7 +131,7 @@ extension PropertyListFile {
             // Writers that ignore the lock cannot be excluded: their changes before this moment are read and kept, later ones are lost with the old file.
             let isReplaced = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
                 () throws(FileError) in
-                snapshot.isSameFile(try files.status(path))
+                try files.status(path) == snapshot.status
             }
             guard isReplaced else { return false }
         } catch {

@@ -48,7 +48,7 @@ extension PropertyListFile {
         }
         let copy = try keepDurableCopy(of: snapshot.bytes)
         let target = files.resolve(path)
-        guard snapshot.isSameFile(try onFiles { (files) throws(FileError) in try files.status(path) }) else {
+        guard try onFiles({ (files) throws(FileError) in try files.status(path) }) == snapshot.status else {
             throw BackendError(.unavailable, "Another program has just changed the property list \(path). Look at it again.")
         }
         drop()

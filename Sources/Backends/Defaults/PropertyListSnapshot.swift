@@ -52,7 +52,7 @@ final class PropertyListSnapshot: Sendable {
 
     /// The same content, read again.
     func confirmed(_ contents: FileContents, at instant: MonotonicInstant) -> PropertyListSnapshot {
-        let isSame = isSameFile(contents.status)
+        let isSame = contents.status == status
         let isSettled = isSame && (isSettled || readAt.advanced(by: Self.settlingTime) <= instant)
         return PropertyListSnapshot(
             status: contents.status, bytes: bytes, content: content, hold: contents.hold, readAt: isSame ? readAt : instant,
@@ -65,16 +65,9 @@ final class PropertyListSnapshot: Sendable {
             status: status, bytes: bytes, content: content, hold: hold, readAt: readAt, isSettled: isSettled, isDurable: true)
     }
 
-    /// Whether the file at the path is the one that was read, judging by its status.
-    func isSameFile(_ current: FileStatus?) -> Bool {
-        guard let status, let current else { return status == nil && current == nil }
-        return status.inode == current.inode && status.device == current.device && status.size == current.size
-            && status.modified == current.modified && status.changed == current.changed
-    }
-
     /// Whether it can be served as it is, given the state of the file now.
     func isCurrent(_ current: FileStatus?, at instant: MonotonicInstant) -> Bool {
-        isSameFile(current) && (isSettled || instant < readAt.advanced(by: Self.settlingTime))
+        current == status && (isSettled || instant < readAt.advanced(by: Self.settlingTime))
     }
 
     // MARK: Reading
