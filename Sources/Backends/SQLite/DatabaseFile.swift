@@ -55,9 +55,17 @@
         /// The open database, if there is one; may be read on any thread.
         var session: DatabaseSession? { openSession.withLock(\.self) }
 
-        /// Whether a session's file is still at the path: one `stat`, which any thread may make.
-        func isCurrent(_ session: DatabaseSession) -> Bool {
-            (try? files.status(path)).map { $0.map(FileID.init) == session.file } ?? false
+        /// How long a file that was found at its path is assumed to be there still. After that, validated reads too notice that a database
+        /// was replaced.
+        private static let trust = Duration.milliseconds(100)
+
+        /// Whether a session's file is still at the path: at most one `stat`, which any thread may make.
+        func isCurrent(_ session: DatabaseSession, _ freshness: ReadFreshness = .fresh) -> Bool {
+            let now = clock.now
+            if freshness == .validated, now.nanoseconds < session.trustedUntil.load(ordering: .relaxed) { return true }
+            guard let status = try? files.status(path), FileID(status) == session.file else { return false }
+            session.trustedUntil.store(now.advanced(by: Self.trust).nanoseconds, ordering: .relaxed)
+            return true
         }
 
         // MARK: Finding

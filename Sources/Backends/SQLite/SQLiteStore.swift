@@ -86,8 +86,7 @@
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
-                if addresses.count <= Self.shortRead, let session = file.session,
-                    freshness == .fresh ? file.isCurrent(session) : session.isCurrent(runtime.clock.now, file.isCurrent),
+                if addresses.count <= Self.shortRead, let session = file.session, file.isCurrent(session, freshness),
                     let probes = try session.probes(addresses)
                 {
                     return probes

@@ -28,7 +28,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
                 inputKeyMaterial: key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8), outputByteCount: 32)
         }
         self.id = id
-        number = id.withUnsafeBytes { Self.number($0) }
+        number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
         sealing = try XAES256GCM(key: derived("seal"))
         indexing = HMAC(key: derived("index"))
         integrity = derived("integrity")
@@ -71,9 +71,6 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         guard block.prefix(8).allSatisfy({ $0 == 0 }) else { return nil }
         return Int64(bitPattern: block.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
     }
-
-    /// The number of an id of 8 bytes; 0 for another length.
-    static func number(_ id: UnsafeRawBufferPointer) -> UInt64 { id.count == SealingKey.idLength ? id.loadUnaligned(as: UInt64.self) : 0 }
 
     /// The tag of something that is not encrypted.
     func tag(_ fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: integrity)) }

@@ -145,7 +145,7 @@ package struct Keyset: Sendable {
     /// The key that an id names; nil when it is not in the set, or destroyed.
     package func key(_ id: UnsafeRawBufferPointer) -> DataKey? {
         guard id.count == SealingKey.idLength else { return nil }
-        let number = DataKey.number(id)
+        let number = id.loadUnaligned(as: UInt64.self)
         if active.number == number { return active }
         return decryptOnly.first { $0.number == number }
     }
