@@ -46,6 +46,12 @@ package struct ByteReader {
         return value
     }
 
+    /// A number that is counted: as many bytes as it has.
+    package mutating func countedNumber<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
+        guard try fixed(UInt32.self) == Number.bitWidth / 8 else { throw RecordDamage("has a number of the wrong length") }
+        return try fixed(type)
+    }
+
     package mutating func counted() throws(RecordDamage) -> [UInt8] {
         let count = Int(try fixed(UInt32.self))
         guard count <= bytes.endIndex - position else { throw RecordDamage("announces more bytes than there are") }

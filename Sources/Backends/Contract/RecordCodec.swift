@@ -140,19 +140,18 @@ extension RecordCodec {
             let tag = try reader.byte()
             guard tag > lastTag else { throw RecordDamage("has metadata out of order") }
             lastTag = tag
-            let content = try reader.counted()
-            var inner = ByteReader(content[...])
             switch tag {
-            case 1: metadata.serializer = try text(content)
-            case 2: metadata.typeTag = try text(content)
-            case 3: metadata.schemaVersion = Int(try inner.fixed(Int64.self))
-            case 4: metadata.origin = content
-            case 5: metadata.sealing = try text(content)
-            case 6: metadata.createdAt = Double(bitPattern: try inner.fixed(UInt64.self))
-            case 7: metadata.modifiedAt = Double(bitPattern: try inner.fixed(UInt64.self))
-            case 8: metadata.expiresAt = Double(bitPattern: try inner.fixed(UInt64.self))
+            case 1: metadata.serializer = try reader.text()
+            case 2: metadata.typeTag = try reader.text()
+            case 3: metadata.schemaVersion = Int(try reader.countedNumber(Int64.self))
+            case 4: metadata.origin = try reader.counted()
+            case 5: metadata.sealing = try reader.text()
+            case 6: metadata.createdAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
+            case 7: metadata.modifiedAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
+            case 8: metadata.expiresAt = Double(bitPattern: try reader.countedNumber(UInt64.self))
             case 9:
-                guard case .dictionary(let entries) = try NativeValue.decode(from: &inner), !entries.isEmpty else {
+                var inner = ByteReader(try reader.counted()[...])
+                guard case .dictionary(let entries) = try NativeValue.decode(from: &inner), inner.isAtEnd, !entries.isEmpty else {
                     throw RecordDamage("has unreadable attributes")
                 }
                 for (name, value) in entries {
@@ -161,15 +160,8 @@ extension RecordCodec {
                 }
             default: throw RecordDamage("has metadata of an unknown kind")
             }
-            let isRead = [1, 2, 4, 5].contains(tag) || inner.isAtEnd
-            guard isRead else { throw RecordDamage("has metadata of the wrong length") }
         }
         return metadata
-    }
-
-    private static func text(_ content: [UInt8]) throws(RecordDamage) -> String {
-        guard let text = String(validating: content, as: UTF8.self) else { throw RecordDamage("holds text that is not UTF-8") }
-        return text
     }
 }
 

@@ -45,18 +45,15 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
     /// that hold a control character (NUL and newline among them).
     /// - Throws: ``BackendError`` with the code ``BackendError/Code/invalidName``.
     public func validate() throws(BackendError) {
-        try Self.validate(name, what: "A name")
-        if !namespace.name.isEmpty { try Self.validate(namespace.name, what: "A namespace") }
-    }
-
-    private static func validate(_ text: String, what: String) throws(BackendError) {
-        if text.isEmpty { throw BackendError(.invalidName, "\(what) must not be empty.") }
-        if text.utf8.count > maximumNameLength {
-            throw BackendError(
-                .invalidName, "\(what) may have at most \(maximumNameLength) bytes of UTF-8; this one has \(text.utf8.count).")
-        }
-        if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value & 0xFFFE == 0xFFFE }) {
-            throw BackendError(.invalidName, "\(what) must not hold control characters.")
+        if name.isEmpty { throw BackendError(.invalidName, "A name must not be empty.") }
+        for (text, what) in [(name, "A name"), (namespace.name, "A namespace")] {
+            if text.utf8.count > Self.maximumNameLength {
+                throw BackendError(
+                    .invalidName, "\(what) may have at most \(Self.maximumNameLength) bytes of UTF-8; this one has \(text.utf8.count).")
+            }
+            if text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) || $0.value & 0xFFFE == 0xFFFE }) {
+                throw BackendError(.invalidName, "\(what) must not hold control characters.")
+            }
         }
     }
 
