@@ -7,17 +7,24 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
-    private let policyChains: PolicyChains
+    /// The chains of versions that migration policies give to registered keys and collections. A policy is known to a catalog's registration only, and keys are made anew
+    /// wherever a program uses them: the slot is what they have in common.
+    private let policyChains: Mutex<[PhysicalSlot: EvolutionChain]>
+    /// Most programs have no policy: their keys do not look for a chain.
+    private let hasPolicies: Atomic<Bool>
 
     init(stores: any StoreProvider) {
         self.stores = stores
-        policyChains = PolicyChains()
+        policyChains = Mutex([:])
+        hasPolicies = Atomic(false)
     }
 
-    /// The same keys, leading to the stores of a rehearsal.
+    /// The same keys, leading to the stores of a rehearsal, which may attach other chains.
     init(rehearsing routes: RouteTable, in stores: any StoreProvider) {
         self.stores = stores
-        policyChains = PolicyChains(copying: routes.policyChains)
+        let known = routes.policyChains.withLock(\.self)
+        policyChains = Mutex(known)
+        hasPolicies = Atomic(!known.isEmpty)
     }
 
     /// The slot of a key. The name is checked here, once.
@@ -37,17 +44,35 @@ final class RouteTable: Sendable {
             keyName: key.name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: address),
             security: key.security, protection: protection
         )
-        return Slot(key: policyChains.attached(to: key, at: route.slot), route: route)
+        guard hasPolicies.load(ordering: .acquiring) else { return Slot(key: key, route: route) }
+        return Slot(key: attached(to: key, at: route.slot), route: route)
     }
 
+    // MARK: Policies
+
     /// Gives a registered key, or the records of a collection, the chain that a migration policy describes: from now on every slot of theirs has it.
-    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws { policyChains.attach(chain, at: try route(for: entry).slot) }
+    /// - Parameter chain: A chain without a ``EvolutionChain/problem``.
+    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws {
+        let slot = try route(for: entry).slot
+        policyChains.withLock { $0[slot] = chain }
+        hasPolicies.store(true, ordering: .releasing)
+    }
+
+    /// A key with the chain of its slot, if it declares the version in which that chain ends and has no chain of its own.
+    private func attached<Value>(to key: StorageKey<Value>, at slot: PhysicalSlot) -> StorageKey<Value> {
+        guard key.evolution == nil, key.membership?.acceptsOtherTags != true,
+            let chain = policyChains.withLock({ $0[slot.placeholder ?? slot] }), chain.version == key.schemaVersion
+        else { return key }
+        return key.evolving(checked: chain)
+    }
 
     /// An entry of a catalog with the chain that a migration policy gave to it, if one did.
     func attached(_ entry: AnyStorageKey) throws -> AnyStorageKey {
         let slot = try slot(entry.base)
         return entry.base.evolution == nil && slot.key.evolution != nil ? entry.evolving(slot.key.evolution) : entry
     }
+
+    // MARK: Slots and stores
 
     /// Where a key leads whose type of value does not matter.
     func route(for key: AnyStorageKey) throws -> Route { try slot(key.base).route }
