@@ -16,20 +16,18 @@ struct Decoded<Value: Sendable>: Sendable {
 
 /// Reading what was stored in an earlier shape.
 extension RecordCoder {
-    /// Refuses the record of another type in the same collection.
-    /// - Throws: ``StorageError`` with `incompatibleSchema`.
-    func requireOwnType(of record: StorageRecord, _ key: some TypedKey) throws {
-        guard key.refuses(record.metadata), let tag = record.metadata.typeTag else { return }
-        throw StorageError(
+    /// The error of a record that a key refuses for its type: one of another type in the same collection.
+    func otherType(_ metadata: StorageMetadata, _ key: some TypedKey) -> StorageError {
+        StorageError(
             StorageError.incompatibleSchema, key: key.name,
-            "The record in \(key.entity) has the type \(tag), and this collection holds \(key.typeTag). Migrate the older ones with migrateAll(from:to:); nothing was changed."
+            "The record in \(key.entity) has the type \(metadata.typeTag ?? "unknown"), and this collection holds \(key.typeTag). Migrate the older ones with migrateAll(from:to:); nothing was changed."
         )
     }
 
     /// The version of a record's shape.
     /// - Throws: ``StorageError`` with `incompatibleSchema` for a version from which no way leads to the key's, as for a later one: nothing is changed then.
     func storedVersion<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> Int {
-        try requireOwnType(of: record, key)
+        if key.refuses(record.metadata) { throw otherType(record.metadata, key) }
         let current = key.schemaVersion
         guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
         if stored == current { return current }
@@ -62,19 +60,14 @@ extension RecordCoder {
     /// A record's content, as the steps of a chain begin with it.
     func form<Value>(of record: StorageRecord, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
         switch record.payload {
-        case .bytes(let bytes): return try form(of: bytes, record.metadata, key)
+        case .bytes(let bytes) where record.metadata.serializer == "data": return .document(StoredDocument(.data(Data(bytes))))
+        case .bytes(let bytes): return .bytes(Data(bytes), try format(record.metadata.serializer, key))
         case .native(.data(let bytes)) where record.isForeign:
             // Programs before this one may have stored a coder's output.
             if let document = try? DocumentFormat.json.decode(StoredDocument.self, Data(bytes)) { return .document(document) }
             return .document(StoredDocument(.data(Data(bytes))))
         case .native(let native): return .document(StoredDocument(DocumentValue(native)))
         }
-    }
-
-    /// A record's bytes, as the steps of a chain begin with them.
-    func form<Value>(of bytes: [UInt8], _ metadata: StorageMetadata, _ key: StorageKey<Value>) throws -> EvolvingValue.Form {
-        if metadata.serializer == "data" { return .document(StoredDocument(.data(Data(bytes)))) }
-        return .bytes(Data(bytes), try format(metadata.serializer, key))
     }
 
     /// The format of bytes that are to be a document.

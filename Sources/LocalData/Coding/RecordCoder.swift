@@ -114,22 +114,22 @@ struct RecordCoder: Sendable {
             return Decoded(value: value)
         }
         let stored = try storedVersion(of: record, key)
-        guard route.security.keySource != nil else {
-            if isSealed { throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.") }
-            if stored < key.schemaVersion {
-                return try evolved(try form(of: record, key), from: stored, key)
+        var plain = record
+        if route.security.keySource != nil {
+            guard isSealed, case .bytes(let sealed) = record.payload else {
+                throw undecodable(
+                    key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:)."
+                )
             }
-            return try decodePlain(record, key)
+            plain.payload = .bytes(try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? ""))
+        } else if isSealed {
+            throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.")
         }
-        guard isSealed, case .bytes(let sealed) = record.payload else {
-            throw undecodable(
-                key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:).")
+        if stored < key.schemaVersion { return try evolved(try form(of: plain, key), from: stored, key) }
+        return switch plain.payload {
+        case .bytes(let bytes): try decodeBytes(bytes, plain.metadata, key)
+        case .native(let native): try decodeNative(native, isForeign: plain.isForeign, key)
         }
-        let plain = try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? "")
-        if stored < key.schemaVersion {
-            return try evolved(try form(of: plain, record.metadata, key), from: stored, key)
-        }
-        return try decodeBytes(plain, record.metadata, key)
     }
 
     /// Where a record came from; nil where that is unknown.
@@ -141,17 +141,12 @@ struct RecordCoder: Sendable {
         return try? JSONDecoder().decode(RecordOrigin.self, from: Data(plain))
     }
 
-    private func decodePlain<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) throws -> Decoded<Value> {
-        switch record.payload {
-        case .bytes(let bytes): return try decodeBytes(bytes, record.metadata, key)
-        case .native(let native):
-            if let value = NativeCoding.direct(native, as: Value.self), record.isForeign || key.serializer.name == "json" {
-                return Decoded(value: value)
-            }
-            if record.isForeign { return try decodeForeign(native, key) }
-            guard let json = NativeCoding.json(of: native) else { return try decodeForeign(native, key) }
-            return try decodeBytes(Array(json), StorageMetadata(serializer: "json"), key)
+    private func decodeNative<Value>(_ native: NativeValue, isForeign: Bool, _ key: StorageKey<Value>) throws -> Decoded<Value> {
+        if let value = NativeCoding.direct(native, as: Value.self), isForeign || key.serializer.name == "json" {
+            return Decoded(value: value)
         }
+        guard !isForeign, let json = NativeCoding.json(of: native) else { return try decodeForeign(native, key) }
+        return try decodeBytes(Array(json), StorageMetadata(serializer: "json"), key)
     }
 
     private func decodeForeign<Value>(_ native: NativeValue, _ key: StorageKey<Value>) throws -> Decoded<Value> {

@@ -61,7 +61,7 @@ struct ValueReader: Sendable {
         switch probe {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
-            if env.isExpired(record) { return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil }
+            if record.metadata.isExpired(at: env.now) { return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil }
             // A chain runs where its result is written, unless the value is to stay in its older shape.
             let isOutdated = slot.key.evolution != nil && env.coder.isOutdated(record.metadata, slot.key)
             if isOutdated, !isSettled, !Shapes(env).keeps(record, slot.key) { return nil }
@@ -123,14 +123,16 @@ struct ValueReader: Sendable {
             try await reader.env.retrying(slot.name) { () -> StoredValue<Value>?? in
                 guard let record = try await reader.record(slot, host) else { return .some(nil) }
                 guard let value = try await Shapes(reader.env).read(record, slot)?.value else { return nil }
-                return StoredValue(id: slot.name, value: value, record.metadata, isExpired: env.isExpired(record))
+                return StoredValue(id: slot.name, value: value, record.metadata, isExpired: record.metadata.isExpired(at: env.now))
             }
         }
     }
 
     /// Whether a key's own place holds a value. Legacy locations are not read, but for one that is kept up to date.
     func exists<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Bool {
-        try await answering(slot, host) { reader, slot, host in try await reader.record(slot, host).map { !env.isExpired($0) } ?? false }
+        try await answering(slot, host) { reader, slot, host in
+            try await reader.record(slot, host).map { !$0.metadata.isExpired(at: env.now) } ?? false
+        }
     }
 
     private func record<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StorageRecord? {

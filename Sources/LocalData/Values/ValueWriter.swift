@@ -79,7 +79,9 @@ struct ValueWriter: Sendable {
     /// - Throws: ``StorageError`` with `incompatibleSchema` for the record of another type in the same collection, unless it has expired.
     func probe(_ slot: UntypedSlot) async throws -> StorageProbe {
         let probe = try await slot.route.probe()
-        if let record = probe.record, !env.isExpired(record) { try env.coder.requireOwnType(of: record, slot.key) }
+        if let record = probe.record, !env.isExpired(record), slot.key.refuses(record.metadata) {
+            throw env.coder.otherType(record.metadata, slot.key)
+        }
         return probe
     }
 
