@@ -94,7 +94,12 @@ extension Diary where Deed == InPlaceDeed {
             case .swap(_, let left): add(.write(left, reader, isAcknowledged: false))
             case .refusedVersion: add(.refusedVersion(reader))
             case .refusedShape(let text): add(.refusedShape(text, reader))
-            case .settle(let ends, let isRead): add(.settle(reader, ends: ends, isRead: isRead))
+            case .settle(let ends, let isRead):
+                let action = InPlaceModel.Action.settle(reader, ends: ends, isRead: isRead)
+                add(action)
+                // If the slot is changed after its work, it looks again, and may have more to do.
+                let isMet = mine.contains { $0.begin != entry.begin && $0.begin < bound && entry.begin < $0.end ?? .max }
+                if isMet { history.add(action, entry.begin, bound, isOptional: true) }
             case .foreign(let text): add(.foreign(text))
             case .found(let numbers): add(.end(numbers))
             case .powerCut: add(.powerCut)
