@@ -7,9 +7,10 @@ struct EndWindow: AsyncParsableCommand {
         abstract: "Ends the release window of a value at the program's next sweep.",
         discussion: """
             DOMAIN and NAME are the value's own place, not the older one. From that sweep on, programs of the earlier release find nothing in the \
-            older place any more.
+            older place any more. With --collection, NAME is a collection's, and the window of all its records ends.
             """)
 
+    @Flag(help: "NAME is a collection.") var collection = false
     @OptionGroup var slot: SlotOptions
     @OptionGroup var place: PlaceOptions
 
@@ -20,7 +21,11 @@ struct EndWindow: AsyncParsableCommand {
 
     func run() async throws {
         try await place.withRouter(for: [slot.domain.domain]) { router in
-            try await router.requestReleaseWindowEnd(of: slot.key(DocumentValue.self))
+            let key = slot.key(DocumentValue.self)
+            guard collection else { return try await router.requestReleaseWindowEnd(of: key) }
+            let records = StorageCollection<DocumentValue>(
+                key.name, domain: key.domain, security: key.security, owner: key.owner, description: key.description, id: { _ in "" })
+            try await router.requestReleaseWindowEnd(of: records)
         }
     }
 }

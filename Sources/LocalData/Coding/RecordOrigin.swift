@@ -144,6 +144,9 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Whether the window of a place is over, whatever a program says.
     package func isReleased(_ place: String) -> Bool { windows?[place] == .released }
 
+    /// Whether a window that the record was written in has not been ended.
+    var isInWindow: Bool { windows?.values.contains { $0 != .released } ?? false }
+
     /// Whether the record says anything of a release window.
     var hasWindows: Bool { windows != nil }
 

@@ -180,14 +180,12 @@ struct CatalogLint: Sendable {
     /// The release windows that cannot be kept, that are over, or that never end.
     private func windows(_ entries: [KeyRegistry.Entry], _ others: [KeyRegistry.Entry]) -> [CatalogProblem] {
         entries.flatMap { entry -> [CatalogProblem] in
-            guard let window = entry.key.base.releaseWindow, let kept = entry.key.base.migrations.first(where: { $0.window != nil }),
-                let older = try? env.routes.route(for: kept.sources[0])
-            else { return [] }
+            guard let (slot, window, source) = kept(by: entry), let older = try? env.routes.route(for: source) else { return [] }
             func problem(
                 _ kind: CatalogProblem.Kind, _ code: StorageError.Code, _ message: String, _ remedy: String
             ) -> CatalogProblem { CatalogProblem(kind, entry.key, at: older.displayName, code, message, remedy) }
             var problems: [CatalogProblem] = []
-            do { _ = try KeptPlaces(env).place(of: UntypedSlot(key: entry.key.base, route: entry.route), nil) } catch {
+            do { _ = try KeptPlaces(env).place(of: slot, nil) } catch {
                 let error = error as? StorageError
                 problems.append(
                     problem(.unusableWindow, error?.code ?? StorageError.unsupported, error?.message ?? "", "Change the key's migration."))
@@ -196,11 +194,27 @@ struct CatalogLint: Sendable {
                 problems.append(
                     problem(
                         .unusableWindow, StorageError.unsupported,
-                        "Its release window keeps \(kept.sources[0].name) up to date, and \(other.title) takes its value from there too.",
+                        "Its release window keeps \(source.name) up to date, and \(other.title) takes its value from there too.",
                         "Let one key have the older place."))
             }
             return problems + end(of: window, entry, at: older.displayName, once: "has emptied the older place")
         }
+    }
+
+    /// What an entry's release window keeps: the slot of the value, or one of a collection's records, and the older place.
+    private func kept(by entry: KeyRegistry.Entry) -> (slot: UntypedSlot, window: ReleaseWindow, source: AnyStorageKey)? {
+        func open<Collection: TypedCollection>(
+            _ collection: Collection
+        ) -> (slot: UntypedSlot, window: ReleaseWindow, source: AnyStorageKey)? {
+            guard let location = collection.typed.legacyLocations.first(where: { $0.source.window != nil }),
+                let window = location.source.window, let slot = try? env.routes.slot(collection.typed.key(collection.typed.name))
+            else { return nil }
+            return (slot, window, location.key)
+        }
+        if let collection = entry.key.collection { return open(collection) }
+        let key = entry.key.base
+        guard let window = key.releaseWindow, let kept = key.migrations.first(where: { $0.window != nil }) else { return nil }
+        return (UntypedSlot(key: key, route: entry.route), window, kept.sources[0])
     }
 
     private func unreachableSources(of entry: KeyRegistry.Entry) -> [CatalogProblem] {

@@ -13,8 +13,10 @@ struct KeptPlace: Sendable {
     /// How long it is kept; nil where the program does not say so any more.
     let window: ReleaseWindow?
     let options: MigrationOptions
+    /// Where the older place is a record's, the mark of its collection.
+    let collection: Route?
     /// Whether this program keeps the place up to date. If not, the window is over, and the next sweep empties the place.
-    let isOpen: Bool
+    var isOpen: Bool
 
     var route: Route { source.route }
     /// The place as origins name it.
@@ -22,6 +24,14 @@ struct KeptPlace: Sendable {
     /// Whether the mark is in the older place's store, which may commit both together.
     var marksInPlace: Bool { mark.slot.store == route.slot.store }
     var commitsTogether: Bool { marksInPlace && route.capabilities.atomicBatch }
+    /// The mark on whose removal epoch a write depends. Nil where removals leave tombstones for good.
+    var epoch: Route? { commitsTogether ? collection : nil }
+
+    /// Whether the window matters for a record of the key's own place: it is open, or the record was written in it; or it has to be ended.
+    func matters(to origin: RecordOrigin?, toEnd: Bool) -> Bool {
+        if origin?.isReleased(name) == true { return false }
+        return isOpen || origin?.isInWindow(of: name) == true || toEnd && window != nil
+    }
 }
 
 /// What the older place and its mark hold.
@@ -30,6 +40,8 @@ struct KeptContents: Sendable {
     /// The origin of what the older place holds.
     let origin: RecordOrigin?
     let mark: RecordOrigin.Mirror?
+    /// That the older place's collection is in the removal epoch in which this was read.
+    var epoch: Committer.Change?
 
     /// The record of the key's place that the older place holds a mirror of; nil for what an earlier release wrote. An earlier release that removes a mirror may keep its origin: a
     /// removal with the origin of a value is no mirror.
@@ -42,6 +54,8 @@ struct KeptContents: Sendable {
     }
 
     var record: StorageRecord? { older.record }
+
+    var isDamaged: Bool { if case .corrupt = older { true } else { false } }
 
     /// Whether neither an earlier release nor a window has left anything.
     var isEmpty: Bool { mark == nil && older.revision == nil }
@@ -92,9 +106,7 @@ struct KeptPlaces: Sendable {
     func place(of slot: UntypedSlot, _ origin: RecordOrigin?, toEnd: Bool = false) throws -> KeptPlace? {
         guard slot.key.releaseWindow != nil || toEnd else { return nil }
         for migration in slot.key.migrations where migration.window != nil || toEnd {
-            guard let kept = try place(of: slot, migration) else { continue }
-            let matters = kept.isOpen || origin?.isInWindow(of: kept.name) == true || toEnd && kept.window != nil
-            if !matters || origin?.isReleased(kept.name) == true { continue }
+            guard let kept = try place(of: slot, migration), kept.matters(to: origin, toEnd: toEnd) else { continue }
             if kept.isOpen { try requireUsable(kept, slot) }
             return kept
         }
@@ -113,6 +125,14 @@ struct KeptPlaces: Sendable {
         try slot.key.migrations.compactMap { try place(of: slot, $0) }.filter { origin?.isReleased($0.name) == true }
     }
 
+    /// The place of a slot's value in an older collection, whether a window matters or not.
+    func place(of slot: UntypedSlot, at older: PhysicalSlot) throws -> KeptPlace? {
+        for migration in slot.key.migrations {
+            if let place = try place(of: slot, migration), place.route.slot == older { return place }
+        }
+        return nil
+    }
+
     /// The older place of a migration; nil for one that cannot have a window.
     private func place(of slot: UntypedSlot, _ migration: AnyStorageMigration) throws -> KeptPlace? {
         guard !migration.keepsSources, migration.sources.count == 1, let options = migration.options else { return nil }
@@ -120,7 +140,9 @@ struct KeptPlaces: Sendable {
         if source.id == slot.id, migration.window == nil { return nil }
         return KeptPlace(
             destination: slot.route, source: source, mark: mark(of: source.route, beside: slot.route), migration: migration.id,
-            window: migration.window, options: options, isOpen: migration.window?.isOpen(for: env.applicationVersion) ?? false)
+            window: migration.window, options: options,
+            collection: source.key.membership.map { source.route.beside(in: .collections, named: $0.entity) },
+            isOpen: migration.window?.isOpen(for: env.applicationVersion) ?? false)
     }
 
     /// The place of the mark: in the older place's store, or where that has no room for it, in the key's own.
@@ -169,6 +191,23 @@ struct KeptPlaces: Sendable {
         }
     }
 
+    /// Whether the mark of a record's collection says that the window of all records is over: one that is new cannot say so itself.
+    func isReleased(_ place: KeptPlace, for slot: UntypedSlot) async throws -> Bool {
+        guard let own = slot.key.membership?.gathered, let older = place.collection else { return false }
+        return ReleasedCollections(in: try await RemovalEpochs(env).mark(of: own).probe().metadata).contains(older)
+    }
+
+    /// The older copies that a collection keeps on purpose now, for a report.
+    func copy<Record>(of collection: StorageCollection<Record>) async -> KeptCopy? {
+        guard let location = collection.legacyLocations.first(where: { $0.source.window != nil }), let window = location.source.window,
+            window.isOpen(for: env.applicationVersion), let own = try? env.routes.slot(for: collection.placeholder).route,
+            let older = try? env.routes.route(for: location.key), let mark = try? await own.read(),
+            !ReleasedCollections(in: mark.metadata).contains(older)
+        else { return nil }
+        return KeptCopy(
+            place: older.displayName, protection: older.protection, isWeaker: older.protection < own.protection, until: "\(window)")
+    }
+
     /// The older copy that a key keeps on purpose now, for a report.
     func copy(of slot: UntypedSlot) async -> KeptCopy? {
         guard let window = slot.key.releaseWindow, let probe = try? await slot.route.read(),
@@ -184,7 +223,7 @@ struct KeptPlaces: Sendable {
     /// What an older place and its mark hold; nil for a place that is out of reach and may be skipped.
     /// - Throws: ``StorageError`` when that cannot be known.
     func read(_ place: KeptPlace) async throws -> KeptContents? {
-        let (mark, older) = try await probes(place)
+        let (mark, older, epoch) = try await probes(place)
         switch older {
         case .locked: throw StorageError.locked(place.source.name, place.route.domain)
         case .unavailable(let error):
@@ -192,17 +231,39 @@ struct KeptPlaces: Sendable {
             throw StorageError.from(error, key: place.source.name)
         default: break
         }
-        return KeptContents(
+        var contents = try await self.contents(mark, older, place)
+        if let epoch, let mark = place.epoch { contents.epoch = .check(mark, if: try mark.known(epoch).unchanged) }
+        return contents
+    }
+
+    private func contents(_ mark: StorageProbe, _ older: StorageProbe, _ place: KeptPlace) async throws -> KeptContents {
+        KeptContents(
             older: older, origin: try await origin(of: older, place.route), mark: try await origin(of: mark, place.mark)?.mirrors)
     }
 
     /// The mark, and then the older place: with one call where they are in one store.
-    private func probes(_ place: KeptPlace) async throws -> (mark: StorageProbe, older: StorageProbe) {
-        guard place.marksInPlace else { return (try await place.mark.probe(), try await place.route.read()) }
+    private func probes(_ place: KeptPlace) async throws -> (mark: StorageProbe, older: StorageProbe, epoch: StorageProbe?) {
+        guard place.marksInPlace else { return (try await place.mark.probe(), try await place.route.read(), nil) }
+        let routes = [place.mark, place.route] + (place.epoch.map { [$0] } ?? [])
         let probes = try await translatingErrors(key: place.source.name) { () throws(BackendError) in
-            try await place.route.backend.read([place.mark.address, place.route.address], .validated)
+            try await place.route.backend.read(routes.map(\.address), .validated)
         }
-        return (probes[0], probes[1])
+        return (probes[0], probes[1], probes.count > 2 ? probes[2] : nil)
+    }
+
+    /// What several older places of one collection hold, to look at only: marks, and then places, with few calls. Nil for places that are out of reach and may be skipped.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    func read(_ places: [KeptPlace]) async throws -> [KeptContents]? {
+        do {
+            let marks = try await Route.probes(inAnyStore: places.map(\.mark))
+            let older = try await Route.probes(inAnyStore: places.map(\.route))
+            var contents: [KeptContents] = []
+            for (place, (mark, older)) in zip(places, zip(marks, older)) { contents.append(try await self.contents(mark, older, place)) }
+            return contents
+        } catch let error as StorageError {
+            guard places.first?.options.whenSourceUnavailable == .skip, error.code != StorageError.locked else { throw error }
+            return nil
+        }
     }
 
     /// A record's origin; nil where there is none, and where its seal does not open.
@@ -227,8 +288,9 @@ struct KeptPlaces: Sendable {
     /// - Throws: ``StorageError`` when it cannot be read and wins conflicts: its content would later undo the change. ``ChangedMeanwhile`` for a change that is made of a value
     ///   which an earlier release has replaced or removed.
     func look(for slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Seen? {
-        guard slot.key.releaseWindow != nil, let place = try place(of: slot, try await origin(of: probe, slot)) else { return nil }
+        guard slot.key.releaseWindow != nil, var place = try place(of: slot, try await origin(of: probe, slot)) else { return nil }
         do {
+            if case .absent = probe, try await isReleased(place, for: slot) { place.isOpen = false }
             let contents = try await read(place)
             guard isMade, let contents else { return Seen(place: place, contents: contents) }
             guard let record = try await record(probe, slot) else {
@@ -271,7 +333,8 @@ struct KeptPlaces: Sendable {
         try await place.destination.probe().revision == record.revision
     }
 
-    private func record(_ probe: StorageProbe, _ slot: UntypedSlot) async throws -> KeptRecord? {
+    /// What a key's own place holds, as release windows see it; nil for anything but a value or a removal.
+    func record(_ probe: StorageProbe, _ slot: UntypedSlot) async throws -> KeptRecord? {
         switch probe {
         case .value(let record): KeptRecord(record, try await origin(of: probe, slot))
         case .tombstone(let tombstone): KeptRecord(tombstone, try await origin(of: probe, slot))

@@ -133,7 +133,7 @@ struct KeptSettler: Sendable {
     /// - Parameter record: The record of the key's place, whose expiry the mirror has too.
     static func content(_ prepared: Prepared, of record: StorageRecord, unless older: StorageRecord?) -> MirrorWriter.Content {
         if let older, !older.isForeign { return .unchanged(older) }
-        return prepared.older.first.map { .value($0.expiring(as: record.metadata)) } ?? older.map(MirrorWriter.Content.unchanged)
+        return prepared.older.first.map { .value($0.mirroring(record.metadata)) } ?? older.map(MirrorWriter.Content.unchanged)
             ?? .removal
     }
 
@@ -233,7 +233,7 @@ struct KeptSettler: Sendable {
         guard let written else { return .lookAgain(nil) }
         env.ledger.worked(work.step.id)
         if let older = prepared.older.first {
-            await mirror(.value(older.expiring(as: written.record.metadata)), KeptRecord(written.record, origin), work)
+            await mirror(.value(older.mirroring(written.record.metadata)), KeptRecord(written.record, origin), work)
         }
         return .lookAgain(Visit(state: .resolved, from: work.place.route.displayName, bytes: written.record.payload.byteCount))
     }
@@ -287,7 +287,7 @@ struct KeptSettler: Sendable {
         var content = MirrorWriter.Content.removal
         if let value = work.value {
             guard let older = try env.prepare(value, slot, .new).older.first else { return .settled(visit) }
-            content = .value(older.expiring(as: record.metadata))
+            content = .value(older.mirroring(record.metadata))
         }
         switch await MirrorWriter(env).write(content, of: record, at: place, over: work.contents) {
         case .written: return .settled(visit.mirrored)
@@ -312,7 +312,10 @@ struct KeptSettler: Sendable {
     private func isOver<Value>(_ work: Work<Value>) async -> Bool {
         if !work.place.isOpen || work.run.endsWindow { return true }
         if await env.ledger.isReleaseRequested(work.slot.route) { return true }
-        guard let since = work.contents.mark?.since, let end = work.place.window?.end(since: since), end <= env.now else { return false }
+        if (try? await KeptPlaces(env).isReleased(work.place, for: work.slot.untyped)) == true { return true }
+        guard let since = [work.run.windowSince, work.contents.mark?.since].compactMap(\.self).min(),
+            let end = work.place.window?.end(since: since), end <= env.now
+        else { return false }
         return await env.expiries.mayPurge(expiredAt: end)
     }
 
@@ -351,10 +354,10 @@ extension Visit {
 }
 
 extension Prepared {
-    /// The same, which stops being valid when another record does.
-    func expiring(as metadata: StorageMetadata) -> Prepared {
+    /// The same, with what another record has beside its content: when it stops being valid, its attributes, its age.
+    func mirroring(_ metadata: StorageMetadata) -> Prepared {
         var prepared = self
-        prepared.facts = .kept(StorageMetadata(expiresAt: metadata.expiresAt))
+        prepared.facts = .kept(metadata)
         return prepared
     }
 }

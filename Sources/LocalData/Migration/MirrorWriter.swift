@@ -35,7 +35,7 @@ struct MirrorWriter: Sendable {
     ) async {
         let record = KeptRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
         guard kept.place.isOpen, let older = prepared.older.first, let contents = await seen(record, kept) else { return }
-        _ = await write(.value(older.expiring(as: coded.metadata)), of: record, at: kept.place, over: contents)
+        _ = await write(.value(older.mirroring(coded.metadata)), of: record, at: kept.place, over: contents)
     }
 
     /// Writes the mirror of a removal.
@@ -106,7 +106,8 @@ struct MirrorWriter: Sendable {
         let precondition = env.safeguards.contains(.mirrorRevision) ? contents.older.unchanged : .none
         let change = Committer.Change(try await operation(content, origin, place), place.route, if: precondition)
         if place.commitsTogether {
-            return try await env.committer.commit([change, try await mark(mirror, over: contents, place)]).isCommitted
+            let changes = [change, try await mark(mirror, over: contents, place)]
+            return try await env.committer.commit(changes + (contents.epoch.map { [$0] } ?? [])).isCommitted
         }
         let receipt = try await env.committer.commit([change])
         guard receipt.isCommitted else { return false }

@@ -26,6 +26,7 @@ struct AuditRows: Sendable {
         _ row: inout StorageAudit.Row, _ collection: Collection, _ entry: KeyRegistry.Entry
     ) async {
         do {
+            row.keeps = await KeptPlaces(env).copy(of: collection.typed)
             row.pendingRecords = try await RecordGatherer(env).pendingRecords(collection.typed)
             await rehearse(entry, &row, isRemoved: false)
         } catch {

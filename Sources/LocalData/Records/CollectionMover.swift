@@ -166,7 +166,8 @@ extension CollectionSource: RecordMoving {
 
     func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
         var work = try await RecordGatherer(env).gather(source, run)
-        work += try await CollectionMover(env: env, way: self, destination: collection).moveAll(run)
+        if kept == nil { work += try await CollectionMover(env: env, way: self, destination: collection).moveAll(run) }
+        work += try await KeptRecords(env: env, way: self, destination: collection).settle(run)
         return work
     }
 
@@ -175,7 +176,9 @@ extension CollectionSource: RecordMoving {
     }
 
     func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int {
-        try await RecordQueries(env).count(source, .all) + RecordGatherer(env).pending(source)
+        let waiting = try await RecordGatherer(env).pending(source)
+        if kept != nil { return try await KeptRecords(env: env, way: self, destination: collection).pending() + waiting }
+        return try await RecordQueries(env).count(source, .all) + waiting
     }
 }
 

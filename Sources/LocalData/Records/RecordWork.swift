@@ -10,6 +10,10 @@ struct RecordWork: Sendable {
     var waiting = 0
     /// Older copies that were deleted, or conflicts that were resolved.
     var reconciled = 0
+    /// Records whose older place was brought up to date.
+    var mirrored = 0
+    /// Visits that could not bring an older place up to date.
+    var pending: [Visit] = []
     var bytes = 0
     var residue: [String] = []
     /// What failed.
@@ -29,6 +33,8 @@ struct RecordWork: Sendable {
         left.expired += right.expired
         left.waiting += right.waiting
         left.reconciled += right.reconciled
+        left.mirrored += right.mirrored
+        left.pending += right.pending
         left.bytes += right.bytes
         left.residue += right.residue
         left.failures += right.failures
@@ -41,6 +47,9 @@ struct RecordWork: Sendable {
         case .converted: converted += 1
         case .expired: expired += 1
         case .collected, .resolved: reconciled += 1
+        case .removed where visit.from != nil: reconciled += 1
+        case .mirrored: mirrored += 1
+        case .pending: pending.append(visit)
         default: break
         }
         bytes += visit.bytes

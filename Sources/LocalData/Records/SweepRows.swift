@@ -57,6 +57,14 @@ struct SweepRows: Sendable {
             work.moved > 0
             ? .moved
             : work.converted > 0 ? .converted : work.reconciled > 0 ? .resolved : work.expired + work.waiting > 0 ? .expired : .unchanged
+        let kept = await KeptPlaces(env).copy(of: collection.typed)
+        row.keeps = kept
+        if row.state == .unchanged, kept != nil { row.state = .mirrored }
+        if let first = work.pending.first {
+            row.state = .pending
+            row.message = "\(work.pending.count) of its records are pending. \(first.message ?? "")"
+            row.errorCode = first.errorCode
+        }
         if work.waiting > 0 {
             row.message =
                 "The lifetime of \(work.waiting) records is over. A sweep removes them a day after one first found them so; until then they come back if the clock is set back."

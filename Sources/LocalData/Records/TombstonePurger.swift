@@ -5,6 +5,9 @@ import BackendContract
 /// The order: list the tombstones → find all their older places empty → make that durable → begin another removal epoch in each collection on the way → drop the tombstones,
 /// in one commit with another epoch of the collection itself. A mover that read an older place before it was found empty has read an earlier epoch, so that its put
 /// is refused. ``RemovalEpochs`` has the reason.
+///
+/// A tombstone that was written in a release window stays until that is over. A mirror may still come then, from a program that has waited since: it depends on the epoch of the
+/// older collection, so that this one begins another, too.
 struct TombstonePurger<Record: Codable & Sendable>: Sendable {
     let env: Environment
     let collection: StorageCollection<Record>
@@ -21,7 +24,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
             rest = rest.dropFirst(env.pageSize)
             let routes = try chunk.map { try env.routes.slot(for: collection.key($0.name)) }
             let removed = try zip(routes, await Route.probes(routes.map(\.route))).compactMap { slot, probe -> Removed? in
-                if case .tombstone(let tombstone) = probe { Removed(slot: slot, revision: tombstone.revision) } else { nil }
+                if case .tombstone(let tombstone) = probe { Removed(slot: slot, tombstone: tombstone) } else { nil }
             }
             if removed.isEmpty { continue }
             do { try await env.unbroken { [self] in try await drop(removed, between, route) } } catch let error as StorageError
@@ -30,22 +33,46 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         }
     }
 
+    /// The marks of the collections on the way to the oldest places.
+    private struct Between: Sendable {
+        /// Of those that take records from others in their turn.
+        let marks: [Route]
+        /// Of those that do not.
+        let oldest: [Route]
+    }
+
     private struct Removed: Sendable {
         let slot: Slot<Record>
-        let revision: StorageRevision
+        let tombstone: StorageTombstone
+    }
+
+    /// The removed records whose tombstones no release window needs, and whether one has needed them.
+    private func withoutWindow(_ removed: [Removed]) async throws -> (records: [Removed], hadWindow: Bool) {
+        let isOpen = collection.template.releaseWindow?.isOpen(for: env.applicationVersion) == true
+        var (records, hadWindow): ([Removed], Bool) = ([], false)
+        for record in removed {
+            let origin = try await env.coder.origin(of: record.tombstone.metadata, record.slot.route)
+            if origin?.isInWindow == true || isOpen && origin?.hasWindows != true { continue }
+            records.append(record)
+            hadWindow = hadWindow || origin?.hasWindows == true
+        }
+        return (records, hadWindow)
     }
 
     /// The marks of the older collections that take records from others in their turn; nil where tombstones have to stay: an older program rewrites a list as a whole, and
     /// without atomic batches no put can depend on an epoch.
-    private func collectionsBetween() throws -> [Route]? {
+    private func collectionsBetween() throws -> Between? {
         if collection.legacyLocations.isEmpty { return nil }
-        var marks: [Route] = []
+        var (marks, oldest): ([Route], [Route]) = ([], [])
         var open: [any TypedCollection] = [collection]
         while let next = open.popLast() {
             func visit<Next: TypedCollection>(_ next: Next) throws -> Bool {
                 let locations = next.typed.legacyLocations
-                if locations.isEmpty { return true }
                 let mark = try env.routes.slot(for: next.typed.placeholder).route
+                if locations.isEmpty {
+                    oldest.append(mark)
+                    return true
+                }
                 guard mark.capabilities.atomicBatch else { return false }
                 marks.append(mark)
                 for location in locations {
@@ -56,17 +83,21 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
             }
             guard try visit(next) else { return nil }
         }
-        return Array(marks.dropFirst())
+        return Between(marks: Array(marks.dropFirst()), oldest: oldest)
     }
 
-    private func drop(_ removed: [Removed], _ between: [Route], _ own: Route) async throws {
-        let gone = try await withoutOlder(removed)
+    private func drop(_ removed: [Removed], _ between: Between, _ own: Route) async throws {
+        let (candidates, hadWindow) = try await withoutWindow(removed)
+        // Without atomic batches, no mirror depends on an epoch.
+        if hadWindow, !between.oldest.allSatisfy(\.capabilities.atomicBatch) { return }
+        let gone = try await withoutOlder(candidates)
         if gone.isEmpty { return }
         let epochs = RemovalEpochs(env)
         let mark = try env.routes.slot(for: collection.placeholder).route
-        for other in between where try await !env.committer.commit([epochs.next(of: other)]).isCommitted { return }
+        for other in between.marks + (hadWindow ? between.oldest : [])
+        where try await !env.committer.commit([epochs.next(of: other)]).isCommitted { return }
         try await env.lanes.withLanes(gone.map(\.slot.id) + [mark.slot], keyName: collection.name) {
-            let drops = gone.map { Committer.Change(.delete, $0.slot.route, if: .revision($0.revision)) }
+            let drops = gone.map { Committer.Change(.delete, $0.slot.route, if: .revision($0.tombstone.revision)) }
             // Where another process changed one of them meanwhile, they are left to the next sweep.
             _ = try await env.committer.commit(drops + [epochs.next(of: mark)])
         }
@@ -84,6 +115,9 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         for older in places.values {
             for (place, probe) in zip(older, try await Route.probes(older.map(\.route))) {
                 switch probe {
+                // The mirror of a removal goes first.
+                case .tombstone(let tombstone)
+                where try await env.coder.origin(of: tombstone.metadata, place.route)?.mirrors != nil: occupied.insert(place.number)
                 case .absent, .tombstone: continue
                 // A record of another type in an older collection is no copy of the value.
                 case .value(let record) where place.key.base.refuses(record.metadata): continue

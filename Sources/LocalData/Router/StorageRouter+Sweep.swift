@@ -103,6 +103,29 @@ extension StorageRouter {
         return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
     }
 
+    /// Ends the release window of a collection, of all its records: see ``endReleaseWindow(of:)-(StorageKey<_>)``.
+    /// - Returns: How many records were moved or decided meanwhile, as `records` in its metadata.
+    /// - Throws: ``StorageError`` naming the first record that could not be settled; the others are, and repeating the call goes on where it was.
+    @discardableResult
+    public func endReleaseWindow<Record>(of collection: StorageCollection<Record>) async throws -> MigrationResult {
+        let start = env.runtime.clock.now
+        let slot = try entry(collection.placeholder)
+        var run = await env.run(.forced, slot.id, self)
+        run.endsWindow = true
+        let work = try await RecordSettler(env).settle(collection, run)
+        await env.ledger.flush()
+        try work.throwFirst()
+        return MigrationResult(
+            success: true, key: collection.name, bytes: work.bytes, duration: start.duration(to: env.runtime.clock.now),
+            metadata: ["records": "\(work.moved + work.reconciled)"])
+    }
+
+    /// Asks for the end of a collection's release window: see ``requestReleaseWindowEnd(of:)-(StorageKey<_>)``.
+    /// - Throws: ``StorageError`` when the ledger cannot be written.
+    public func requestReleaseWindowEnd<Record>(of collection: StorageCollection<Record>) async throws {
+        try await requestReleaseWindowEnd(of: collection.placeholder)
+    }
+
     /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as ``endReleaseWindow(of:)`` does. For tools, which do not know the key's
     /// migrations. The wish is durable when this returns.
     /// - Parameter key: A key of the value's own place.

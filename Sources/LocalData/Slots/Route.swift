@@ -25,9 +25,10 @@ struct Route: Sendable {
         Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
     }
 
-    /// A slot of the same name in another part of the same store, under the same protection.
-    func beside(in namespace: StorageNamespace) -> Route {
-        let slot = backend.slot(StorageAddress(address.name, in: namespace))
+    /// A slot in another part of the same store, under the same protection.
+    /// - Parameter name: The slot's name; the same as this one's when not given.
+    func beside(in namespace: StorageNamespace, named name: String? = nil) -> Route {
+        let slot = backend.slot(StorageAddress(name ?? address.name, in: namespace))
         return Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
     }
 
@@ -92,6 +93,16 @@ struct Route: Sendable {
             try await first.backend.read(routes.map(\.address), .fresh)
         }
         return try zip(routes, probes).map { try $0.known($1) }
+    }
+
+    /// What several slots hold, with one call for each store.
+    /// - Throws: ``StorageError`` when that cannot be known.
+    static func probes(inAnyStore routes: [Route]) async throws -> [StorageProbe] {
+        var found = [StorageProbe](repeating: .absent, count: routes.count)
+        for (_, part) in Dictionary(grouping: routes.indices, by: { routes[$0].slot.store }) {
+            for (index, probe) in zip(part, try await probes(part.map { routes[$0] })) { found[index] = probe }
+        }
+        return found
     }
 }
 

@@ -112,6 +112,8 @@
             #expect(try await tool("damaged", "remove", "sqlite:documents", "none", "--credential", "vault").status == 64)
         }
 
+        private struct Named: Codable, Sendable { var id: String }
+
         @Test func `a release window ends at the program's next sweep`() async throws {
             let router = StorageRouter(
                 configuration: StorageConfiguration(root: URL(fileURLWithPath: folder.file("root")), applicationID: "localdata"))
@@ -125,6 +127,21 @@
             #expect(try await router.row(of: key).state == .collected)
             #expect(try await router.row(of: key).state == .unchanged)
             #expect(try await !router.exists(old))
+            let notes = StorageCollection<Named>("notes", domain: .userDefaults(suite: "new"), owner: "Tests", description: "Notes") {
+                $0.id
+            }
+            let oldNotes = StorageCollection<Named>("old", domain: .userDefaults(suite: "old"), owner: "Tests", description: "Notes") {
+                $0.id
+            }
+            let kept = notes.moved(from: oldNotes, keeping: .untilReleased)
+            try await router.set(Named(id: "a"), in: kept)
+            let all = try await tool("end-window", "defaults:new", "notes", "--collection")
+            #expect(all.status == 0, "\(all.stderr)")
+            #expect(try await router.count(in: oldNotes) == 1)
+            try await router.registerCatalog(TestCatalog(.collection(kept)))
+            #expect(await router.sweep().isComplete)
+            #expect(try await router.count(in: oldNotes) == 0)
+            #expect(try await router.count(in: kept) == 1)
             try await router.shutdown()
             let unnamed = try await run(
                 try Program.built("localdata"), ["end-window", "defaults:new", "token"], environment: environment)

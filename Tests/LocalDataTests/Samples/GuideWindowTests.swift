@@ -34,6 +34,25 @@ import Testing
         #expect(try await release1.value(for: town) == nil)
     }
 
+    @Test func `two releases use the records of one collection`() async throws {
+        let oldNotes = Note.collection("old notes", .userDefaults(suite: "old"))
+        // Both releases read and write the notes, add and remove some. The window of all of them ends at once.
+        let notes = StorageCollection<Note>(
+            "notes", domain: .encryptedSQLite(database: "main"), owner: "Guide", description: "What was noted"
+        )
+        .moved(from: oldNotes, keeping: .for(days: 60), options: MigrationOptions(keepsWeakerCopy: true))
+
+        let (release1, release2) = (machine.launch(), machine.launch())
+        try await release1.set(Note(id: "a", text: "of release 1"), in: oldNotes)
+        try await release2.set(Note(id: "b", text: "of release 2"), in: notes)
+        #expect(try await release1.count(in: oldNotes) == 2)
+        try await release1.remove("b", in: oldNotes)
+        #expect(try await release2.count(in: notes) == 1)
+        try await release2.endReleaseWindow(of: notes)
+        #expect(try await release1.count(in: oldNotes) == 0)
+        #expect(try await release2.value("a", in: notes)?.text == "of release 1")
+    }
+
     @Test func `an older shape is merged`() async throws {
         // Release 1 knows the name only. What it writes keeps the number of visits that release 2 counted.
         let account: StorageKey<Account> = new.key("account", "Who uses the program, and how often")

@@ -19,9 +19,27 @@ struct KeyCalls: Sendable {
     let bytes: @Sendable (String) throws -> [UInt8]
     let change: @Sendable (inout StorageBatch, String?) -> Void
 
-    init<Value>(_ key: StorageKey<Value>, text: @escaping @Sendable (Value) -> String, make: @escaping @Sendable (String) -> Value) {
-        self.key = .key(key)
-        value = { try await $0.value(for: key).map(text) }
+    /// The calls of a collection's record. It is found among all of them, or by its key.
+    init<Value: Identifiable>(
+        _ collection: StorageCollection<Value>, _ id: String, text: @escaping @Sendable (Value) -> String,
+        make: @escaping @Sendable (String) -> Value
+    ) where Value.ID == String {
+        let pages: @Sendable (StorageRouter) async throws -> String? = { router in
+            for try await entry in router.records(in: collection) {
+                let record = try entry.get()
+                if record.id == id { return text(record) }
+            }
+            return nil
+        }
+        self.init(collection.key(id), .collection(collection), text: text, make: make, value: pages)
+    }
+
+    init<Value>(
+        _ key: StorageKey<Value>, _ entry: AnyStorageKey? = nil, text: @escaping @Sendable (Value) -> String,
+        make: @escaping @Sendable (String) -> Value, value: (@Sendable (StorageRouter) async throws -> String?)? = nil
+    ) {
+        self.key = entry ?? .key(key)
+        self.value = value ?? { try await $0.value(for: key).map(text) }
         get = { text(try await $0.get(key)) }
         set = { try await $0.set(make($1), for: key) }
         update = { router, new in

@@ -10,6 +10,12 @@ struct Spot: Hashable, Sendable {
         medium = "\(domain.kind.name) \(domain.scope ?? "")"
         address = StorageAddress(name)
     }
+
+    /// The slot of a collection's record.
+    init(_ domain: StorageDomain, _ id: String, of collection: String) {
+        medium = "\(domain.kind.name) \(domain.scope ?? "")"
+        address = StorageAddress(id, in: StorageNamespace("collection:\(collection)"))
+    }
 }
 
 /// An older place of a value.

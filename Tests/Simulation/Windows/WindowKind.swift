@@ -15,6 +15,8 @@ package enum WindowStores: String, Label {
     case numbers
     /// A text that becomes a record of two, of which version 1 knows one.
     case enriched
+    /// The records of a collection, in a list and in a database.
+    case records
 
     /// The rules for conflicts that are tried.
     var policies: [Policy] {
@@ -26,7 +28,7 @@ package enum WindowStores: String, Label {
     }
 
     /// Whether programs that know nothing of LocalData can write the older place.
-    var isShared: Bool { ![.databaseToDatabase, .ringToRing].contains(self) }
+    var isShared: Bool { ![.databaseToDatabase, .ringToRing, .records].contains(self) }
 
     /// Whether nothing of a value may be seen in the plain: elsewhere, the older place is kept in the plain on purpose.
     var isSecret: Bool { [.databaseToDatabase, .ringToRing].contains(self) }

@@ -50,8 +50,10 @@ package struct WindowPlan: CampaignPlan {
         self.kind = kind
         stores = pick(WindowStores.allCases)
         policy = pick(stores.policies)
-        end = pick(End.allCases)
-        ends = draw(2) == 0
+        // A window of records ends for all of them at once, which the model of one value does not know.
+        let mayEnd = stores != .records
+        end = mayEnd ? pick(End.allCases) : .version
+        ends = mayEnd && draw(2) == 0
         haste = pick([0, 0, 0, 60])
         let keys = draw(4) == 0 ? 2 : 1
         beginnings = (0..<keys).map { _ in draw(2) == 0 ? .older : pick(Beginning.allCases) }
@@ -62,17 +64,17 @@ package struct WindowPlan: CampaignPlan {
         case .downgrade: versions = (0..<(2 + draw(4))).map { [$0 % 2 + 1] }
         case .rolling: versions = [[1, 2, pick([1, 2, 2, 3])] + (draw(3) == 0 ? [pick([1, 2])] : [])]
         }
-        let mayEnd = draw(4) == 0
+        let mayCallEnd = draw(4) == 0
         for round in versions {
             let most = kind == .rolling ? 3 : 4
             let programs = round.map { version in
                 // A program that ends the window is rare where everybody else keeps it.
-                let version = version == 3 && end == .release ? 2 : version
+                let version = version == 3 && (end == .release || !mayEnd) ? 2 : version
                 return Program(
                     version: version,
                     callers: (0..<(kind == .rolling ? 1 : 1 + draw(2))).map { _ in
                         (0..<(1 + draw(most))).map { _ in
-                            Call(verb: Self.verb(draw(mayEnd && end == .release ? 22 : 20)), key: draw(keys))
+                            Call(verb: Self.verb(draw(mayCallEnd && end == .release ? 22 : 20)), key: draw(keys))
                         }
                     })
             }

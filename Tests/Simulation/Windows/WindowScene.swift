@@ -39,7 +39,7 @@ final class WindowScene: Stage {
             let older = beginning == .nothing || beginning == .newer ? nil : text
             if let older, let bytes = try? key.older.calls?.bytes(older) {
                 keepSecret(older)
-                put(.value(.bytes(bytes), StorageMetadata(serializer: "json"), isForeign: false), key.older.spot)
+                put(.value(.bytes(bytes), metadata, isForeign: false), key.older.spot)
             }
             let isActive = isActive(plan.rounds.first)
             let place = key.rules.up(newer, over: nil)
@@ -51,13 +51,20 @@ final class WindowScene: Stage {
             case .both, .newer:
                 keepSecret(newer)
                 if let bytes = try? key.calls.bytes(place) {
-                    put(.value(.bytes(bytes), StorageMetadata(serializer: "json"), isForeign: false), key.spot)
+                    put(.value(.bytes(bytes), metadata, isForeign: false), key.spot)
                 }
                 return WindowModel(
                     key.rules, isActive: isActive, value: place, isSettled: true, older: older,
                     standing: older == nil ? .behind : .conflict)
             }
         }
+    }
+
+    /// The metadata of what stands there in the beginning: pages find records by theirs.
+    private var metadata: StorageMetadata {
+        guard plan.stores == .records else { return StorageMetadata(serializer: "json") }
+        return StorageMetadata(
+            serializer: "json", typeTag: "Line", schemaVersion: 1, attributes: ["LocalData.version": "1"])
     }
 
     /// What the older place holds in the beginning, if it holds a value. It is written again later: a new write has an old content.
@@ -77,11 +84,14 @@ final class WindowScene: Stage {
     func isOlder(_ program: WindowPlan.Program) -> Bool { program.version == 1 }
 
     func launch(_ name: String, version: Int) async -> Running {
-        let all = version == 1 ? keys.compactMap { $0.older.calls?.key } : keys.map(\.calls.key)
+        let all = entries(version == 1 ? keys.compactMap { $0.older.calls?.key } : keys.map(\.calls.key))
         let (accidents, failedCalls) = (machine.accidents, machine.weather.failedCalls)
         let (router, process) = await machine.launch(name, version: "\(version)", Catalog(allKeys: all, id: "keys"))
         return Running(router: router, process: process, version: version, accidents: accidents, failedCalls: failedCalls)
     }
+
+    /// The entries of a catalog: records have one together.
+    private func entries(_ all: [AnyStorageKey]) -> [AnyStorageKey] { plan.stores == .records ? Array(all.prefix(1)) : all }
 
     func launch(_ name: String, _ program: WindowPlan.Program) async -> Running { await launch(name, version: program.version) }
 
@@ -93,7 +103,7 @@ final class WindowScene: Stage {
     func sweep(_ running: Running, _ label: String) async -> MigrationReport {
         let report = Mutex(MigrationReport())
         await machine.diary.call(keys.indices.map { ($0, .settle(isCalm: false)) }, by: running.version, label) {
-            let made = await running.router.sweep(Catalog(allKeys: keys.map(\.calls.key), id: "keys"))
+            let made = await running.router.sweep(Catalog(allKeys: entries(keys.map(\.calls.key)), id: "keys"))
             report.withLock { $0 = made }
             return made.isComplete
         } _: { isComplete in

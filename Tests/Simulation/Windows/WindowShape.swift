@@ -10,7 +10,9 @@ struct KeptKey: Sendable {
     let rules: WindowModel.Rules
 
     /// The slot of the mark beside the mirror.
-    var mark: StorageAddress { StorageAddress(older.spot.address.name, in: StorageNamespace("window:")) }
+    var mark: StorageAddress {
+        StorageAddress(older.spot.address.name, in: StorageNamespace("window:\(older.spot.address.namespace.name)"))
+    }
 }
 
 /// The keys of a run, by the stores between which they move.
@@ -26,6 +28,7 @@ struct WindowShape: Sendable {
 
     private struct Note: Codable, Sendable { let title: String }
     private struct Pair: Codable, Sendable { let text: String, more: String }
+    private struct Line: Codable, Sendable, Identifiable { let id: String, text: String }
 
     init(_ plan: WindowPlan) {
         keys = plan.beginnings.indices.map { number in
@@ -37,6 +40,7 @@ struct WindowShape: Sendable {
             case .ringToRing: Self.text(plan, number, Self.otherRing, Self.ring)
             case .numbers: Self.number(plan, number)
             case .enriched: Self.enriched(plan, number)
+            case .records: Self.record(plan, number)
             }
         }
     }
@@ -94,16 +98,37 @@ struct WindowShape: Sendable {
         }
     }
 
+    /// A record: read with all others, or by its key.
+    private static func record(_ plan: WindowPlan, _ number: Int) -> KeptKey {
+        func collection(_ name: String, _ domain: StorageDomain) -> StorageCollection<Line> {
+            StorageCollection(name, domain: domain, security: .none, owner: "Simulation", description: "Lines", typeTag: "Line")
+        }
+        let old = collection("old", list)
+        let new = collection("new", database).moved(from: old, keeping: window(plan), options: weaker)
+        let id = "r\(number)"
+        func calls(_ collection: StorageCollection<Line>) -> KeyCalls {
+            KeyCalls(collection, id, text: { $0.text }, make: { Line(id: id, text: $0) })
+        }
+        let place = OlderPlace(spot: Spot(list, id, of: old.name), calls: calls(old), foreign: nil)
+        let decided = resolving(plan, { $0.text }, { Line(id: $0.id, text: $1) }).map(new.resolvingConflicts) ?? new
+        return KeptKey(calls: calls(decided), spot: Spot(database, id, of: new.name), older: place, rules: rules(plan))
+    }
+
+    private static func resolving<Value: Codable & Sendable>(
+        _ plan: WindowPlan, _ text: @escaping @Sendable (Value) -> String, _ make: @escaping @Sendable (Value, String) -> Value
+    ) -> ConflictPolicy<Value>? {
+        switch plan.policy {
+        case .destinationWins: nil
+        case .sourceWins: .sourceWins
+        case .merge: .merge { mine, other in make(other, ValueModel.resolved(mine.map(text), text(other))) }
+        }
+    }
+
     private static func declare<Value: Codable & Sendable>(
         _ key: StorageKey<Value>, _ older: OlderPlace, _ plan: WindowPlan, _ text: @escaping @Sendable (Value) -> String,
         _ make: @escaping @Sendable (String) -> Value
     ) -> KeptKey {
-        var key = key
-        switch plan.policy {
-        case .destinationWins: break
-        case .sourceWins: key = key.resolvingConflicts(.sourceWins)
-        case .merge: key = key.resolvingConflicts(.merge { mine, other in make(ValueModel.resolved(mine.map(text), text(other))) })
-        }
+        let key = resolving(plan, text, { make($1) }).map(key.resolvingConflicts) ?? key
         return KeptKey(calls: KeyCalls(key, text: text, make: make), spot: Spot(key.domain, key.name), older: older, rules: rules(plan))
     }
 }

@@ -121,17 +121,7 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
         from source: StorageCollection<Source>, options: MigrationOptions = MigrationOptions(),
         _ transform: @escaping @Sendable (Source) throws -> Record
     ) -> Self {
-        var next = changingKeys { key in
-            key.adding { destination in
-                let id = "\(key.entity):moved:\(source.domain)/\(source.name)"
-                return AnyStorageMigration(
-                    MigrationStep.transforming(to: destination, from: source.key(destination.name), id: id, options: options, transform))
-            }
-        }
-        next.placeholder = placeholder
-        next.legacyLocations.append(
-            LegacyLocation(key: .collection(source), source: CollectionSource(source: source, options: options, transform: transform)))
-        return next
+        taking(CollectionSource(source: source, options: options, transform: transform))
     }
 
     /// This collection, taking its records from one value that held all of them: a list under a key becomes records of their own, all in one commit.
@@ -147,6 +137,23 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
             return key
         }
         next.legacyLocations.append(LegacyLocation(key: .key(source), source: ListSource(key: source, split: split)))
+        return next
+    }
+
+    /// This collection, with one more older collection.
+    func taking<Source>(_ way: CollectionSource<Source, Record>) -> Self {
+        var next = changingKeys { key in
+            let id = "\(key.entity):moved:\(way.source.domain)/\(way.source.name)"
+            @Sendable func migration(to destination: StorageKey<Record>) -> AnyStorageMigration {
+                let step = MigrationStep.transforming(
+                    to: destination, from: way.source.key(destination.name), id: id, options: way.options, way.transform)
+                return AnyStorageMigration(way.kept.map(step.keeping) ?? step)
+            }
+            guard let window = way.window else { return key.adding { migration(to: $0) } }
+            return key.adding(keeping: window) { migration(to: $0) }
+        }
+        next.placeholder = placeholder
+        next.legacyLocations.append(LegacyLocation(key: .collection(way.source), source: way))
         return next
     }
 

@@ -16,6 +16,8 @@ struct MigrationRun: Sendable {
     let host: any MigrationHost
     /// Whether the key's release window ends with this run.
     var endsWindow = false
+    /// When the first record of a collection was kept up to date, in seconds since 1970: the window of all of them ends at once.
+    var windowSince: Double?
     /// Called when records of a collection are done, with their number.
     var recordsDone: @Sendable (Int) -> Void = { _ in }
 }

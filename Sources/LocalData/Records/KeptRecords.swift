@@ -1,0 +1,171 @@
+import BackendContract
+import BackendRuntime
+
+/// The records of a collection whose older collection a release window keeps up to date, or kept until the program dropped the window: finds those that are to be settled one by one,
+/// as single keys are. `Docs/Windows.md` has the table.
+struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Sendable {
+    let env: Environment
+    let way: CollectionSource<Source, Record>
+    let destination: StorageCollection<Record>
+
+    /// A record in both of its places.
+    private struct Look: Sendable {
+        let slot: Slot<Record>
+        let probe: StorageProbe
+        /// What the collection's own place holds, if that is a value or a removal.
+        let record: KeptRecord?
+        let place: KeptPlace
+        let contents: KeptContents
+        /// Nil where the window does not matter for this record, or there is none.
+        let standing: KeptStanding?
+
+        var isAbsent: Bool { if case .absent = probe { true } else { false } }
+
+        /// The record whose content may be the reason of an error.
+        var damaged: DamagedRecord? {
+            let isOlder: Bool
+            switch standing {
+            case nil: isOlder = record == nil
+            case .mirrored, .outdated, .removed: isOlder = false
+            case .changed, .conflict, .doubtful, .damaged: isOlder = true
+            }
+            let (route, probe) = isOlder ? (place.route, contents.older) : (slot.route, probe)
+            return probe.revision.map { DamagedRecord(route.domain, .named(route.address, $0)) }
+        }
+    }
+
+    /// Brings over what an earlier release wrote or removed, and in a sweep brings the older collection up to date, or ends the window.
+    func settle(_ run: MigrationRun) async throws -> RecordWork {
+        var work = RecordWork()
+        let names = try await names(run, &work)
+        if names.isEmpty { return work }
+        var run = run
+        let own = try env.routes.slot(for: destination.placeholder).route
+        if run.reason != .read, way.kept != nil {
+            if await env.ledger.isReleaseRequested(own) { run.endsWindow = true }
+            run.windowSince = try await since(names)
+            if await isOver(run) { try await release(own) }
+        }
+        try await eachLook(at: names) { look in
+            guard isDue(look, run) else { return }
+            let moved = work.moved
+            do {
+                work.add(
+                    try await env.unbroken { [env, run] in
+                        try await env.withLane(look.slot.route) { try await Settler(env).settle(look.slot, run) }
+                    })
+            } catch { try work.fail(look.slot.name, error, look.damaged) }
+            run.recordsDone(work.moved - moved)
+        }
+        if run.endsWindow, work.failures.isEmpty, work.residue.isEmpty { env.ledger.isReleased(own) }
+        return work
+    }
+
+    /// How many records are in the older collection only.
+    func pending() async throws -> Int {
+        var (count, work) = (0, RecordWork())
+        try await eachLook(at: try await names(nil, &work)) { look in
+            if look.isAbsent, look.contents.record != nil { count += 1 }
+        }
+        return count + work.failures.count
+    }
+
+    // MARK: Which records
+
+    /// The ids of all records that may have to be settled, sorted. Without a window, a sweep looks for what a window has left that the program dropped.
+    private func names(_ run: MigrationRun?, _ work: inout RecordWork) async throws -> [String] {
+        let listing = Listing(env)
+        var names: Set<String> = []
+        if run?.reason != .read {
+            let marks = KeptPlaces.namespace(of: way.source.namespace)
+            names.formUnion(try await listing.slots(in: way.source.domain, marks, name: way.source.name).addresses.map(\.name))
+        }
+        if way.kept == nil { return names.sorted() }
+        let older = try await listing.slots(in: way.source.domain, way.source.namespace, name: way.source.name)
+        names.formUnion(older.addresses.map(\.name))
+        for slot in older.damaged {
+            let reason = StorageError.damaged(slot.corruption, of: way.source.name, in: way.source.domain)
+            try work.fail(way.source.name, reason, DamagedRecord(way.source.domain, .nameless(slot.handle)))
+        }
+        let own = try await listing.slots(in: destination.domain, destination.namespace, name: destination.name)
+        return names.union(own.addresses.map(\.name)).sorted()
+    }
+
+    /// When the first of the records was kept up to date, for a window that ends by the clock.
+    private func since(_ names: [String]) async throws -> Double? {
+        guard way.window?.end(since: 0) != nil else { return nil }
+        var first: Double?
+        try await eachLook(at: names) { first = [first, $0.contents.mark?.since].compactMap(\.self).min() }
+        return first
+    }
+
+    /// Whether this sweep ends the window of all records.
+    private func isOver(_ run: MigrationRun) async -> Bool {
+        if run.endsWindow || way.window?.isOpen(for: env.applicationVersion) == false { return true }
+        guard let end = end(run), end <= env.now else { return false }
+        return await env.expiries.mayPurge(expiredAt: end)
+    }
+
+    /// When the window ends by the clock.
+    private func end(_ run: MigrationRun) -> Double? { run.windowSince.flatMap { way.window?.end(since: $0) } }
+
+    /// Says in the collection's mark that the window is over, durably: programs that still keep it begin none for a new record.
+    private func release(_ own: Route) async throws {
+        let older = try env.routes.slot(for: way.source.placeholder).route
+        try await env.retrying(destination.name) {
+            guard let change = try await ReleasedCollections.noting(older, in: own) else { return () }
+            let receipt = try await env.withLane(own) { try await env.committer.commit([change]) }
+            return receipt.isCommitted ? () : nil
+        }
+    }
+
+    private func eachLook(at names: [String], _ body: (Look) async throws -> Void) async throws {
+        var rest = names[...]
+        while !rest.isEmpty {
+            try Task.checkCancellation()
+            for look in try await looks(at: rest.prefix(env.pageSize)) { try await body(look) }
+            rest = rest.dropFirst(env.pageSize)
+        }
+    }
+
+    /// Looks at records: in the collection's own place first, and then in the older one.
+    private func looks(at names: ArraySlice<String>) async throws -> [Look] {
+        let kept = KeptPlaces(env)
+        let slots = try names.map { try env.routes.slot(for: destination.key($0)) }
+        let probes = try await Route.probes(slots.map(\.route))
+        let places = try zip(names, slots).compactMap { name, slot in
+            try kept.place(of: slot.untyped, at: try env.routes.slot(for: way.source.key(name)).id)
+        }
+        guard places.count == slots.count, let contents = try await kept.read(places) else { return [] }
+        var looks: [Look] = []
+        for ((slot, probe), (place, contents)) in zip(zip(slots, probes), zip(places, contents)) {
+            let record = try await kept.record(probe, slot.untyped)
+            var standing: KeptStanding?
+            if let record, place.matters(to: record.origin, toEnd: true) {
+                standing = await kept.standing(of: contents, to: record, at: place)
+            }
+            looks.append(Look(slot: slot, probe: probe, record: record, place: place, contents: contents, standing: standing))
+        }
+        return looks
+    }
+
+    /// Whether there may be something to do for a record.
+    private func isDue(_ look: Look, _ run: MigrationRun) -> Bool {
+        let (isRead, contents) = (run.reason == .read, look.contents)
+        let holdsOlder = contents.record != nil || contents.isDamaged
+        let isLeft = holdsOlder || contents.mirror != nil || contents.mark != nil
+        // A read moves only what is not in its place yet.
+        guard let record = look.record else { return isRead ? look.isAbsent && holdsOlder : isLeft }
+        guard let standing = look.standing else { return !isRead && isLeft }
+        if isRead {
+            switch standing {
+            case .changed, .removed: return look.place.matters(to: record.origin, toEnd: false)
+            case .mirrored, .outdated, .doubtful, .conflict, .damaged: return false
+            }
+        }
+        let isInWindow = record.origin?.isInWindow(of: look.place.name) == true
+        if !look.place.isOpen { return isInWindow || !contents.isEmpty }
+        guard case .mirrored(isMarked: true) = standing, isInWindow else { return true }
+        return run.endsWindow || end(run).map { $0 <= env.now } ?? false
+    }
+}
