@@ -3,10 +3,12 @@ import LocalData
 
 /// Version 1 of a program, linked against an earlier build of this library. It knows nothing of later versions, and writes as that build did.
 ///
-/// Arguments: the folder of its stores. Commands: a line each, `set NAME JSON`, `get NAME`, `remove NAME`; one line answers.
+/// Arguments: the folder of its stores. Commands: a line each, `set NAME JSON`, `get NAME`, `remove NAME`; one line answers. A name
+/// with a slash is a record's, in a collection; `get people` answers with all of that collection's records.
 @main
 struct OldProgram {
     struct Note: Codable, Sendable { var title: String }
+    struct Person: Codable, Sendable, Identifiable { var id: String, name: String }
 
     static func main() async throws {
         let router = StorageRouter(
@@ -28,6 +30,10 @@ struct OldProgram {
             case "token": return try await work(words[0], key("token", .encryptedSQLite(database: "main"), String.self), json, router)
             case "note": return try await work(words[0], key("note", .encryptedSQLite(database: "main"), Note.self), json, router)
             case "picture": return try await work(words[0], key("picture", .encryptedSQLite(database: "main"), Data.self), json, router)
+            case "people", "members": return try await all(words[1], router)
+            case let name where name.contains("/"):
+                let parts = name.split(separator: "/").map(String.init)
+                return try await work(words[0], collection(parts[0]).key(for: parts[1]), json, router)
             default: return "unknown name"
             }
         } catch let error as StorageError { return "error \(error.code)" } catch { return "error \(error)" }
@@ -35,6 +41,17 @@ struct OldProgram {
 
     private static func key<Value>(_ name: String, _ domain: StorageDomain, _ type: Value.Type) -> StorageKey<Value> {
         StorageKey(name: name, domain: domain, owner: "OldProgram", description: "A value")
+    }
+
+    private static func collection(_ name: String) -> StorageCollection<Person> {
+        let domain: StorageDomain = name == "people" ? .userDefaults(suite: "app") : .encryptedSQLite(database: "old")
+        return StorageCollection(name, domain: domain, owner: "OldProgram", description: "Persons")
+    }
+
+    private static func all(_ name: String, _ router: StorageRouter) async throws -> String {
+        var found: [String] = []
+        for try await person in router.records(in: collection(name)) { found.append("\(person.id) is \(person.name)") }
+        return found.sorted().joined(separator: ", ")
     }
 
     private static func work<Value>(_ verb: String, _ key: StorageKey<Value>, _ json: Data?, _ router: StorageRouter) async throws -> String
