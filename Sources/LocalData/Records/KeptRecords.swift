@@ -8,6 +8,9 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
     let way: CollectionSource<Source, Record>
     let destination: StorageCollection<Record>
 
+    /// How many records are settled at once: they share commits and flushes.
+    private static var mostAtOnce: Int { 64 }
+
     /// A record in both of its places.
     private struct Look: Sendable {
         let slot: Slot<Record>
@@ -46,15 +49,18 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
             run.windowSince = try await since(names)
             if await isOver(run) { try await release(own) }
         }
-        try await eachLook(at: names) { look in
-            guard isDue(look, run) else { return }
+        try await eachPage(of: names) { looks in
+            let due = looks.filter { isDue($0, run) }
+            let limit = due.first.map {
+                min($0.slot.route.capabilities.usefulConcurrency, $0.place.route.capabilities.usefulConcurrency, Self.mostAtOnce)
+            }
             let moved = work.moved
-            do {
-                work.add(
-                    try await env.unbroken { [env, run] in
-                        try await env.withLane(look.slot.route) { try await Settler(env).settle(look.slot, run) }
-                    })
-            } catch { try work.fail(look.slot.name, error, look.damaged) }
+            let visits = await due.concurrently(atMost: limit ?? 1) { [env, run] look -> Result<Visit, any Error> in
+                do { return .success(try await Settler(env).visit(look.slot, run)) } catch { return .failure(error) }
+            }
+            for (look, visit) in zip(due, visits) {
+                do { work.add(try visit.get()) } catch { try work.fail(look.slot.name, error, look.damaged) }
+            }
             run.recordsDone(work.moved - moved)
         }
         if run.endsWindow, work.failures.isEmpty, work.residue.isEmpty { env.ledger.isReleased(own) }
@@ -64,8 +70,8 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
     /// How many records are in the older collection only.
     func pending() async throws -> Int {
         var (count, work) = (0, RecordWork())
-        try await eachLook(at: try await names(nil, &work)) { look in
-            if look.isAbsent, look.contents.record != nil { count += 1 }
+        try await eachPage(of: try await names(nil, &work)) { looks in
+            count += looks.count { $0.isAbsent && $0.contents.record != nil }
         }
         return count + work.failures.count
     }
@@ -95,7 +101,7 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
     private func since(_ names: [String]) async throws -> Double? {
         guard way.window?.end(since: 0) != nil else { return nil }
         var first: Double?
-        try await eachLook(at: names) { first = [first, $0.contents.mark?.since].compactMap(\.self).min() }
+        try await eachPage(of: names) { looks in first = ([first] + looks.map(\.contents.mark?.since)).compactMap(\.self).min() }
         return first
     }
 
@@ -119,11 +125,11 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
         }
     }
 
-    private func eachLook(at names: [String], _ body: (Look) async throws -> Void) async throws {
+    private func eachPage(of names: [String], _ body: ([Look]) async throws -> Void) async throws {
         var rest = names[...]
         while !rest.isEmpty {
             try Task.checkCancellation()
-            for look in try await looks(at: rest.prefix(env.pageSize)) { try await body(look) }
+            try await body(try await looks(at: rest.prefix(env.pageSize)))
             rest = rest.dropFirst(env.pageSize)
         }
     }

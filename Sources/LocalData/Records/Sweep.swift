@@ -102,23 +102,10 @@ struct Sweep: Sendable {
     private static func visit(
         _ parts: [[Int]], _ limit: Int, _ work: @escaping @Sendable (Int) async -> MigrationReport.Row
     ) async -> [(Int, MigrationReport.Row)] {
-        @Sendable func visit(_ part: [Int]) async -> [(Int, MigrationReport.Row)] {
+        await parts.concurrently(atMost: limit) { part in
             var rows: [(Int, MigrationReport.Row)] = []
             for index in part { rows.append((index, await work(index))) }
             return rows
-        }
-        return await withTaskGroup(of: [(Int, MigrationReport.Row)].self) { window in
-            var rows: [(Int, MigrationReport.Row)] = []
-            var next = parts.makeIterator()
-            for _ in 0..<limit {
-                guard let part = next.next() else { break }
-                window.addTask { await visit(part) }
-            }
-            for await part in window {
-                rows += part
-                if let part = next.next() { window.addTask { await visit(part) } }
-            }
-            return rows
-        }
+        }.flatMap(\.self)
     }
 }

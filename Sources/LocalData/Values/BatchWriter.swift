@@ -122,12 +122,16 @@ struct BatchWriter: Sendable {
         }
         let receipt = try await env.committer.commit(planned.flatMap(\.plan.changes))
         guard receipt.isCommitted else { return false }
-        var residue: (any Error)?
         var results = receipt.results[...]
+        let made = planned.map { change, plan in
+            defer { results = results.dropFirst(plan.changes.count) }
+            return (change: change, plan: plan, result: results[results.startIndex])
+        }
+        let limit = planned.compactMap { $0.plan.kept?.place.route.capabilities.usefulConcurrency }.min()
+        var residue = await made.filter { $0.plan.kept != nil }.concurrently(atMost: min(limit ?? 1, Self.mostMirrorsAtOnce)) { made in
+            await mirror(made.change, made.plan, made.result)
+        }.compactMap(\.self).first
         for (change, plan) in planned {
-            let result = results[results.startIndex]
-            results = results.dropFirst(plan.changes.count)
-            do { try await mirror(change, plan, result) } catch { residue = residue ?? error }
             guard let contents = plan.removal else { continue }
             do {
                 if change.slot.key.leavesTombstone { try await Collector(env).clear(contents, of: change.slot, nil) }
@@ -138,15 +142,18 @@ struct BatchWriter: Sendable {
         return true
     }
 
+    /// How many mirrors are written at once: they share commits and flushes.
+    private static var mostMirrorsAtOnce: Int { 64 }
+
     /// Brings the older place of a release window up to date with a change.
-    /// - Throws: ``StorageError`` with `residueRemains` when a removed value is still there.
-    private func mirror(_ change: Change, _ plan: Planned, _ result: MutationResult) async throws {
-        guard let kept = plan.kept, case .applied(let revision?, _) = result else { return }
+    /// - Returns: The error `residueRemains` when a removed value is still there.
+    private func mirror(_ change: Change, _ plan: Planned, _ result: MutationResult) async -> (any Error)? {
+        guard let kept = plan.kept, case .applied(let revision?, _) = result else { return nil }
         if let prepared = change.prepared, let coded = plan.coded {
             await MirrorWriter(env).write(prepared, coded, plan.origin, revision, kept)
-        } else if let pending = await MirrorWriter(env).writeRemoval(plan.origin, revision, kept) {
-            throw pending.afterRemoval(of: change.slot.name)
+            return nil
         }
+        return await MirrorWriter(env).writeRemoval(plan.origin, revision, kept)?.afterRemoval(of: change.slot.name)
     }
 
     /// What a change comes to; nil for an insertion whose slot is not empty.
