@@ -15,6 +15,7 @@ let benches: [LawBench] = [
     .rehearsal("rehearsal over memory", durableStoreClaims, mixes: false),
     .rehearsal("rehearsal over memory that changes meanwhile", durableStoreClaims, mixes: true),
     .rehearsal("rehearsal over a small store without batches", smallStoreClaims, mixes: true),
+    Mutant("memory that seals names", claims: Mutant.sealedClaims, fault: FaultyStore.Fault()).bench,
     .folder,
     .propertyList,
     .simulated("simulated property list", .list),

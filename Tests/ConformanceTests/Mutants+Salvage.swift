@@ -3,11 +3,17 @@ import MemoryBackend
 import TestSupport
 
 extension Mutant {
+    /// The claims of a store whose damaged slots have no name.
+    static var sealedClaims: BackendCapabilities {
+        var claims = fullClaims
+        claims.sealsNames = true
+        return claims
+    }
+
     static var salvage: [Mutant] {
         let beside = "beside a damaged slot without a name the others are listed, and a handle reads and deletes it"
         let one = "a handle of damage names one state of a slot, and nothing that came after it"
-        var claims = fullClaims
-        claims.sealsNames = true
+        let claims = sealedClaims
         return [
             Mutant(
                 "lists only what it can name", breaks: beside, one, claims: claims,
