@@ -58,6 +58,20 @@ import Testing
         #expect(!explains(begin + [sweep(Self.two), set("val-#3", Self.one), .read("val-#3/val-#2", Self.two)]))
     }
 
+    @Test func `what is written after a removal has nothing of the value before, unless nothing tells of the removal`() {
+        let begin = [set("val-#1/val-#2/val-#3", Self.three)]
+        for reader in [Self.one, Self.two] {
+            let again = begin + [set(nil, reader), set("val-#4", Self.one)]
+            #expect(explains(again + [.read("val-#4/-/-", Self.three), sweep(Self.three), .end([1, 2, 3])]))
+            #expect(!explains(again + [.read("val-#4/-/val-#3", Self.three)]))
+            #expect(!explains(again + [sweep(Self.three), .end([1, 2])]))
+        }
+        let again = begin + [set(nil, Self.two), set("val-#4/val-#5", Self.two)]
+        #expect(explains(again + [set("val-#6", Self.one), .read("val-#6/val-#5/-", Self.three)]))
+        // What a program that knows nothing of LocalData does is not told apart.
+        #expect(explains(begin + [.foreign(nil), .foreign("val-#4"), .read("val-#4/val-#2/val-#3", Self.three)]))
+    }
+
     @Test func `the end of the window refuses version 1, and takes all that was beside the value`() {
         let begin = [set("val-#1/val-#2", Self.two), set("val-#3", Self.one), sweep(Self.two, ends: true)]
         #expect(explains(begin + [.refusedVersion(Self.one), .read("val-#3/val-#2", Self.two), .read("val-#3/val-#2", Self.over)]))

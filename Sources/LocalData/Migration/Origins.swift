@@ -55,7 +55,11 @@ struct Origins: Sendable {
         try await requireLasting(contents.found, for: slot)
         for copy in contents.found { origin.add(copy, destination: slot.route, byContent: knowsByContent) }
         if let metadata = probe.metadata, env.safeguards.contains(.carriedOrigin) {
-            do { origin.merge(try await env.coder.origin(of: metadata, slot.route)) } catch let error as StorageError
+            do {
+                let past = try await env.coder.origin(of: metadata, slot.route)
+                origin.merge(past)
+                if env.safeguards.contains(.removalNamed) { origin.carryRemoval(of: past, probe.record == nil ? probe.revision : nil) }
+            } catch let error as StorageError
                 where error.meansUndecodable
             {
                 // The old record's seal does not open: its copies are unknown, and will count as conflicts instead of copies.

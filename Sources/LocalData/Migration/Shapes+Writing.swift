@@ -33,14 +33,14 @@ extension Shapes {
         if shapes.keepsNewer, isChecked { paired.pair = hexadecimalText(of: env.runtime.randomBytes(16)) }
         let names = paired == RecordOrigin() ? nil : paired
         var change = Committer.Change(try await env.coder.complete(own, origin: names).operation, slot.route, if: precondition)
-        guard let pair = paired.pair else { return [change] + (try await deletions(of: beside)) }
+        guard paired.pair != nil else { return [change] + (try await deletions(of: beside)) }
         var (others, unused) = ([Committer.Change](), [Level]())
         for level in beside {
             guard level.version > floor, let newer = ([prepared] + older).first(where: { $0.shape.version == level.version }) else {
                 unused.append(level)
                 continue
             }
-            let coded = try await self.coded(newer, level.route, pair, since)
+            let coded = try await self.coded(newer, level.route, paired)
             if level.version == prepared.shape.version {
                 change.newest = NewestShape(payload: coded.payload, metadata: coded.metadata, route: level.route)
             }
@@ -113,11 +113,11 @@ extension Shapes {
     }
 
     /// A newer shape, as it is written beside the older one.
-    private func coded(_ newer: Prepared, _ route: Route, _ pair: String, _ since: Double?) async throws -> CodedRecord {
+    private func coded(_ newer: Prepared, _ route: Route, _ own: RecordOrigin) async throws -> CodedRecord {
         var newer = newer
         newer.route = route
         var origin = RecordOrigin()
-        (origin.pair, origin.keptSince) = (pair, since)
+        (origin.pair, origin.keptSince, origin.removal) = (own.pair, own.keptSince, own.removal)
         return try await env.coder.complete(newer, origin: origin)
     }
 
@@ -148,9 +148,10 @@ extension Shapes {
 extension RecordOrigin {
     /// The same origin, of a record without newer shapes beside it; nil for one that said nothing else.
     var withoutPair: RecordOrigin? {
-        if pair == nil, keptSince == nil { return self }
+        if pair == nil, keptSince == nil, removal != "" { return self }
         var origin = self
         (origin.pair, origin.keptSince) = (nil, nil)
+        if removal == "" { origin.removal = nil }
         return origin.namesNothing ? nil : origin
     }
 }

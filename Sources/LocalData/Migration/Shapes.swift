@@ -75,34 +75,44 @@ struct Shapes: Sendable {
     private func merged<Value>(
         _ newer: [(version: Int, copy: SourceRecord)], _ record: StorageRecord, _ slot: Slot<Value>
     ) async throws -> Decoded<Value> {
-        var (found, pair) = try await newest(newer[0], slot)
+        var (found, last) = try await newest(newer[0], slot)
+        func isOfOneCommit(_ own: RecordOrigin?) -> Bool { own?.pair != nil && own?.pair == last?.pair }
         for (index, (version, copy)) in newer.enumerated().dropFirst() {
-            let own = try await origin(of: copy, version, slot)?.pair
-            if own != nil, own == pair { continue }
+            let own = try await origin(of: copy, version, slot)
+            if isOfOneCommit(own) { continue }
             let older = try await decode(copy, version, slot)
-            try await merge(older, newer[..<index].map(\.copy), &found, slot)
-            pair = own
+            try await merge(older, own, newer[..<index].map(\.copy), last, &found, slot)
+            last = own
         }
-        let own = try await env.coder.origin(of: record.metadata, slot.route)?.pair
-        if own == nil || own != pair { try await merge(try await env.coder.read(record, slot), newer.map(\.copy), &found, slot) }
+        let own = try await env.coder.origin(of: record.metadata, slot.route)
+        if !isOfOneCommit(own) {
+            try await merge(try await env.coder.read(record, slot), own, newer.map(\.copy), last, &found, slot)
+        }
         return found
     }
 
     private func newest<Value>(
         _ newest: (version: Int, copy: SourceRecord), _ slot: Slot<Value>
-    ) async throws -> (Decoded<Value>, String?) {
+    ) async throws -> (Decoded<Value>, RecordOrigin?) {
         var found = try await decode(newest.copy, newest.version, slot)
         // A later program knows a shape that this one did not write yet.
         found.isUnmerged = newest.version < slot.key.schemaVersion
-        return (found, try await origin(of: newest.copy, newest.version, slot)?.pair)
+        return (found, try await origin(of: newest.copy, newest.version, slot))
     }
 
+    /// Makes one value of an older shape and of what was found above it; not if the value was removed in between.
+    /// - Parameters:
+    ///   - own: The origin of the older shape.
+    ///   - last: The origin of the last shape that is in what was found.
     private func merge<Value>(
-        _ older: Decoded<Value>, _ displaced: [SourceRecord], _ found: inout Decoded<Value>, _ slot: Slot<Value>
+        _ older: Decoded<Value>, _ own: RecordOrigin?, _ displaced: [SourceRecord], _ last: RecordOrigin?, _ found: inout Decoded<Value>,
+        _ slot: Slot<Value>
     ) async throws {
-        if let merge = slot.key.keptShape?.merge {
+        if let merge = slot.key.keptShape?.merge, own?.followsRemoval(unknownTo: last) != true {
             let newer = found.value
-            found = Decoded(value: try await env.wrappingUserErrors(slot.name) { try merge(older.value, newer) })
+            var merged = Decoded(value: try await env.wrappingUserErrors(slot.name) { try merge(older.value, newer) })
+            merged.displaced = found.displaced
+            found = merged
         } else {
             found = older
             found.displaced = displaced

@@ -52,12 +52,14 @@ package struct Safeguards: OptionSet, Sendable {
     package static let olderShapeChecked = Safeguards(rawValue: 1 << 19)
     /// In a release window, a value is written in the shape that the oldest program of the window reads.
     package static let olderShapeWritten = Safeguards(rawValue: 1 << 22)
+    /// A value names the last removal before it, where newer shapes may be left beside its slot.
+    package static let removalNamed = Safeguards(rawValue: 1 << 23)
 
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
         .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
-        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten,
+        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten, .removalNamed,
     ]
 }

@@ -196,6 +196,52 @@ import Testing
         }
     }
 
+    @Test(arguments: Place.allCases) func `what version 1 writes after it removed the value has nothing of the one before`(
+        place: Place
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let (one, two) = (launch(), launch())
+            let (old, key) = (ShapeWorld.old(domain), ShapeWorld.key(domain))
+            for isWritten in [false, true] {
+                try await two.set(Self.blue, for: key)
+                if isWritten { try await one.set(ThemeV1(name: "Moon", size: 3), for: old) }
+                try await one.remove(old)
+                try await one.set(ThemeV1(name: "Sun", size: 1), for: old)
+                #expect(try await two.get(key) == ThemeV2(title: "Sun", size: 1))
+                try await one.update(old) { $0?.size = 2 }
+                #expect(try await two.swept(key).state == .converted)
+                #expect(try await two.quarantinedTexts().count == (isWritten ? 2 : 1))
+                #expect(try await two.swept(key).state == .unchanged)
+                #expect(try await two.get(key) == ThemeV2(title: "Sun", size: 2))
+                // What version 2 writes from then on is kept as before.
+                try await two.update(key) { $0?.accent = "red" }
+                try await one.set(ThemeV1(name: "Star", size: 4), for: old)
+                #expect(try await two.get(key) == ThemeV2(title: "Star", size: 4, accent: "red"))
+            }
+        }
+    }
+
+    @Test(arguments: Place.allCases) func `what version 2 writes after it removed the value has nothing that only version 3 knew`(
+        place: Place
+    ) async throws {
+        try await place.withLaunches { launch, domain in
+            let (one, two, three) = (launch(), launch(), launch())
+            let (key, third) = (ShapeWorld.key(domain), ShapeWorld.third(domain))
+            try await three.set(ThemeV3(title: "Sky", points: 10, accent: "blue", dark: true), for: third)
+            try await two.remove(key)
+            try await two.set(Self.blue, for: key)
+            #expect(try await three.get(third) == ThemeV3(title: "Sky", points: 10, accent: "blue"))
+            try await one.update(ShapeWorld.old(domain)) { $0?.size = 11 }
+            #expect(try await three.get(third) == ThemeV3(title: "Sky", points: 11, accent: "blue"))
+            #expect(try await two.get(key) == ThemeV2(title: "Sky", size: 11, accent: "blue"))
+            #expect(try await three.swept(third).state == .converted)
+            #expect(try await three.swept(third).state == .unchanged)
+            try await three.update(third) { $0?.dark = true }
+            try await two.update(key) { $0?.accent = "red" }
+            #expect(try await three.get(third) == ThemeV3(title: "Sky", points: 11, accent: "red", dark: true))
+        }
+    }
+
     @Test(arguments: Place.allCases) func `a value that has expired goes in all its shapes`(place: Place) async throws {
         let clock = TestClock()
         try await place.withLaunches(clock: clock) { launch, domain in

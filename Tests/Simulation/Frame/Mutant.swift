@@ -12,7 +12,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Parts of release windows.
     case collectsInWindow, olderWriteNotSeen, mirrorUnchecked
     /// Parts of shapes in place.
-    case downSkipped, newerShapeDropped
+    case downSkipped, newerShapeDropped, removalForgotten
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
@@ -42,6 +42,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .mirrorUnchecked: Safeguards.all.subtracting(.mirrorRevision)
         case .downSkipped: Safeguards.all.subtracting(.olderShapeWritten)
         case .newerShapeDropped: Safeguards.all.subtracting(.olderShapeChecked)
+        case .removalForgotten: Safeguards.all.subtracting(.removalNamed)
         case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }
     }

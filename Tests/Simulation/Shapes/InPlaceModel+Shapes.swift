@@ -3,6 +3,12 @@ extension InPlaceModel {
     /// A commit that wrote nothing else that is still there.
     var fresh: Int { ([content.own].compactMap(\.self) + content.newer.values).map(\.commit).reduce(0, max) + 1 }
 
+    /// A removal that no shape knows of.
+    private var freshRemoval: Int {
+        let known = ([content.own].compactMap(\.self) + content.newer.values).map(\.removal) + [content.grave ?? 0]
+        return known.reduce(0, max) + 1
+    }
+
     /// The same state, with the commits numbered in the order of the shapes.
     var canonical: InPlaceModel {
         var next = self
@@ -12,13 +18,18 @@ extension InPlaceModel {
     }
 
     private static func canonical(_ content: Content) -> Content {
-        var names: [Int: Int] = [:]
+        var (names, removals) = ([Int: Int](), [0: 0])
+        func renamed(_ removal: Int) -> Int {
+            let name = removals[removal, default: removals.count]
+            removals[removal] = name
+            return name
+        }
         func renamed(_ shape: Shape) -> Shape {
             let name = names[shape.commit, default: names.count]
             names[shape.commit] = name
-            return Shape(parts: shape.parts, commit: name)
+            return Shape(parts: shape.parts, commit: name, removal: renamed(shape.removal))
         }
-        var next = Content(own: content.own.map(renamed))
+        var next = Content(own: content.own.map(renamed), isMarked: content.isMarked, grave: content.grave.map(renamed))
         for (version, shape) in content.newer.sorted(by: { $0.key < $1.key }) { next.newer[version] = renamed(shape) }
         return next
     }
@@ -50,16 +61,17 @@ extension InPlaceModel {
         let newer = content.newer.filter { $0.key > own.version && $0.key <= reader.newest }.sorted { $0.key > $1.key }.map(\.value)
         guard let top = newer.first else { return Seen(parts: Self.up(own.parts, to: reader.newest)) }
         var seen = Seen(parts: Self.up(top.parts, to: reader.newest), isUnmerged: top.version < reader.newest)
-        var commit = top.commit
-        for (index, lower) in (newer.dropFirst() + [own]).enumerated() where lower.commit != commit {
+        var last = top
+        for (index, lower) in (newer.dropFirst() + [own]).enumerated() where lower.commit != last.commit {
             let older = Self.up(lower.parts, to: reader.newest)
-            if reader.merges {
+            let isApart = lower.removal != 0 && lower.removal != last.removal
+            if reader.merges, !isApart {
                 seen.parts = Self.merge(older, seen.parts)
             } else {
                 (seen.parts, seen.displaced) = (older, Array(newer[...index]))
             }
             seen.isUnmerged = true
-            commit = lower.commit
+            last = lower
         }
         return seen
     }
@@ -84,19 +96,27 @@ extension InPlaceModel {
         let known = content.newer.keys.filter { $0 <= reader.newest }
         for version in known { next.newer[version] = nil }
         guard let parts else {
-            next.own = nil
-            return [next]
+            (next.own, next.isMarked) = (nil, false)
+            guard let own = content.own else { return [next] }
+            var told = next
+            told.grave = freshRemoval
+            // Where the slot may not have said what it held, nothing may tell of the removal.
+            return content.isMarked || own.removal != 0 ? [told] : [next, told]
         }
         guard isReadable(by: reader), !refuses(parts, reader) else { return [] }
         let floor = floor(reader)
-        next.own = Shape(parts: Array(parts.prefix(floor)), commit: fresh)
+        let removal = content.own?.removal ?? content.grave ?? 0
+        func shape(_ version: Int) -> Shape { Shape(parts: Array(parts.prefix(version)), commit: fresh, removal: removal) }
+        (next.own, next.grave) = (shape(floor), nil)
+        next.isMarked = removal != 0 || reader.newest == 1 && content.isMarked
         if floor < reader.newest, keepsBeside {
-            for version in (floor + 1)...reader.newest { next.newer[version] = Shape(parts: Array(parts.prefix(version)), commit: fresh) }
+            next.isMarked = true
+            for version in (floor + 1)...reader.newest { next.newer[version] = shape(version) }
         }
         guard reader.isBlind, !known.isEmpty else { return [next] }
         // It did not look beside the slot: a sweep deletes what is left there.
         var left = content
-        left.own = next.own
+        (left.own, left.isMarked, left.grave) = (next.own, next.isMarked, next.grave)
         return [next, left]
     }
 

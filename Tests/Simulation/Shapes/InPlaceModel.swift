@@ -23,6 +23,8 @@ package struct InPlaceModel: SequentialModel {
     struct Shape: Hashable, Sendable {
         var parts: [String]
         var commit: Int
+        /// The last removal that its writer knew of, or 0. What is beside it from before that removal is no part of its value.
+        var removal = 0
         var version: Int { parts.count }
     }
 
@@ -30,6 +32,10 @@ package struct InPlaceModel: SequentialModel {
     struct Content: Hashable, Sendable {
         var own: Shape?
         var newer: [Int: Shape] = [:]
+        /// Whether the own slot is certain to say that it has held several shapes: only then is a removal of its value known later.
+        var isMarked = false
+        /// The removal that stands in the own slot; nil where nothing tells of one.
+        var grave: Int?
     }
 
     /// Whether newer shapes are kept beside an older one: their programs have a merge, and the store commits several changes at once.
@@ -88,6 +94,7 @@ package struct InPlaceModel: SequentialModel {
         case .foreign(let text):
             var next = content
             next.own = text.map { Shape(parts: [$0], commit: fresh) }
+            (next.isMarked, next.grave) = (false, nil)
             return [changed(to: next, isAcknowledged: true)]
         case .powerCut:
             var kept = self

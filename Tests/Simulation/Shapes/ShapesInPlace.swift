@@ -24,7 +24,7 @@ package enum ShapesInPlace: Subject {
         case outOfReach = "out of reach"
     }
 
-    package static let mutants: [Mutant] = [.downSkipped, .newerShapeDropped]
+    package static let mutants: [Mutant] = [.downSkipped, .newerShapeDropped, .removalForgotten]
 
     package static func telling(_ mutant: Mutant) -> Kind? { .rolling }
 
