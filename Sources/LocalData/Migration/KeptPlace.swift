@@ -220,7 +220,7 @@ struct KeptPlaces: Sendable {
 
     // MARK: Reading
 
-    /// What an older place and its mark hold; nil for a place that is out of reach and may be skipped.
+    /// What an older place and its mark hold; nil for a place that is out of reach and may be skipped, and for one that another type's record has.
     /// - Throws: ``StorageError`` when that cannot be known.
     func read(_ place: KeptPlace) async throws -> KeptContents? {
         let (mark, older, epoch) = try await probes(place)
@@ -229,6 +229,7 @@ struct KeptPlaces: Sendable {
         case .unavailable(let error):
             if place.options.whenSourceUnavailable == .skip { return nil }
             throw StorageError.from(error, key: place.source.name)
+        case .value(let record) where place.source.key.refuses(record.metadata): return nil
         default: break
         }
         var contents = try await self.contents(mark, older, place)

@@ -23,6 +23,8 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
         let standing: KeptStanding?
 
         var isAbsent: Bool { if case .absent = probe { true } else { false } }
+        /// Whether another type's record has the older place. It is neither read nor changed.
+        var isTaken: Bool { contents.record.map { place.source.key.refuses($0.metadata) } ?? false }
 
         /// The record whose content may be the reason of an error.
         var damaged: DamagedRecord? {
@@ -44,13 +46,17 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
         if names.isEmpty { return work }
         var run = run
         let own = try env.routes.slot(for: destination.placeholder).route
+        let isRequested = await env.ledger.isReleaseRequested(own)
         if run.reason != .read, way.kept != nil {
-            if await env.ledger.isReleaseRequested(own) { run.endsWindow = true }
+            let older = try env.routes.slot(for: way.source.placeholder).route
+            let isReleased = ReleasedCollections(in: try await own.probe().metadata).contains(older)
+            if isRequested || isReleased { run.endsWindow = true }
             run.windowSince = try await since(names)
-            if await isOver(run) { try await release(own) }
+            if !isReleased, await isOver(run) { try await release(older, own) }
         }
         try await eachPage(of: names) { looks in
-            let due = looks.filter { isDue($0, run) }
+            for look in looks where look.isTaken && look.record != nil && run.reason != .read { try work.fail(look.slot.name, taken(look)) }
+            let due = looks.filter { !$0.isTaken && isDue($0, run) }
             let limit = due.first.map {
                 min($0.slot.route.capabilities.usefulConcurrency, $0.place.route.capabilities.usefulConcurrency, Self.mostAtOnce)
             }
@@ -63,7 +69,7 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
             }
             run.recordsDone(work.moved - moved)
         }
-        if run.endsWindow, work.failures.isEmpty, work.residue.isEmpty { env.ledger.isReleased(own) }
+        if isRequested, run.endsWindow, work.failures.isEmpty, work.residue.isEmpty { env.ledger.isReleased(own) }
         return work
     }
 
@@ -71,7 +77,7 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
     func pending() async throws -> Int {
         var (count, work) = (0, RecordWork())
         try await eachPage(of: try await names(nil, &work)) { looks in
-            count += looks.count { $0.isAbsent && $0.contents.record != nil }
+            count += looks.count { $0.isAbsent && $0.contents.record != nil && !$0.isTaken }
         }
         return count + work.failures.count
     }
@@ -116,8 +122,7 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
     private func end(_ run: MigrationRun) -> Double? { run.windowSince.flatMap { way.window?.end(since: $0) } }
 
     /// Says in the collection's mark that the window is over, durably: programs that still keep it begin none for a new record.
-    private func release(_ own: Route) async throws {
-        let older = try env.routes.slot(for: way.source.placeholder).route
+    private func release(_ older: Route, _ own: Route) async throws {
         try await env.retrying(destination.name) {
             guard let change = try await ReleasedCollections.noting(older, in: own) else { return () }
             let receipt = try await env.withLane(own) { try await env.committer.commit([change]) }
@@ -153,6 +158,13 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
             looks.append(Look(slot: slot, probe: probe, record: record, place: place, contents: contents, standing: standing))
         }
         return looks
+    }
+
+    private func taken(_ look: Look) -> StorageError {
+        StorageError(
+            StorageError.incompatibleSchema, key: look.slot.name,
+            "\(way.source.name) in \(look.place.route.domain) holds a record of another type under this id: an earlier release does not find the record. Nothing was changed."
+        )
     }
 
     /// Whether there may be something to do for a record.

@@ -341,6 +341,42 @@ import Testing
         #expect(report.problems.map(\.kind) == [.endedWindow])
     }
 
+    @Test(arguments: WindowWorld.Way.allCases) func `a record of another type in the older collection stays as it is`(
+        _ way: WindowWorld.Way
+    ) async throws {
+        let world = World(way)
+        let (v1, v2) = (world.machine.launch(), world.machine.launch())
+        let others = StorageCollection<Note>("old", domain: way.old, owner: "Tests", description: "Others", typeTag: "Other")
+        try await v1.set(Self.note("a", "another"), in: others)
+        try await v1.set(Self.note("b", "one"), in: world.old)
+        #expect(try await world.texts(world.notes, v2) == ["b: one"])
+        #expect(try await v2.row(of: world.notes)?.state == .mirrored)
+        try await v2.set(Self.note("a", "two"), in: world.notes)
+        #expect(try await world.texts(world.notes, v2) == ["a: two", "b: one"])
+        let row = try #require(try await v2.row(of: world.notes))
+        #expect(row.state == .failed)
+        #expect(row.errorCode == "incompatibleSchema")
+        #expect(try await world.texts(others, v1) == ["a: another"])
+    }
+
+    @Test func `a record whose writer did not know the end in time leaves the older collection with the next sweep`() async throws {
+        let world = World(.listToList)
+        let (slow, fast) = (world.machine.launch(), world.machine.launch())
+        try await fast.set(Self.note("a", "one"), in: world.notes)
+        _ = try await slow.value("a", in: world.notes)
+        let gate = FaultGate()
+        try #require(world.machine.backends(of: world.way.new).last).inject(.hold(gate), of: .apply)
+        async let change: Void = slow.set(Self.note("b", "two"), in: world.notes)
+        await gate.untilArrivals()
+        try await fast.endReleaseWindow(of: world.notes)
+        gate.open()
+        try await change
+        #expect(try await world.left() == ["collection:old: b", "window:collection:old: b"])
+        _ = try await fast.row(of: world.notes)
+        #expect(try await world.left() == [])
+        #expect(try await world.texts(world.notes, slow) == ["a: one", "b: two"])
+    }
+
     @Test(arguments: WindowWorld.Way.allCases) func `a locked or damaged older record hides no other`(_ way: WindowWorld.Way) async throws {
         let world = World(way)
         let (v1, v2) = (world.machine.launch(), world.machine.launch())
