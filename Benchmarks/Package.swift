@@ -13,7 +13,8 @@ let package = Package(
         .executableTarget(
             name: "bench",
             dependencies: [
-                .product(name: "LocalData", package: "LocalData"), .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "LocalData", package: "LocalData"), .product(name: "LocalDataTesting", package: "LocalData"),
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
             ]),
         // Only the system's SQLite: neither GRDB nor LocalData is built for it.

@@ -18,6 +18,10 @@ struct Bench {
             let counts = parts.compactMap { Int($0) }.sorted()
             try await Records(root: root.appendingPathComponent("records"), counts: counts.isEmpty ? [1_000, 100_000] : counts).run()
         }
+        if parts.contains("sessions") {
+            let counts = parts.compactMap { Int($0) }
+            try await Sessions(root: root.appendingPathComponent("sessions"), count: counts.max() ?? 100_000).run()
+        }
         guard parts.isEmpty || parts.contains("property-list") else { return }
         try await Sweeping(root: root.appendingPathComponent("sweep")).run()
         try await Reading(root: root.appendingPathComponent("get")).run()
