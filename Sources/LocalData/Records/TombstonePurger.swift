@@ -6,6 +6,9 @@ import BackendContract
 /// in one commit with another epoch of the collection itself. A mover that read an older place before it was found empty has read an earlier epoch, so that its put
 /// is refused. ``RemovalEpochs`` has the reason.
 ///
+/// Where no put can depend on an epoch, and where an older program rewrites a list as a whole, tombstones stay until the older place is retired: the collection takes its
+/// records from nowhere any more, and every retired key of its catalog is proven to be empty.
+///
 /// A tombstone that was written in a release window stays until that is over. A mirror may still come then, from a program that has waited since: it depends on the epoch of the
 /// older collection, so that this one begins another, too.
 struct TombstonePurger<Record: Codable & Sendable>: Sendable {
@@ -14,7 +17,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
 
     /// Drops what may be dropped. A store that is locked, or out of reach, keeps its tombstones for a later sweep.
     func run() async throws {
-        guard let between = try collectionsBetween() else { return }
+        guard let between = try await collectionsBetween() else { return }
         let route = try env.routes.slot(for: collection.placeholder).route
         let listing = try await Listing(env).slots(in: collection.domain, collection.namespace, name: collection.name)
         var rest = listing.addresses[...]
@@ -61,8 +64,8 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
 
     /// The marks of the older collections that take records from others in their turn; nil where tombstones have to stay: an older program rewrites a list as a whole, and
     /// without atomic batches no put can depend on an epoch.
-    private func collectionsBetween() throws -> Between? {
-        if collection.legacyLocations.isEmpty { return nil }
+    private func collectionsBetween() async throws -> Between? {
+        if collection.legacyLocations.isEmpty { return try await areSourcesRetired() ? Between(marks: [], oldest: []) : nil }
         var (marks, oldest): ([Route], [Route]) = ([], [])
         var open: [any TypedCollection] = [collection]
         while let next = open.popLast() {
@@ -86,6 +89,23 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         return Between(marks: Array(marks.dropFirst()), oldest: oldest)
     }
 
+    /// Whether the program has retired keys in the collection's catalog, and nothing is left of any, durably.
+    private func areSourcesRetired() async throws -> Bool {
+        let own = try env.routes.slot(for: collection.placeholder)
+        guard let catalog = env.registry.catalog(of: own.id) else { return false }
+        let retired = env.registry.retired(of: catalog)
+        for entry in retired {
+            guard await RetiredRows(env).row(entry) == nil, (try? await isDurable(entry.route)) == true else { return false }
+        }
+        return !retired.isEmpty
+    }
+
+    /// Whether what was seen in a store lasts.
+    private func isDurable(_ route: Route) async throws -> Bool {
+        let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
+        return achieved >= route.capabilities.durability
+    }
+
     private func drop(_ removed: [Removed], _ between: Between, _ own: Route) async throws {
         let (candidates, hadWindow) = try await withoutWindow(removed)
         // Without atomic batches, no mirror depends on an epoch.
@@ -98,6 +118,10 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
         where try await !env.committer.commit([epochs.next(of: other)]).isCommitted { return }
         try await env.lanes.withLanes(gone.map(\.slot.id) + [mark.slot], keyName: collection.name) {
             let drops = gone.map { Committer.Change(.delete, $0.slot.route, if: .revision($0.tombstone.revision)) }
+            if !mark.capabilities.atomicBatch {
+                for drop in drops { _ = try await env.committer.commit([drop]) }
+                return
+            }
             // Where another process changed one of them meanwhile, they are left to the next sweep.
             _ = try await env.committer.commit(drops + [epochs.next(of: mark)])
         }
@@ -126,11 +150,7 @@ struct TombstonePurger<Record: Codable & Sendable>: Sendable {
             }
         }
         for older in places.values {
-            guard let route = older.first?.route else { continue }
-            let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-                try await route.backend.synchronize()
-            }
-            guard achieved >= route.capabilities.durability else { return [] }
+            if let route = older.first?.route, try await !isDurable(route) { return [] }
         }
         return removed.enumerated().filter { !occupied.contains($0.offset) }.map(\.element)
     }

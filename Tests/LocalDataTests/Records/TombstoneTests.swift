@@ -142,6 +142,41 @@ import Testing
         #expect(try await InMemoryStore(medium: medium).addresses(in: StorageNamespace("collection:notes")).count == 1)
     }
 
+    @Test(arguments: [true, false]) func `a tombstone that had to stay goes once the source is retired`(_ isAtomic: Bool) async throws {
+        var configuration = StorageConfiguration.inMemory()
+        let medium = MemoryMedium()
+        configuration.use(for: .userDefaults) { _ in
+            InMemoryStore(
+                medium: medium, capabilities: BackendCapabilities(durability: .durable, atomicBatch: isAtomic, crossProcess: true))
+        }
+        func slots() async throws -> Int {
+            try await InMemoryStore(medium: medium).addresses(in: StorageNamespace("collection:notes")).count
+        }
+        let list = testKey("list", Self.domain, of: [Note].self)
+        let notes = Note.collection(Self.domain)
+        let router = StorageRouter(configuration: configuration)
+        try await router.remove("a", in: notes.moved(from: list) { $0 })
+        _ = try await router.row(of: notes.moved(from: list) { $0 })
+        #expect(try await slots() == 1)
+        /// A later release, which has no migration any more.
+        func sweep(retired: AnyStorageKey...) async throws {
+            let later = StorageRouter(configuration: configuration)
+            var catalog = TestCatalog(.collection(notes))
+            catalog.retiredKeys = retired
+            try await later.registerCatalog(catalog)
+            await later.sweep()
+        }
+        try await sweep()
+        #expect(try await slots() == 1)
+        // An older program may still move what it has written there.
+        try await router.set([Note(id: "a", text: "one")], for: list)
+        try await sweep(retired: .key(list))
+        #expect(try await slots() == 1)
+        try await router.remove(list)
+        try await sweep(retired: .key(list))
+        #expect(try await slots() == 0)
+    }
+
     @Test func `a record that was removed and set again by an older program is moved again`() async throws {
         let world = World()
         let old = Note.collection("old", Self.older)
