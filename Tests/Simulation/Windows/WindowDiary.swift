@@ -122,6 +122,10 @@ extension Diary where Deed == WindowDeed {
             case .olderSwap(_, let left): add(.older(left, isAcknowledged: false, isBare: false, isRepeated: false), entry)
             case .settle(let isCalm):
                 add(.settle(ends: ends), entry)
+                // A sweep looks again when somebody changes a place meanwhile, and then decides again.
+                if isMet(entry, where: \.isOlderChange) {
+                    history.add(.settle(ends: ends), entry.begin * 2, bound(entry) == .max ? .max : bound(entry) * 2, isOptional: true)
+                }
                 if isCalm { demand(entry, sweeps: true) }
             case .found(let numbers): add(.end(numbers), entry)
             case .powerCut: add(.powerCut, entry)
