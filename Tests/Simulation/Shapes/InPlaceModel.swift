@@ -34,7 +34,7 @@ package struct InPlaceModel: SequentialModel {
         var newer: [Int: Shape] = [:]
         /// Whether the own slot is certain to say that it has held several shapes: only then is a removal of its value known later.
         var isMarked = false
-        /// The removal that stands in the own slot; nil where nothing tells of one.
+        /// The removal that the key's own slot names; nil for none.
         var grave: Int?
     }
 
@@ -122,7 +122,7 @@ package struct InPlaceModel: SequentialModel {
 
     // MARK: Texts
 
-    /// What stands for a part that the writer did not know.
+    /// The text of a part that the writer did not know.
     static let nothing = "-"
 
     static func parts(of value: String) -> [String] { value.split(separator: "/").map(String.init) }

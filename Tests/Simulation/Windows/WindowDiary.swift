@@ -122,7 +122,7 @@ extension Diary where Deed == WindowDeed {
             case .olderSwap(_, let left): add(.older(left, isAcknowledged: false, isBare: false, isRepeated: false), entry)
             case .settle(let isCalm):
                 add(.settle(ends: ends), entry)
-                // A sweep looks again when somebody changes a place meanwhile, and then decides again.
+                // If the older place changes during a sweep, the sweep visits the key again and may decide a second conflict.
                 if isMet(entry, where: \.isOlderChange) {
                     history.add(.settle(ends: ends), entry.begin * 2, bound(entry) == .max ? .max : bound(entry) * 2, isOptional: true)
                 }

@@ -31,7 +31,7 @@ final class WindowScene: Stage {
 
     // MARK: The beginning
 
-    /// What stands where, before anybody runs.
+    /// Fills the stores before the first program starts. Returns the state of each key for the model.
     func plant() -> [WindowModel] {
         keys.enumerated().map { index, key in
             let (text, newer) = (Self.beginning(of: index), Marks.text(of: 200_000 + index))
@@ -60,7 +60,7 @@ final class WindowScene: Stage {
         }
     }
 
-    /// The metadata of what stands there in the beginning: pages find records by theirs.
+    /// The metadata of the values with which a run begins. Queries find a record by its type and version.
     private var metadata: StorageMetadata {
         guard plan.stores == .records else { return StorageMetadata(serializer: "json") }
         return StorageMetadata(
