@@ -49,6 +49,13 @@ package protocol RuntimeClock: Sendable {
     func pause(_ duration: Duration)
 }
 
+extension RuntimeClock {
+    /// Waits for a duration, without a thread. A caller that is cancelled waits on: for short times only.
+    package func wait(_ duration: Duration) async {
+        await withCheckedContinuation { continuation in _ = schedule(at: now.advanced(by: duration)) { continuation.resume() } }
+    }
+}
+
 /// An action that a clock will run, and the means to stop it.
 package struct ScheduledAction: Sendable {
     private let onCancel: @Sendable () -> Void

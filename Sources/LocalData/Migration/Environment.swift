@@ -47,8 +47,8 @@ final class Environment: Sendable {
         committer = Committer(hub: hub)
     }
 
-    /// How often a step starts over because another process or task changed the slot in between.
-    static let attempts = 64
+    /// The attempts at a step that starts over because another process or task changed the slot in between.
+    var attempts: Attempts { Attempts(runtime) }
 
     /// The wall clock, in seconds since 1970.
     var now: Double { runtime.clock.wallSeconds }
@@ -90,7 +90,7 @@ final class Environment: Sendable {
 
     /// Repeats a read-change-write as long as it returns nil, which means "changed meanwhile".
     func retrying<R>(_ name: String, _ body: () async throws -> R?) async throws -> R {
-        for _ in 0..<Self.attempts {
+        for await _ in attempts {
             try Task.checkCancellation()
             if let result = try await body() { return result }
         }

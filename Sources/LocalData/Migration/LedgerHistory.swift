@@ -82,7 +82,7 @@ final class LedgerHistory: Sendable {
         if state.migrations.isEmpty, state.values.isEmpty { return }
         let migrations = state.migrations.values.sorted { $0.id < $1.id }
         let addresses = migrations.map { StorageAddress(MigrationLedger.shortened("history:\($0.id)")) }
-        for _ in 0..<Environment.attempts {
+        for await _ in Attempts(runtime) {
             let probes = try await backend.read(addresses, .fresh)
             var changes: [StorageMutation] = []
             for ((entry, address), probe) in zip(zip(migrations, addresses), probes) {

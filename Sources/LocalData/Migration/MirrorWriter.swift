@@ -85,7 +85,7 @@ struct MirrorWriter: Sendable {
         _ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents
     ) async throws -> Outcome {
         var contents = contents
-        for _ in 0..<Environment.attempts {
+        for await _ in env.attempts {
             if try await commit(content, of: record, at: place, over: contents) { return .written }
             // What an earlier release wrote is not there any more.
             if case .unchanged = content { return .superseded }

@@ -60,7 +60,7 @@ struct SourceReader: Sendable {
     /// Reads a source once its own migrations have run. A value that was there then and is gone now was deleted in between: what its own sources hold counts again.
     private func readSettled<Value>(_ slot: Slot<Value>, _ skips: Bool, _ run: MigrationRun) async throws -> StorageProbe {
         guard slot.key.hasMigration, !env.lanes.isHeldByCurrentChain(slot.id) else { return try await slot.route.read() }
-        for _ in 0..<Environment.attempts {
+        for await _ in env.attempts {
             let state: MigrationReport.State
             do {
                 state = try await env.withLane(slot.route) {

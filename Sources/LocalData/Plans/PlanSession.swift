@@ -86,7 +86,7 @@ struct PlanSession: Sendable {
                     try await stamp(step.to, scene)
                 } catch is Overtaken {
                     isOvertaken += 1
-                    if isOvertaken > Environment.attempts {
+                    if isOvertaken > Attempts.limit {
                         throw StorageError(
                             StorageError.conflict, key: catalog,
                             "The plan of \(catalog) is being run by others again and again. Run it again when they are done.")

@@ -45,7 +45,7 @@ extension DocumentRecords {
         _ page: [StoragePage.Entry], _ place: DocumentPlace, _ body: ([StoragePage.Entry]) async throws -> Int?
     ) async throws -> Int {
         var page = page
-        for _ in 0..<Environment.attempts {
+        for await _ in env.attempts {
             if let count = try await body(page) { return count }
             try Task.checkCancellation()
             let routes = try page.map { try route(place, $0.address.name) }

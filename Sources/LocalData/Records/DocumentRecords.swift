@@ -87,7 +87,7 @@ struct DocumentRecords: Sendable {
     /// Writes one record in its new shape. False when it has that already, or is gone.
     private func update(_ route: Route, _ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Bool {
         try await env.withLane(route) {
-            for _ in 0..<Environment.attempts {
+            for await _ in env.attempts {
                 guard case .value(let record) = try await route.probe(), !env.isExpired(record) else { return false }
                 let slot = try env.routes.slot(for: place.key(route.address.name, record.metadata, chain))
                 guard let conversion = try await Converter(env).conversion(of: record, slot, host) else { return false }

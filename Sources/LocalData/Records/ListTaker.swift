@@ -14,7 +14,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
         do {
             return try await env.unbroken { [self] in
                 try await env.withLane(mark.route) {
-                    for _ in 0..<Environment.attempts { if let work = try await takeApart(mark, run) { return work } }
+                    for await _ in env.attempts { if let work = try await takeApart(mark, run) { return work } }
                     throw mark.route.error(for: .notAttempted)
                 }
             }

@@ -119,7 +119,7 @@ struct PageConverter: Sendable {
     func convert<Record>(_ key: StorageKey<Record>, _ host: any MigrationHost, includesExpired: Bool = false) async throws -> Int? {
         let slot = try env.routes.slot(for: key)
         return try await env.withLane(slot.route) {
-            for _ in 0..<Environment.attempts {
+            for await _ in env.attempts {
                 guard case .value(let record) = try await slot.route.probe(), includesExpired || !env.isExpired(record),
                     let conversion = try await Converter(env).conversion(of: record, slot, host)
                 else { return nil }

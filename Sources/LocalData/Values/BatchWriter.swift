@@ -90,7 +90,7 @@ struct BatchWriter: Sendable {
         guard let first = changes.first else { return }
         for change in changes { try await env.prepare(change.slot.key, host) }
         try await env.lanes.withLanes(changes.map(\.slot.id), keyName: first.slot.name) {
-            for _ in 0..<Environment.attempts { if try await commitOnce(changes) { return } }
+            for await _ in env.attempts { if try await commitOnce(changes) { return } }
             throw first.slot.route.error(for: .notAttempted)
         }
     }

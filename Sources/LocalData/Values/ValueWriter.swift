@@ -50,7 +50,7 @@ struct ValueWriter: Sendable {
     private func put(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
         let plain = try await env.coder.complete(prepared, origin: nil).operation
         var (operation, precondition) = (plain, demanded(of: prepared))
-        for _ in 0..<Environment.attempts {
+        for await _ in env.attempts {
             switch try await env.committer.commit([Committer.Change(operation, slot.route, if: precondition)]).conflict {
             case nil: return
             case .corrupt(let corruption):

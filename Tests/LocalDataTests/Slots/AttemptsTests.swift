@@ -1,0 +1,120 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import LocalData
+import LocalDataTesting
+import MemoryBackend
+import Synchronization
+import TestSupport
+import Testing
+
+/// A step that starts over because somebody else wrote in between.
+struct AttemptsTests {
+    private static let number = StorageKey<Int>(name: "number", domain: .userDefaults, owner: "Tests", description: "A number")
+    private static let older = StorageKey<Int>(name: "older", domain: .userDefaults, owner: "Tests", description: "Its older place")
+
+    private typealias Verb = (name: String, call: @Sendable (StorageRouter, StorageKey<Int>) async throws -> Void)
+
+    private static let verbs: [Verb] = [
+        ("update", { try await $0.update($1, default: 0) { $0 += 1 } }),
+        ("set", { try await $0.set(1, for: $1.moved(from: older)) }),
+        ("remove", { try await $0.remove($1.moved(from: older)) }),
+        ("batch", { router, key in try await router.batch { $0.set(1, for: key.moved(from: older)) } }),
+    ]
+
+    @Test(arguments: verbs.indices) func `who waits is not kept from a value by one who writes in step with its reads`(
+        _ index: Int
+    ) async throws {
+        let verb = Self.verbs[index]
+        let clock = PassingClock()
+        let store = InStepStore(clock) { waits, waited in waited == waits }
+        try await verb.call(store.router(clock), Self.number)
+        #expect(store.intrusions >= 2, "\(verb.name)")
+        #expect(clock.waits >= 1, "\(verb.name)")
+    }
+
+    @Test(arguments: verbs.indices) func `who never gets the value to itself is told so`(_ index: Int) async throws {
+        let verb = Self.verbs[index]
+        let clock = PassingClock()
+        let store = InStepStore(clock) { _, _ in true }
+        let error = await #expect(throws: StorageError.self) { try await verb.call(store.router(clock), Self.number) }
+        #expect(error?.code == StorageError.conflict, "\(verb.name)")
+        // The first two attempts do not wait, and each of the others waits longer, by chance, up to 64 ms.
+        #expect(clock.waits >= 62, "\(verb.name)")
+        #expect(clock.longest <= .milliseconds(64), "\(verb.name)")
+    }
+}
+
+/// A clock on which time passes at once whenever somebody waits for it.
+private final class PassingClock: RuntimeClock {
+    private let state = Mutex((now: MonotonicInstant(nanoseconds: 0), waits: 0, longest: Duration.zero))
+
+    var now: MonotonicInstant { state.withLock(\.now) }
+    var wallSeconds: Double { 1_800_000_000 }
+    var sinceBoot: Duration { .seconds(1) }
+    /// How often somebody waited.
+    var waits: Int { state.withLock(\.waits) }
+    /// The longest time that somebody waited.
+    var longest: Duration { state.withLock(\.longest) }
+
+    func schedule(at instant: MonotonicInstant, _ action: @escaping @Sendable () -> Void) -> ScheduledAction {
+        state.withLock { state in
+            state.longest = max(state.longest, state.now.duration(to: instant))
+            state.now = max(state.now, instant)
+            state.waits += 1
+        }
+        action()
+        return ScheduledAction {}
+    }
+
+    func pause(_ duration: Duration) {}
+}
+
+/// A store in memory where another process writes a slot right after it was read.
+private final class InStepStore: StorageBackend {
+    private let base = InMemoryStore(medium: MemoryMedium(), runtime: .live)
+    private let clock: PassingClock
+    private let intrudes: @Sendable (_ waits: Int, _ waited: Int) -> Bool
+    private let state = Mutex((waited: 0, intrusions: 0))
+
+    /// - Parameter intrudes: Whether the other process writes, by how often somebody has waited by now, and had before the read before.
+    init(_ clock: PassingClock, intrudes: @escaping @Sendable (_ waits: Int, _ waited: Int) -> Bool) {
+        self.clock = clock
+        self.intrudes = intrudes
+    }
+
+    /// How often the other process wrote.
+    var intrusions: Int { state.withLock(\.intrusions) }
+
+    func router(_ clock: PassingClock) -> StorageRouter {
+        var configuration = StorageConfiguration.inMemory()
+        configuration.runtime.clock = clock
+        configuration.use(for: .userDefaults) { [self] _ in self }
+        return StorageRouter(configuration: configuration)
+    }
+
+    var identity: BackendIdentity { base.identity }
+    var capabilities: BackendCapabilities { base.capabilities }
+
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        let probes = try await base.read(addresses, freshness)
+        let writes = state.withLock { state in
+            let waits = clock.waits
+            defer { state.waited = waits }
+            guard addresses.contains(StorageAddress("number")), intrudes(waits, state.waited) else { return false }
+            state.intrusions += 1
+            return true
+        }
+        if writes { _ = try await base.apply([.put(.native(.integer(7)), at: StorageAddress("number"))]) }
+        return probes
+    }
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] { try await base.apply(mutations) }
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await base.addresses(in: namespace)
+    }
+    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        try await base.page(query, after: cursor, limit: limit)
+    }
+    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await base.count(query) }
+    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
+}
