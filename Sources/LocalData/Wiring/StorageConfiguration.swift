@@ -3,6 +3,7 @@ package import BackendRuntime
 public import Foundation
 public import Logging
 import MemoryBackend
+package import Sealing
 import Synchronization
 
 /// Where a router keeps things, and with what.
@@ -20,6 +21,9 @@ public struct StorageConfiguration: Sendable {
 
     /// The application's id, in reverse domain notation by custom: the keyring's default service and the name of the application's folders.
     public var applicationID: String
+    /// The name that everything sealed is bound to; nil: ``applicationID``. Tenants who share a key set different ones, so that no store of one opens in the place of the
+    /// other's. A family of programs that shares its stores sets the same one.
+    public var sealingContext: String?
     /// The application's version, for conditional migrations.
     public var applicationVersion: String?
     /// The suite that `.userDefaults` means without a name: the one that `UserDefaults.standard` uses, by default.
@@ -139,6 +143,14 @@ public struct StorageConfiguration: Sendable {
         let named = databaseKeySources[name] ?? .configured
         guard case .keyring(let service, _) = (named == .configured ? keySource : named).form else { return nil }
         return .keychain(service: service ?? applicationID)
+    }
+
+    /// The context that a store of this program seals under.
+    /// - Parameters:
+    ///   - kind: The kind of store: that of its domain, or "sqlite" or "vault" for a database of sealed rows.
+    ///   - scope: The database, suite or service.
+    package func storeContext(_ kind: String, _ scope: String) -> StoreContext {
+        StoreContext(application: sealingContext ?? applicationID, kind: kind, scope: scope)
     }
 
     /// Whether nothing is on a disk.

@@ -44,6 +44,8 @@ extension StorageError.Code {
     public static let incompatibleSchema = Self("incompatibleSchema")
     /// A chain of versions cannot be used as it was put together; nothing was read or written.
     public static let invalidEvolution = Self("invalidEvolution")
+    /// A store belongs to another application, kind of store or scope; it was copied or renamed.
+    public static let wrongContext = Self("wrongContext")
     /// A migration failed; the old value is where it was.
     public static let migrationFailed = Self("migrationFailed")
     /// A value would be protected less, or last shorter, than where it is.
@@ -100,6 +102,8 @@ extension StorageError {
     public static var encryptionKeyMissing: Code { .encryptionKeyMissing }
     /// ``Code/encryptionKeyMismatch``
     public static var encryptionKeyMismatch: Code { .encryptionKeyMismatch }
+    /// ``Code/wrongContext``
+    public static var wrongContext: Code { .wrongContext }
     /// ``Code/incompatibleSchema``
     public static var incompatibleSchema: Code { .incompatibleSchema }
     /// ``Code/invalidEvolution``
