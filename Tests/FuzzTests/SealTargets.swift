@@ -77,8 +77,8 @@ extension FuzzTarget {
 
 /// Keys that nobody uses, and what was sealed with them.
 enum SealSeeds {
-    static let key = SealingKey(id: Array(1...8), key: SymmetricKey(data: Array(0..<32) as [UInt8]))
-    static let other = SealingKey(id: Array(11...18), key: SymmetricKey(data: Array(100..<132) as [UInt8]))
+    static let key = SealingKey(key: SymmetricKey(data: Array(0..<32) as [UInt8]))
+    static let other = SealingKey(key: SymmetricKey(data: Array(100..<132) as [UInt8]))
     static let context = Envelope.Context(purpose: "payload", ["userDefaults/suite//name", "json"])
     static let passphrase = Array("correct horse".utf8)
 
@@ -91,7 +91,7 @@ enum SealSeeds {
 
     static let keyTexts: [[UInt8]] = [
         key.text, key.text + "\n", " \(other.text)\r\n", "LocalData-key-1 0102030405060708 AAAA",
-        "LocalData-key-1 ABCDEF0102030405 " + base64,
+        "LocalData-key-1 \(hexadecimalText(of: key.id).uppercased()) \(base64)", "LocalData-key-1 ABCDEF0102030405 \(base64)",
     ].map { Array($0.utf8) }
     private static let base64 = String(key.text.split(separator: " ").last ?? "")
 

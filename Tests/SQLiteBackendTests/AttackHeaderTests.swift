@@ -235,10 +235,10 @@
                 let target = try await AttackTarget()
                 var tally = AttackTally("a wrong, broken or missing key")
                 let random = SealingKey.random { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
-                let sameName = SealingKey(id: target.key.id, key: random.key)
-                let sameKey = SealingKey(id: random.id, key: target.key.key)
+                let sameName = random.text(claiming: target.key)
+                let sameKey = target.key.text(claiming: random)
                 let text = target.key.text
-                var texts = [random.text, sameName.text, sameKey.text, "", "\n", "garbage", "\0\0\0\0", text + " more", text + text]
+                var texts = [random.text, sameName, sameKey, "", "\n", "garbage", "\0\0\0\0", text + " more", text + text]
                 texts += (1..<text.count).map { String(text.prefix($0)) }
                 // Every character of the key changed.
                 texts += (33..<text.count - 1).map { at in

@@ -26,7 +26,7 @@
         /// A connection that checks nothing and hurries.
         let attacker: PlainDatabase
 
-        static let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
+        static let key = SealingKey(key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
 
         /// Makes the database.
         init(_ name: String = "store", key: SealingKey = AttackTarget.key, in folder: TemporaryDirectory? = nil) async throws {

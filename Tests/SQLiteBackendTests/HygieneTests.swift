@@ -166,7 +166,7 @@
         @Test func `nothing that is printed, dumped or reflected shows a value, a hidden name or a key`() async throws {
             let marker = Self.marker
             let keyBytes = Array(marker.utf8.prefix(32)) + [UInt8](repeating: 1, count: 32 - min(32, marker.utf8.count))
-            let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: keyBytes))
+            let key = SealingKey(key: SymmetricKey(data: keyBytes))
             try writeFile(key.text + "\n", to: keyFile)
             let store = sqliteStore(at: path, keyFile: keyFile)
             let address = StorageAddress("name")

@@ -88,7 +88,7 @@
             case .missing: try files.removeItem(atPath: place.keyPath)
             case .locked: return
             case .other: try replace(other.text + "\n")
-            case .sameName: try replace(SealingKey(id: try SealingKey(text: key).id, key: other.key).text + "\n")
+            case .sameName: try replace(other.text(claiming: try SealingKey(text: key)) + "\n")
             case .short: try replace(String(key.dropLast(9)) + "\n")
             case .empty: try replace("")
             case .garbage: try replace("\u{0}\u{1}garbage\n\n")

@@ -22,9 +22,10 @@ import Testing
     @Test func `a key that somebody else has just made is flushed before it is recorded and used`() async throws {
         let made = try await source().0.create(.random(Runtime.live.randomBytes))
         let (source, store) = source()
-        let recorded = Mutex<[[UInt8]]>([])
+        let recorded = Mutex<[KeyIdentity]>([])
         let pins = SealingKeys.Pins(
-            recorded: { (_) throws(BackendError) in nil }, record: { (id, _) throws(BackendError) in recorded.withLock { $0.append(id) } },
+            recorded: { (_) throws(BackendError) in nil },
+            record: { (key, _) throws(BackendError) in recorded.withLock { $0.append(key) } },
             all: { () throws(BackendError) in [] })
         let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
         store.inject(.unavailable, of: .synchronize)
@@ -32,7 +33,7 @@ import Testing
         #expect(recorded.withLock(\.self).isEmpty)
         let key = try await keys.forSealing(from: source) { () throws(BackendError) in [] }
         #expect(key.id == made.id)
-        #expect(recorded.withLock(\.self) == [made.id])
+        #expect(recorded.withLock(\.self) == [made.identity])
         #expect(store.log.filter { $0.kind == .synchronize }.count == 2)
     }
 

@@ -10,8 +10,8 @@ import Testing
 struct KeySourceBench {
     let folder: TemporaryDirectory
     let deadline = Duration.seconds(60)
-    let key = SealingKey(id: [1, 2, 3, 4, 5, 6, 7, 8], key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
-    let otherKey = SealingKey(id: [8, 7, 6, 5, 4, 3, 2, 1], key: SymmetricKey(data: [UInt8](repeating: 0x3C, count: 32)))
+    let key = SealingKey(key: SymmetricKey(data: [UInt8](repeating: 0xA7, count: 32)))
+    let otherKey = SealingKey(key: SymmetricKey(data: [UInt8](repeating: 0x3C, count: 32)))
 
     init() throws { folder = try TemporaryDirectory() }
 }
@@ -31,10 +31,11 @@ extension SealingKey {
     func isSame(as other: SealingKey?) -> Bool { id == other?.id && key == other?.key }
 }
 
-/// Texts that are not a key of this library.
+/// Texts that are not a key of this library. The last but one has an id that is not the key's.
 let foreignTexts = [
     "", "\n", "garbage", "LocalData-key-1", "LocalData-key-1 0102030405060708 ", "LocalData-key-1 0102030405060708 AAAA",
     "LocalData-key-1 010203040506070 p6enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6c=",
     "LocalData-key-2 0102030405060708 p6enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6c=",
+    "LocalData-key-1 0102030405060708 p6enp6enp6enp6enp6enp6enp6enp6enp6enp6enp6c=",
     "AGE-SECRET-KEY-1QQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQQ",
 ]

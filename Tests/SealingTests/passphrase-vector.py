@@ -11,7 +11,7 @@ log_n, r, p = 10, 8, 2
 salt = bytes(range(32))
 nonce = bytes(range(100, 124))
 passphrase = "Zo\u00eb 7".encode()
-content = bytes([1, 2, 3, 4, 5, 6, 7, 8]) + bytes([0xA7] * 32)
+content = bytes([0xA7] * 32)
 
 head = b"LDP\x01" + bytes([log_n]) + r.to_bytes(4, "big") + p.to_bytes(4, "big") + salt
 key = hashlib.scrypt(passphrase, salt=salt, n=1 << log_n, r=r, p=p, dklen=32, maxmem=1 << 26)
@@ -27,6 +27,7 @@ k1 = (zero << 1) % (1 << 128) ^ (0x87 if zero >> 127 else 0)
 message_key = b"".join(
     aes((int.from_bytes(bytes([0, i, 0x58, 0]) + nonce[:12], "big") ^ k1).to_bytes(16, "big")) for i in (1, 2)
 )
-sealed = AESGCM(message_key).encrypt(nonce[12:], content, b"LocalData passphrase 1" + head)
+fields = b"".join(len(field).to_bytes(4, "big") + field for field in (b"LocalData passphrase 1", head))
+sealed = AESGCM(message_key).encrypt(nonce[12:], content, fields)
 body = head + nonce + sealed
 print((body + hashlib.sha256(body).digest()[:8]).hex())

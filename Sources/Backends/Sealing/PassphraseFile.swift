@@ -38,16 +38,16 @@ package struct PassphraseCost: Hashable, Sendable {
 /// p                  4 bytes, big-endian
 /// salt               32 random bytes
 /// nonce              24 random bytes
-/// ciphertext         40 bytes: the sealing key's id (8) and the key (32)
+/// ciphertext         32 bytes: the sealing key
 /// tag                16 bytes
 /// checksum           the first 8 bytes of SHA-256 over everything before it
 /// ```
 ///
-/// 133 bytes. The cipher is ``XAES256GCM``; the associated data is the text `LocalData passphrase 1` and the first 45 bytes, so that
-/// neither format nor parameters nor salt can be changed. The checksum tells damage from a wrong passphrase, without a derivation; it
+/// 125 bytes. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 45 bytes, so that
+/// neither format nor parameters nor salt can be changed. The key's id is computed from the key. The checksum tells damage from a wrong passphrase, without a derivation; it
 /// protects nothing.
 struct PassphraseFile: Sendable {
-    static let length = 133
+    static let length = 125
     private static let headLength = 45
     private static let sealedStart = headLength + XAES256GCM.nonceLength
     private static let checksumStart = length - 8
@@ -96,8 +96,7 @@ struct PassphraseFile: Sendable {
                 .encryptionKeyMismatch, "The passphrase is not the one of \(path). Try again with the right one; nothing was changed.")
         }
         defer { wipe(&content) }
-        let key = content.withUnsafeBytes { SymmetricKey(data: UnsafeRawBufferPointer(rebasing: $0[SealingKey.idLength...])) }
-        return SealingKey(id: Array(content[..<SealingKey.idLength]), key: key)
+        return SealingKey(key: content.withUnsafeBytes { SymmetricKey(data: $0) })
     }
 
     /// The content of a file that holds a key. Takes as long and as much memory as the cost says.
@@ -107,13 +106,13 @@ struct PassphraseFile: Sendable {
         guard cost.isWithinLimits else {
             throw BackendError(.unsupported, "A passphrase file may cost at most 1 GiB of memory (128 · N · r), with r and p at most 16.")
         }
-        guard key.id.count == SealingKey.idLength, key.key.bitCount == SealingKey.keyLength * 8 else {
-            throw BackendError(.failed, "A sealing key has an id of 8 bytes and a key of 32; this one has not. Nothing was written.")
+        guard key.key.bitCount == SealingKey.keyLength * 8 else {
+            throw BackendError(.failed, "A sealing key has 32 bytes; this one has not. Nothing was written.")
         }
         var bytes = Array("LDP".utf8) + [1, cost.logN]
         for number in [cost.blockSize, cost.parallelism] { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
         bytes += salt
-        var content = key.id + key.key.withUnsafeBytes { Array($0) }
+        var content = key.key.withUnsafeBytes { Array($0) }
         defer { wipe(&content) }
         let cipher = try cipher(passphrase, salt: salt[...], cost)
         let sealed = try cipher.seal(content, nonce: nonce, authenticating: associatedData(bytes[...]))
@@ -121,7 +120,11 @@ struct PassphraseFile: Sendable {
         return bytes + SHA256.hash(data: bytes).prefix(8)
     }
 
-    private static func associatedData(_ head: ArraySlice<UInt8>) -> [UInt8] { Array("LocalData passphrase 1".utf8) + head }
+    private static func associatedData(_ head: ArraySlice<UInt8>) -> [UInt8] {
+        var fields = Fields("LocalData passphrase 1")
+        fields.add(Array(head))
+        return fields.bytes
+    }
 
     private static func cipher(
         _ passphrase: SecretBytes, salt: ArraySlice<UInt8>, _ cost: PassphraseCost

@@ -1,29 +1,36 @@
 package import BackendContract
 package import Crypto
 
-/// A 256-bit key and its name. The name is random, so that it says nothing about the key; it is stored with everything the key seals.
+/// A 256-bit key and its id. The id is computed from the key and says nothing about it; it is stored with everything the key seals.
 package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The key's name: 8 random bytes.
+    /// The key's id, 8 bytes: ``KeyIdentity/id(of:)``.
     package let id: [UInt8]
     /// The key.
     package let key: SymmetricKey
 
     /// The number of bytes in an id.
-    package static let idLength = 8
+    package static let idLength = KeyIdentity.idLength
     /// The number of bytes in a key.
     package static let keyLength = 32
 
-    /// Creates a key from its parts.
-    package init(id: [UInt8], key: SymmetricKey) {
+    /// Creates a key and computes its id.
+    package init(key: SymmetricKey) {
+        id = KeyIdentity.id(of: key)
+        self.key = key
+    }
+
+    /// Creates a key with the id of another one, as if somebody had found two keys with one id. Only a test can.
+    init(collidingWith id: [UInt8], key: SymmetricKey) {
         self.id = id
         self.key = key
     }
 
     /// Creates a new key from random bytes.
     /// - Parameter randomBytes: Gives a number of unpredictable bytes.
-    package static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey {
-        SealingKey(id: randomBytes(idLength), key: .random(randomBytes))
-    }
+    package static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey { SealingKey(key: .random(randomBytes)) }
+
+    /// What the key is known by.
+    package var identity: KeyIdentity { KeyIdentity(id: id, commitment: KeyIdentity.commitment(of: key)) }
 
     /// The key as one line of text: `LocalData-key-1 <id in hexadecimal> <key in base64>`.
     package var text: String {
@@ -47,7 +54,8 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     }
 
     /// Reads ``text``, with or without a newline at its end.
-    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage, or with an id that is not
+    ///   that of the key.
     package init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
 
     /// Reads ``text`` from its bytes, and leaves no copy of them.
@@ -62,7 +70,13 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
             return Base64.decode(parts[2], into: raw) ? SymmetricKey(data: UnsafeRawBufferPointer(raw)) : nil
         }
         guard let key else { throw Self.malformed }
-        self.init(id: id, key: key)
+        self.init(key: key)
+        guard self.id == id else {
+            throw BackendError(
+                .encryptionKeyMismatch,
+                "The line of a key says that its id is \(hexadecimalText(of: id)), and the key in it has the id \(hexadecimalText(of: self.id)). One of the two was changed. Restore the right key; nothing was changed."
+            )
+        }
     }
 
     /// Whether a payload is a key's text, or what is left of one: also as another program's text, or in the quotes of JSON.

@@ -6,19 +6,19 @@ package import BackendContract
 package actor SealingKeys {
     /// Records, beside the data, which key a source gave, so that a missing key is not mistaken for a first start.
     package struct Pins: Sendable {
-        /// The id of the key that a source gave before, or nil.
-        package var recorded: @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?
-        /// Records the id, durably.
-        package var record: @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void
+        /// What the key that a source gave before is known by, or nil.
+        package var recorded: @Sendable (_ source: String) async throws(BackendError) -> KeyIdentity?
+        /// Records what a source's key is known by, durably.
+        package var record: @Sendable (_ key: KeyIdentity, _ source: String) async throws(BackendError) -> Void
 
-        /// The ids of the keys of all sources that were ever recorded.
-        package var all: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        /// What the keys of all sources that were ever recorded are known by.
+        package var all: @Sendable () async throws(BackendError) -> Set<KeyIdentity>
 
         /// Creates pins from closures.
         package init(
-            recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> [UInt8]?,
-            record: @escaping @Sendable (_ id: [UInt8], _ source: String) async throws(BackendError) -> Void,
-            all: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]>
+            recorded: @escaping @Sendable (_ source: String) async throws(BackendError) -> KeyIdentity?,
+            record: @escaping @Sendable (_ key: KeyIdentity, _ source: String) async throws(BackendError) -> Void,
+            all: @escaping @Sendable () async throws(BackendError) -> Set<KeyIdentity>
         ) {
             self.recorded = recorded
             self.record = record
@@ -84,7 +84,7 @@ package actor SealingKeys {
         }
         // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
         let sealed = try await sealedIDs()
-        let unrecorded = sealed.subtracting(try await pins.all())
+        let unrecorded = sealed.subtracting(try await pins.all().map(\.id))
         if let key {
             guard unrecorded.isEmpty || sealed.contains(key.id) else { throw mismatch(key, unrecorded.first ?? [], source) }
         } else {
@@ -94,7 +94,7 @@ package actor SealingKeys {
         guard let key else { throw missing(source) }
         // Another process may have made it a moment ago, and it may not be durable yet.
         try await source.synchronize()
-        try await pins.record(key.id, name)
+        try await pins.record(key.identity, name)
         return settle(key, name)
     }
 
@@ -147,14 +147,14 @@ package actor SealingKeys {
         return key
     }
 
-    private func compare(_ key: SealingKey, _ recorded: [UInt8], _ source: any KeySource) throws(BackendError) {
-        if key.id != recorded { throw mismatch(key, recorded, source) }
+    private func compare(_ key: SealingKey, _ recorded: KeyIdentity, _ source: any KeySource) throws(BackendError) {
+        if key.identity != recorded { throw mismatch(key, recorded.id, source) }
     }
 
     private func mismatch(_ key: SealingKey, _ other: [UInt8], _ source: any KeySource) -> BackendError {
         BackendError(
             .encryptionKeyMismatch,
-            "The key in \(source.identifier) is \(hexadecimalText(of: key.id)); this program's data was sealed with \(hexadecimalText(of: other)). Restore that key; nothing was changed."
+            "The key in \(source.identifier) is \(hexadecimalText(of: key.id)); this program's data was sealed with \(other == key.id ? "another one of the same id" : hexadecimalText(of: other)). Restore that key; nothing was changed."
         )
     }
 

@@ -50,10 +50,15 @@ final class MigrationLedger: Sendable {
 
     /// What is recorded under a name; nil when nothing is.
     func text(_ name: String) async throws(BackendError) -> String? {
-        switch try await backend().read(StorageAddress(Self.shortened(name)), .validated) {
-        case .value(let record):
-            if case .native(.string(let text)) = record.payload { return text }
-            return nil
+        let probe = try await backend().read(StorageAddress(Self.shortened(name)), .validated)
+        guard case .native(.string(let text)) = try Self.payload(of: probe) else { return nil }
+        return text
+    }
+
+    /// What a slot of the ledger holds; nil when nothing is there.
+    private static func payload(of probe: StorageProbe) throws(BackendError) -> StoragePayload? {
+        switch probe {
+        case .value(let record): return record.payload
         case .absent, .tombstone: return nil
         case .locked: throw BackendError(.locked, "The migration ledger is locked.")
         case .unavailable(let error): throw error
@@ -148,22 +153,39 @@ final class MigrationLedger: Sendable {
         do throws(BackendError) { return try await text("migration:\(migration)").flatMap(Double.init) } catch { return nil }
     }
 
-    /// The key that a source gave before.
-    func pin(_ source: String) async throws(BackendError) -> String? { try await text("pin:\(source)") }
+    /// What the key that a source gave before is known by.
+    /// - Throws: ``BackendError``: `corrupted` if something else is recorded, since a lost pin must not look like a first start.
+    func pin(_ source: String) async throws(BackendError) -> KeyIdentity? {
+        let address = Self.pinAddress(source)
+        return try Self.pin(in: try await backend().read(address, .validated), address)
+    }
 
-    /// The keys that all sources gave.
-    func pins() async throws(BackendError) -> [String] {
+    /// What the keys that all sources gave are known by.
+    func pins() async throws(BackendError) -> Set<KeyIdentity> {
         let backend = try backend()
         let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("pin:") }
-        return try await backend.read(addresses, .validated).compactMap { probe in
-            if case .native(.string(let id)) = probe.record?.payload { id } else { nil }
+        var pins: Set<KeyIdentity> = []
+        for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
+            if let pin = try Self.pin(in: probe, address) { pins.insert(pin) }
         }
+        return pins
     }
 
-    /// Records the key that a source gave, durably.
-    func setPin(_ id: String, _ source: String) async throws(BackendError) {
-        try await write(.put(.native(.string(id)), at: StorageAddress(Self.shortened("pin:\(source)"))))
+    /// Records what the key that a source gave is known by, durably.
+    func setPin(_ key: KeyIdentity, _ source: String) async throws(BackendError) {
+        try await write(.put(.native(.string(key.text)), at: Self.pinAddress(source)))
     }
+
+    private static func pin(in probe: StorageProbe, _ address: StorageAddress) throws(BackendError) -> KeyIdentity? {
+        guard let payload = try payload(of: probe) else { return nil }
+        if case .native(.string(let text)) = payload, let pin = KeyIdentity(text: text) { return pin }
+        throw BackendError(
+            .corrupted,
+            "What the migration ledger records as \(address.name) does not name a key. Remove that entry if the key in use is the right one; nothing was changed."
+        )
+    }
+
+    private static func pinAddress(_ source: String) -> StorageAddress { StorageAddress(shortened("pin:\(source)")) }
 
     private func write(_ mutation: StorageMutation) async throws(BackendError) {
         switch try await backend().apply(mutation) {
@@ -176,9 +198,9 @@ final class MigrationLedger: Sendable {
     /// The pins as the sealing keys use them.
     var keyPins: SealingKeys.Pins {
         SealingKeys.Pins(
-            recorded: { (source) throws(BackendError) in try await self.pin(source).flatMap(bytes(ofHexadecimal:)) },
-            record: { (id, source) throws(BackendError) in try await self.setPin(hexadecimalText(of: id), source) },
-            all: { () throws(BackendError) in Set(try await self.pins().compactMap(bytes(ofHexadecimal:))) })
+            recorded: { (source) throws(BackendError) in try await self.pin(source) },
+            record: { (key, source) throws(BackendError) in try await self.setPin(key, source) },
+            all: { () throws(BackendError) in try await self.pins() })
     }
 
     /// Records that somebody wants a key's release window to end, durably: the next sweep ends it.

@@ -299,13 +299,23 @@ def decode_content(plaintext, what):
 # Keys
 
 
+def key_id(key):
+    """A key's id, computed from the key."""
+    return hkdf(key, b"", b"LocalData key id 1", 8)
+
+
+def key_commitment(key):
+    """What a ledger records of a key."""
+    return hkdf(key, b"", b"LocalData key commitment 1", 32)
+
+
 class Kek:
     """The key-encryption key, from its text form."""
 
     FORM = re.compile(rb"LocalData-key-1 ([0-9a-f]{16}) ([A-Za-z0-9+/]{43}=)\n?")
 
-    def __init__(self, identifier, key):
-        self.id, self.key = identifier, key
+    def __init__(self, key):
+        self.id, self.key = key_id(key), key
 
     @classmethod
     def read(cls, path):
@@ -318,9 +328,12 @@ class Kek:
         if not match:
             raise wrong_key("The key file does not hold a key in the form LocalData-key-1.")
         try:
-            return cls(bytes.fromhex(match.group(1).decode()), base64.b64decode(match.group(2), validate=True))
+            kek = cls(base64.b64decode(match.group(2), validate=True))
         except (binascii.Error, ValueError):
             raise wrong_key("The key file does not hold a key in the form LocalData-key-1.")
+        if kek.id.hex() != match.group(1).decode():
+            raise wrong_key("The id in the key file is not that of the key.")
+        return kek
 
     def text(self):
         return "LocalData-key-1 %s %s\n" % (self.id.hex(), base64.b64encode(self.key).decode())
@@ -687,7 +700,7 @@ def read_or_make_key(path, random):
     """The key in a file; one that is not there is made."""
     if os.path.exists(path):
         return Kek.read(path)
-    kek = Kek(random.take("kek id", 8), random.take("kek", 32))
+    kek = Kek(random.take("kek", 32))
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(kek.text())
     return kek
@@ -795,7 +808,7 @@ def make(path, key_path, states, source, collide, seed, records):
 
 def vectors(seed):
     random = Randomness(seed)
-    kek = Kek(random.take("kek id", 8), random.take("kek", 32))
+    kek = Kek(random.take("kek", 32))
     database = random.take("database id", 16)
     states = ["active", "decrypt-only", "destroyed"]
     keys = make_keys(states, database, random)

@@ -64,7 +64,7 @@
             runtime.randomBits = { 0x0807_0605_0403_0201 }
             #expect(
                 KeySourceReference.newKeyText(runtime)
-                    == "LocalData-key-1 0102030405060708 AQIDBAUGBwgBAgMEBQYHCAECAwQFBgcIAQIDBAUGBwg=")
+                    == "LocalData-key-1 be203ca189f0077f AQIDBAUGBwgBAgMEBQYHCAECAwQFBgcIAQIDBAUGBwg=")
         }
 
         @Test func `values of a database are set, listed, read and removed with the key of a credential`() async throws {

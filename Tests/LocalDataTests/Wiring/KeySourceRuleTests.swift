@@ -97,12 +97,12 @@
 
         @Test func `a key that another process makes and records between two looks is taken, not missed`() async throws {
             let source = LateSource()
-            let id = source.key.id
+            let key = source.key.identity
             let pins = SealingKeys.Pins(
-                recorded: { (_) throws(BackendError) in id }, record: { (_, _) throws(BackendError) in },
-                all: { () throws(BackendError) in [id] })
+                recorded: { (_) throws(BackendError) in key }, record: { (_, _) throws(BackendError) in },
+                all: { () throws(BackendError) in [key] })
             let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
-            #expect(try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id == id)
+            #expect(try await keys.forSealing(from: source) { () throws(BackendError) in [] }.identity == key)
         }
 
         /// A source without a key, until one is made.

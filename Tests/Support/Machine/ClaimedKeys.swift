@@ -1,0 +1,9 @@
+package import Sealing
+
+extension SealingKey {
+    /// The key's text with the id of another key, as somebody who can write the file would forge it.
+    package func text(claiming other: SealingKey) -> String {
+        let parts = text.split(separator: " ")
+        return "\(parts[0]) \(other.text.split(separator: " ")[1]) \(parts[2])"
+    }
+}
