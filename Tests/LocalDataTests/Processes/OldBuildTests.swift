@@ -12,13 +12,13 @@
         .inTurn, .tags(.process),
         .enabled(if: OldProgram.path != nil, "Scripts/check-old-build builds the older program and runs this suite"))
     struct OldBuildTests {
-        private let stage: Stage
-        private let database = StorageDomain.encryptedSQLite(database: "main")
-        private let suite = StorageDomain.userDefaults(suite: "app")
+        let stage: Stage
+        let database = StorageDomain.encryptedSQLite(database: "main")
+        let suite = StorageDomain.userDefaults(suite: "app")
 
         init() throws { stage = try Stage() }
 
-        private func launch(_ body: (StorageRouter) async throws -> Void) async throws {
+        func launch(_ body: (StorageRouter) async throws -> Void) async throws {
             let router = stage.launch { $0.applicationID = "old.build" }
             do { try await body(router) } catch {
                 try? await router.shutdown()
@@ -28,8 +28,7 @@
         }
 
         /// An upgrade: version 2 starts, sweeps, and ends.
-        private func upgrade(_ key: AnyStorageKey, _ body: (StorageRouter, MigrationReport) async throws -> Void = { _, _ in }) async throws
-        {
+        func upgrade(_ key: AnyStorageKey, _ body: (StorageRouter, MigrationReport) async throws -> Void = { _, _ in }) async throws {
             try await launch { router in
                 let report = try await router.registerCatalog(TestCatalog([key]), migrateImmediately: true)
                 try report.requireComplete()
@@ -38,7 +37,7 @@
         }
 
         /// Expects what a program of today reads.
-        private func expect<Value: Equatable>(_ key: StorageKey<Value>, _ expected: Value) async throws {
+        func expect<Value: Equatable>(_ key: StorageKey<Value>, _ expected: Value) async throws {
             try await launch { router in
                 let value = try await router.get(key)
                 #expect(value == expected)
@@ -46,7 +45,7 @@
         }
 
         /// The contents of the quarantine, sorted.
-        private func quarantine(_ router: StorageRouter) async throws -> [String] {
+        func quarantine(_ router: StorageRouter) async throws -> [String] {
             var texts: [String] = []
             for entry in try await router.audit().quarantine {
                 texts.append(String(decoding: try await router.quarantinedData(entry), as: UTF8.self))
@@ -54,59 +53,11 @@
             return texts.sorted()
         }
 
-        private func setDefault(_ name: String, _ text: String) async throws {
+        func setDefault(_ name: String, _ text: String) async throws {
             var environment = ProcessInfo.processInfo.environment
             environment["XDG_CONFIG_HOME"] = stage.preferences
             let result = try await run(try Program.built("DefaultsProbe"), ["set-default", "app", name, text], environment: environment)
             #expect(result.status == 0, "\(result.stderr)")
-        }
-
-        // MARK: A collection in a release window
-
-        private struct Person: Codable, Sendable, Identifiable { var id: String, name: String }
-
-        @Test(arguments: ["people", "members"]) func `both builds read and write the records of a collection, and add and remove some`(
-            _ name: String
-        ) async throws {
-            let old = try OldProgram.start(stage)
-            func person(_ id: String, _ name: String) -> String { "{\"id\":\"\(id)\",\"name\":\"\(name)\"}" }
-            let place: StorageDomain = name == "people" ? suite : .encryptedSQLite(database: "old")
-            let older = StorageCollection<Person>(name, domain: place, owner: "Tests", description: "Persons")
-            let persons = StorageCollection<Person>("persons", domain: database, owner: "Tests", description: "Persons")
-                .moved(from: older, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
-            func names(_ router: StorageRouter) async throws -> [String] {
-                let found = try await router.everything(in: persons)
-                #expect(found.damaged.isEmpty)
-                let count = try await router.count(in: persons)
-                #expect(count == found.records.count)
-                return found.records.map { "\($0.id) is \($0.name)" }.sorted()
-            }
-            for id in ["a", "b", "c"] { #expect(try await old.run("set", "\(name)/\(id)", person(id, "first")) == "done") }
-            try await upgrade(.collection(persons)) { router, report in
-                #expect(report.rows.map(\.state) == [.moved])
-                try await router.set(Person(id: "a", name: "second"), in: persons)
-                try await router.set(Person(id: "d", name: "second"), in: persons)
-                try await router.remove("b", in: persons)
-            }
-            #expect(try await old.run("get", name) == "a is second, c is first, d is second")
-            #expect(try await old.run("set", "\(name)/a", person("a", "third")) == "done")
-            #expect(try await old.run("set", "\(name)/e", person("e", "third")) == "done")
-            #expect(try await old.run("remove", "\(name)/c") == "done")
-            try await launch { router in
-                let found = try await names(router)
-                #expect(found == ["a is third", "d is second", "e is third"])
-            }
-            // While the older build still runs, another upgrade ends the window.
-            #expect(try await old.run("set", "\(name)/d", person("d", "fourth")) == "done")
-            try await launch { router in
-                try await router.endReleaseWindow(of: persons)
-                let found = try await names(router)
-                #expect(found == ["a is third", "d is fourth", "e is third"])
-                let kept = try await quarantine(router)
-                #expect(kept.count == 1 && kept[0].contains("first"))
-            }
-            #expect(try await old.run("get", name) == "")
-            _ = await old.end()
         }
 
         // MARK: A value that version 2 moves
@@ -293,8 +244,8 @@
             #expect(try await old.run("get", "token") == "absent")
         }
 
-        private struct Note: Codable { var title: String }
-        private struct StarredNote: Codable, Equatable {
+        struct Note: Codable { var title: String }
+        struct StarredNote: Codable, Equatable {
             var title: String
             var stars = 0
         }
@@ -318,106 +269,6 @@
             }
         }
 
-        // MARK: A shape that is kept in its place
-
-        private var note: StorageKey<StarredNote> {
-            testKey("note", database, of: StarredNote.self).evolving(
-                Evolution.from(Note.self).to {
-                    StarredNote(title: $0.title)
-                } down: {
-                    Note(title: $0.title)
-                }, keeping: .untilReleased, readableBy: 1
-            ) { older, newer in
-                StarredNote(title: older.title, stars: newer.stars)
-            }
-        }
-
-        @Test func `version 1 reads and writes its own shape in a window, and version 2 keeps what only it knows`() async throws {
-            var old = try OldProgram.start(stage)
-            #expect(try await old.run("set", "note", #"{"title":"a"}"#) == "done")
-            try await upgrade(.key(note)) { router, report in
-                #expect(report.rows.map(\.state) == [.unchanged])
-                try await router.set(StarredNote(title: "b", stars: 5), for: note)
-            }
-            for (before, after) in [("b", "c"), ("c", "d")] {
-                #expect(try await old.run("get", "note") == #"{"title":"\#(before)"}"#)
-                #expect(try await old.run("set", "note", #"{"title":"\#(after)"}"#) == "done")
-                await old.kill()
-                try await upgrade(.key(note)) { router, report in
-                    let (value, kept) = (try await router.get(note), try await quarantine(router))
-                    #expect(report.rows.map(\.state) == [.converted] && kept == [])
-                    #expect(value == StarredNote(title: after, stars: 5))
-                }
-                old = try OldProgram.start(stage)
-            }
-            #expect(try await old.run("get", "note") == #"{"title":"d"}"#)
-        }
-
-        @Test func `what version 1 removes in a window is removed, and the newer shape does not bring it back`() async throws {
-            let old = try OldProgram.start(stage)
-            try await upgrade(.key(note)) { router, _ in try await router.set(StarredNote(title: "b", stars: 5), for: note) }
-            #expect(try await old.run("remove", "note") == "done")
-            #expect(try await old.run("get", "note") == "absent")
-            try await upgrade(.key(note)) { router, report in
-                let (value, kept) = (try await router.value(for: note), try await quarantine(router))
-                #expect(report.rows.map(\.state) == [.resolved] && value == nil)
-                #expect(kept == [#"{"stars":5,"title":"b"}"#])
-            }
-            #expect(try await old.run("set", "note", #"{"title":"c"}"#) == "done")
-            try await expect(note, StarredNote(title: "c"))
-        }
-
-        @Test func `after the end of a window version 1 reads nothing, and its set costs what only the later shape has`() async throws {
-            let old = try OldProgram.start(stage)
-            try await upgrade(.key(note)) { router, _ in
-                try await router.set(StarredNote(title: "b", stars: 5), for: note)
-                try await router.endReleaseWindow(of: note)
-            }
-            #expect(try await old.run("get", "note") == "error incompatibleSchema")
-            try await expect(note, StarredNote(title: "b", stars: 5))
-            // The cost: an older build replaces a later version without a look, and nothing is kept beside it any more.
-            #expect(try await old.run("set", "note", #"{"title":"c"}"#) == "done")
-            try await upgrade(.key(note)) { router, _ in
-                let value = try await router.get(note)
-                #expect(value == StarredNote(title: "c"))
-            }
-        }
-
-        private struct Feature: Codable, Equatable {
-            var isOn: Bool
-            var reason = "none"
-        }
-
-        @Test func `version 1 reads and writes a Boolean of a property list that is kept in its shape`() async throws {
-            let old = try OldProgram.start(stage)
-            let key = testKey("flag", suite, of: Feature.self).evolving(
-                Evolution.from(Bool.self).to {
-                    Feature(isOn: $0)
-                } down: {
-                    $0.isOn
-                }, keeping: .untilReleased, readableBy: 1
-            ) { older, newer in
-                Feature(isOn: older.isOn, reason: newer.reason)
-            }
-            try await upgrade(.key(key)) { router, _ in try await router.set(Feature(isOn: false, reason: "too slow"), for: key) }
-            #expect(try await old.run("get", "flag") == "false")
-            #expect(try stage.propertyList(suite: "app")["flag"] as? Bool == false)
-            for text in ["true", "false", "false"] {
-                #expect(try await old.run("set", "flag", text) == "done")
-                try await expect(key, Feature(isOn: text == "true", reason: "too slow"))
-            }
-            try await upgrade(.key(key)) { router, report in
-                let kept = try await quarantine(router)
-                #expect(report.rows.map(\.state) == [.converted] && kept == [])
-            }
-            #expect(try await old.run("get", "flag") == "false")
-            #expect(try await old.run("remove", "flag") == "done")
-            try await upgrade(.key(key)) { router, _ in
-                let value = try await router.value(for: key)
-                #expect(value == nil)
-            }
-        }
-
         // MARK: Data
 
         @Test func `version 1 does not decode data in their new form, leaves them, and its own form is read`() async throws {
@@ -432,7 +283,7 @@
     }
 
     /// The program that is linked against an earlier build.
-    private enum OldProgram {
+    enum OldProgram {
         /// Where it is; nil where it was not built.
         static var path: String? { ProcessInfo.processInfo.environment["LOCALDATA_OLD_PROGRAM"] }
 

@@ -1,0 +1,55 @@
+#if SQLite
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// A collection in a release window, between an earlier build and this one.
+    extension OldBuildTests {
+        private struct Person: Codable, Sendable, Identifiable { var id: String, name: String }
+
+        @Test(arguments: ["people", "members"]) func `both builds read and write the records of a collection, and add and remove some`(
+            _ name: String
+        ) async throws {
+            let old = try OldProgram.start(stage)
+            func person(_ id: String, _ name: String) -> String { "{\"id\":\"\(id)\",\"name\":\"\(name)\"}" }
+            let place: StorageDomain = name == "people" ? suite : .encryptedSQLite(database: "old")
+            let older = StorageCollection<Person>(name, domain: place, owner: "Tests", description: "Persons")
+            let persons = StorageCollection<Person>("persons", domain: database, owner: "Tests", description: "Persons")
+                .moved(from: older, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
+            func names(_ router: StorageRouter) async throws -> [String] {
+                let found = try await router.everything(in: persons)
+                #expect(found.damaged.isEmpty)
+                let count = try await router.count(in: persons)
+                #expect(count == found.records.count)
+                return found.records.map { "\($0.id) is \($0.name)" }.sorted()
+            }
+            for id in ["a", "b", "c"] { #expect(try await old.run("set", "\(name)/\(id)", person(id, "first")) == "done") }
+            try await upgrade(.collection(persons)) { router, report in
+                #expect(report.rows.map(\.state) == [.moved])
+                try await router.set(Person(id: "a", name: "second"), in: persons)
+                try await router.set(Person(id: "d", name: "second"), in: persons)
+                try await router.remove("b", in: persons)
+            }
+            #expect(try await old.run("get", name) == "a is second, c is first, d is second")
+            #expect(try await old.run("set", "\(name)/a", person("a", "third")) == "done")
+            #expect(try await old.run("set", "\(name)/e", person("e", "third")) == "done")
+            #expect(try await old.run("remove", "\(name)/c") == "done")
+            try await launch { router in
+                let found = try await names(router)
+                #expect(found == ["a is third", "d is second", "e is third"])
+            }
+            // While the older build still runs, another upgrade ends the window.
+            #expect(try await old.run("set", "\(name)/d", person("d", "fourth")) == "done")
+            try await launch { router in
+                try await router.endReleaseWindow(of: persons)
+                let found = try await names(router)
+                #expect(found == ["a is third", "d is fourth", "e is third"])
+                let kept = try await quarantine(router)
+                #expect(kept.count == 1 && kept[0].contains("first"))
+            }
+            #expect(try await old.run("get", name) == "")
+            _ = await old.end()
+        }
+    }
+#endif
