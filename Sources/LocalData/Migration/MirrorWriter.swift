@@ -39,16 +39,17 @@ struct MirrorWriter: Sendable {
     }
 
     /// Writes the mirror of a removal.
-    /// - Returns: Why it could not be written; nil when the older place is up to date, or was changed by somebody meanwhile.
+    /// - Returns: Why it could not be written; nil when the older place is up to date, was changed by somebody meanwhile, or is another type's.
     func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen) async -> StorageError? {
-        guard kept.place.isOpen else { return nil }
+        let place = kept.place
+        guard place.isOpen else { return nil }
         let record = KeptRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
-        guard let contents = await seen(record, kept) else {
-            return StorageError(
-                StorageError.unavailable, key: kept.place.source.name,
-                "\(kept.place.route.displayName) cannot be brought up to date now.")
+        if let contents = await seen(record, kept) { return await write(.removal, of: record, at: place, over: contents).error }
+        if let probe = try? await place.route.probe(), case .value(let other) = probe, place.source.key.refuses(other.metadata) {
+            return nil
         }
-        return await write(.removal, of: record, at: kept.place, over: contents).error
+        return StorageError(
+            StorageError.unavailable, key: place.source.name, "\(place.route.displayName) cannot be brought up to date now.")
     }
 
     /// What was seen of the older place before the record was written; where it could not be read, another look.

@@ -357,6 +357,9 @@ import Testing
         #expect(row.state == .failed)
         #expect(row.errorCode == "incompatibleSchema")
         #expect(try await world.texts(others, v1) == ["a: another"])
+        try await v2.remove("a", in: world.notes)
+        #expect(try await world.texts(world.notes, v2) == ["b: one"])
+        #expect(try await world.texts(others, v1) == ["a: another"])
     }
 
     @Test func `a record whose writer did not know the end in time leaves the older collection with the next sweep`() async throws {
