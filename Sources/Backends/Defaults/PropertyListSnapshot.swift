@@ -1,5 +1,6 @@
 import BackendContract
 import BackendRuntime
+import Synchronization
 
 /// The content of the file at one moment.
 final class PropertyListSnapshot: Sendable {
@@ -25,6 +26,8 @@ final class PropertyListSnapshot: Sendable {
     let isSettled: Bool
     /// Whether the state certainly survives a power cut.
     let isDurable: Bool
+    /// What was read of it so far, so that reading it again needs no search.
+    private let read = Mutex<[StorageAddress: StorageProbe]>([:])
 
     /// File times move in ticks of up to 10 ms: a file that is rewritten in place within the tick of its last change, with as many bytes,
     /// looks unchanged. A second read after this time finds the change.
@@ -74,10 +77,15 @@ final class PropertyListSnapshot: Sendable {
 
     /// The result of reading a slot.
     func probe(_ address: StorageAddress) -> StorageProbe {
+        if let known = read.withLock({ $0[address] }) { return known }
         switch content {
-        case .document(let document): document.probe(address)
-        case .damaged(let reason): .corrupt(StorageCorruption(bytes: bytes, revision: nil, reason: reason))
-        case .unsupported(let error): .unavailable(error)
+        case .document(let document):
+            let probe = document.probe(address)
+            // There is no end of names that are absent.
+            if probe != .absent { read.withLock { $0[address] = probe } }
+            return probe
+        case .damaged(let reason): return .corrupt(StorageCorruption(bytes: bytes, revision: nil, reason: reason))
+        case .unsupported(let error): return .unavailable(error)
         }
     }
 

@@ -67,16 +67,13 @@ public actor StorageRouter {
         }
     }
 
-    /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
-    nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> {
-        let slot = try env.routes.slot(for: key)
-        if configuration.requiresRegistration, !env.registry.contains(slot.id) {
-            throw StorageError(
-                StorageError.unregisteredKey, key: key.name,
-                "The configuration only allows registered keys. Add the key to a catalog and register it.")
-        }
-        return slot
+    /// Tells whether a program may use a key that leads to a slot; nil where it may use every key.
+    nonisolated var admits: ((PhysicalSlot) -> Bool)? {
+        configuration.requiresRegistration ? { [registry = env.registry] in registry.contains($0) } : nil
     }
+
+    /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
+    nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
     // MARK: One value
 
@@ -87,7 +84,9 @@ public actor StorageRouter {
     /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and others. Nothing is lost by a failed read.
     @concurrent
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
-        if let value = try await ValueReader(env).read(try entry(key), self).value ?? key.defaultValue { return value }
+        if let value = try await ValueReader(env).read(try env.routes.slot(for: key, if: admits), self).value ?? key.defaultValue {
+            return value
+        }
         throw StorageError(
             StorageError.notFound, key: key.name,
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
@@ -97,7 +96,7 @@ public actor StorageRouter {
     /// - Throws: As ``get(_:)``, without `notFound`.
     @concurrent
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
-        try await ValueReader(env).read(try entry(key), self).value
+        try await ValueReader(env).read(try env.routes.slot(for: key, if: admits), self).value
     }
 
     /// Stores a value; durable, as far as the domain's store is, when it returns.

@@ -7,6 +7,8 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
+    /// Where keys led that were used before, so that a read does not check a name again.
+    private let known = Mutex<[Lead: Route]>([:])
     /// The chains of versions that migration policies give to registered keys and collections. A policy is known to a catalog's registration only, and keys are made anew
     /// wherever a program uses them: the slot is what they have in common.
     private let policyChains: Mutex<[PhysicalSlot: EvolutionChain]>
@@ -27,25 +29,62 @@ final class RouteTable: Sendable {
         hasPolicies = Atomic(!known.isEmpty)
     }
 
-    /// The slot of a key. The name is checked here, once.
-    /// - Throws: ``StorageError`` when the key's domain has no backend, or its name or its chain of versions cannot be used.
-    func slot<Value>(for key: StorageKey<Value>) throws -> Slot<Value> {
+    /// The slot of a key. Its name is checked when it is first used.
+    /// - Parameter admits: Whether a key may be used that leads to a slot; nil where every key may.
+    /// - Throws: ``StorageError`` when the key's domain has no backend, when its name or its chain of versions cannot be used, or when it is not admitted.
+    func slot<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Slot<Value> {
         if let problem = key.evolutionProblem {
             throw StorageError(
                 StorageError.invalidEvolution, key: key.entity,
                 "The chain of versions of \(key.entity) cannot be used: \(problem). Nothing was changed.")
         }
-        let (domain, backend) = try self.backend(for: key.domain, key: key.name)
-        let address = StorageAddress(key.name, in: key.namespace)
-        do throws(BackendError) { try address.validate() } catch { throw StorageError.from(error, key: key.name) }
-        var protection = backend.capabilities.protection
-        if let source = key.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
-        let route = Route(
-            keyName: key.name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: address),
-            security: key.security, protection: protection
-        )
+        let lead = Lead(domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security)
+        let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
+        if let admits, !admits(route.slot) {
+            throw StorageError(
+                StorageError.unregisteredKey, key: key.name,
+                "The configuration only allows registered keys. Add the key to a catalog and register it.")
+        }
         guard hasPolicies.load(ordering: .acquiring) else { return Slot(key: key, route: route) }
         return Slot(key: attached(to: key, at: route.slot), route: route)
+    }
+
+    /// Finds out where a key leads, and keeps it.
+    private func route(of lead: Lead) throws -> Route {
+        let name = lead.address.name
+        let (domain, backend) = try self.backend(for: lead.domain, key: name)
+        do throws(BackendError) { try lead.address.validate() } catch { throw StorageError.from(error, key: name) }
+        var protection = backend.capabilities.protection
+        if let source = lead.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
+        let route = Route(
+            keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
+            security: lead.security, protection: protection
+        )
+        known.withLock { known in
+            // The names of a program's keys are few; those of records have no end.
+            if known.count >= Self.maximumKnown { known.removeAll(keepingCapacity: true) }
+            known[lead] = route
+        }
+        return route
+    }
+
+    private static let maximumKnown = 4_096
+
+    /// What of a key decides where it leads.
+    private struct Lead: Hashable {
+        let domain: StorageDomain
+        let address: StorageAddress
+        let security: SecurityPolicy
+
+        /// Swift takes two spellings of one text for equal; a file system and a keyring do not.
+        static func == (left: Self, right: Self) -> Bool {
+            left.address == right.address && left.domain.kind == right.domain.kind && left.security == right.security
+                && (left.domain.scope == nil) == (right.domain.scope == nil)
+                && (left.domain.scope ?? "").utf8.elementsEqual((right.domain.scope ?? "").utf8)
+        }
+
+        /// Leaves out what rarely tells two keys apart.
+        func hash(into hasher: inout Hasher) { hasher.combine(address) }
     }
 
     // MARK: Policies

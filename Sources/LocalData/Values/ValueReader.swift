@@ -14,15 +14,19 @@ struct ValueReader: Sendable {
 
     /// The current value of a key: from its place, or from where it used to be, also when it cannot be written to its place now.
     func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
-        do { return try await readWritten(slot, host) } catch {
+        // Most values are in their place, and nothing is written to answer.
+        let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
+        if isPlain, let found = try await readInPlace(slot, isSettled: false) { return found }
+        do { return try await readWritten(slot, host, hasLooked: isPlain) } catch {
             return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
         }
     }
 
     /// The current value of a key, in its place: what its migrations make of it is written, or this fails.
-    func readWritten<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
+    /// - Parameter hasLooked: Whether its place was read, and migrations or a chain have to run.
+    func readWritten<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, hasLooked: Bool = false) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
-        if let found = try await readInPlace(slot, isSettled: false) { return found }
+        if !hasLooked, let found = try await readInPlace(slot, isSettled: false) { return found }
         if !env.lanes.isHeldByCurrentChain(slot.id) { try await migrate(slot, host) }
         return try await readInPlace(slot, isSettled: true) ?? Reading()
     }
@@ -61,7 +65,9 @@ struct ValueReader: Sendable {
         switch probe {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
-            if record.metadata.isExpired(at: env.now) { return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil }
+            if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) {
+                return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil
+            }
             // A chain runs where its result is written, unless the value is to stay in its older shape.
             let isOutdated = slot.key.evolution != nil && env.coder.isOutdated(record.metadata, slot.key)
             if isOutdated, !isSettled, !Shapes(env).keeps(record, slot.key) { return nil }
