@@ -34,7 +34,8 @@ import BackendContract
         let folder = parentDirectory(of: path)
         let deadline = Duration.seconds(60)
         return SQLiteStore(
-            path: path, lockPath: folder + "/state/lock", keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
+            path: path, lockPath: folder + "/state/lock", context: StoreContext(application: "test", kind: "sqlite", scope: "store"),
+            keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
             source: KeyFileSource(path: folder + "/state/key", deadline: deadline, runtime: .live), deadline: deadline, runtime: .live)
     }
 #else

@@ -18,11 +18,13 @@
                         let expected = row.strange & 4 == 0 ? row.sealed : []
                         try promise(sealed == expected, "damaged bytes are not kept as they stand")
                     case .destroyed: try promise(row.keyID == DatabaseSeeds.destroyed, "a key is called destroyed that is not")
-                    case .unknownKey(let id):
-                        try promise(id == row.keyID && !DatabaseSeeds.keyIDs.contains(id), "a key is called unknown that is not")
+                    case .stranger:
+                        let isKnown = row.sealed.first == SealedRow.format && DatabaseSeeds.keyIDs.contains(row.keyID)
+                        try promise(!isKnown, "a format and a key that the header permits are called unknown")
                     case .refused(let code):
                         try promise(
-                            code == .unsupported && row.sealed.first != SealedRow.format, "a row of this format is called unsupported")
+                            code == .unsupported && row.sealed.first == DatabaseSeeds.laterFormat,
+                            "a row is called unsupported whose format the header does not permit")
                     }
                 },
                 FuzzTarget(name: "row-contents", seeds: { DatabaseSeeds.contents }) { (bytes) throws(BrokenPromise) in
@@ -87,33 +89,28 @@
     /// A database's keys, and rows that are sealed with them.
     enum DatabaseSeeds {
         static let database: [UInt8] = Array(40..<56)
-        static let active: [UInt8] = Array(60..<68)
-        static let decryptOnly: [UInt8] = Array(70..<78)
+        /// The format of a row that the header permits, and this version does not know.
+        static let laterFormat: UInt8 = 2
+        static let formats = [SealedRow.format, laterFormat]
+        static let context = StoreContext(application: "fuzz", kind: "sqlite", scope: "scratch")
+        static let active = wrapped(60)
+        static let decryptOnly = wrapped(70)
         static let destroyed: [UInt8] = Array(80..<88)
-        static let keyIDs = [active, decryptOnly, destroyed]
+        static var keyIDs: [[UInt8]] { [active?.key ?? [], decryptOnly?.key ?? [], destroyed] }
 
         /// One key of every state, wrapped as the format says.
-        static let entries: [KeysetEntry] = [(active, .active), (decryptOnly, .decryptOnly), (destroyed, .destroyed)].compactMap {
-            wrapped($0, $1)
-        }
+        static let tables: KeyTables? = {
+            let wraps = [active, decryptOnly].compactMap(\.self)
+            let keys = zip(wraps, [KeyTables.State.active, .decryptOnly]).map { KeyTables.Key(id: $0.key, state: $1) }
+            return try? KeyTables(keys: keys + [KeyTables.Key(id: destroyed, state: .destroyed)], wraps: wraps)
+        }()
 
-        static let keyset = try? Keyset.open(entries, database: database, kek: SealSeeds.key)
+        static let keyset = tables.flatMap { try? Keyset.open($0, database: database, formats: formats, kek: SealSeeds.key) }
 
-        static func wrapped(_ id: [UInt8], _ state: KeysetEntry.State) -> KeysetEntry? {
-            func derived(_ purpose: String, _ count: Int) -> SymmetricKey {
-                HKDF<SHA256>.deriveKey(
-                    inputKeyMaterial: SealSeeds.key.key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8),
-                    outputByteCount: count)
-            }
-            var context = Fields("LocalData SQLite 1 keyset")
-            for part in [database, id, [state.rawValue], SealSeeds.key.id] { context.add(part) }
-            let content = state == .destroyed ? [] : id + SealSeeds.bytes(24)
-            let nonce = SealSeeds.bytes(24)
-            guard let cipher = try? XAES256GCM(key: derived("wrap", 32)),
-                let sealed = try? cipher.seal(content, nonce: nonce, authenticating: context.bytes)
-            else { return nil }
-            let verifier = derived("verifier", 16).withUnsafeBytes { Array($0) }
-            return KeysetEntry(key: id, state: state, kek: SealSeeds.key.id, verifier: verifier, wrapped: nonce + sealed)
+        /// A data key of one byte again and again, wrapped for the key of the seeds.
+        static func wrapped(_ byte: UInt8) -> KeyTables.Wrap? {
+            let key = SymmetricKey(data: [UInt8](repeating: byte, count: 32))
+            return try? KeyEncryptionKey(SealSeeds.key, database: database).wrap(key, source: "key file k") { SealSeeds.bytes($0) }
         }
 
         // MARK: Rows
@@ -160,7 +157,7 @@
             case content([UInt8])
             case damaged([UInt8])
             case destroyed
-            case unknownKey([UInt8])
+            case stranger
             case refused(BackendError.Code)
         }
 
@@ -172,7 +169,7 @@
                     case .content(let content, _): .content(content.padded())
                     case .damaged(let corruption): .damaged(corruption.bytes)
                     case .destroyed: .destroyed
-                    case .unknownKey(let id): .unknownKey(id)
+                    case .stranger: .stranger
                     case .refused(let error): .refused(error.code)
                     }
                 }

@@ -5,7 +5,7 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// The header and the keyset of a database.
+    /// The header and the data keys of a database.
     extension FuzzTarget {
         static let headers: [FuzzTarget] = [
             FuzzTarget(name: "headers", seeds: { HeaderSeeds.all }) { (bytes) throws(BrokenPromise) in
@@ -30,10 +30,11 @@
         ]
     }
 
-    /// The rows of the tables `header` and `keyset`.
+    /// The rows of the tables `header`, `keys` and `wraps`.
     struct HeaderTables: Hashable {
         var header: [String: StoredValue]
-        var keyset: [[StoredValue]]
+        var keys: [[StoredValue]]
+        var wraps: [[StoredValue]]
 
         enum Answer: Hashable {
             case opened(HeaderTables)
@@ -41,57 +42,80 @@
         }
 
         static let original: HeaderTables = {
-            guard let keyset = DatabaseSeeds.keyset else { preconditionFailure("the keyset of the seeds does not open") }
+            guard let keyset = DatabaseSeeds.keyset, let tables = DatabaseSeeds.tables else {
+                preconditionFailure("the keyset of the seeds does not open")
+            }
             return HeaderTables(
-                DatabaseHeader(database: DatabaseSeeds.database, source: "key file k", keyset: keyset, entries: DatabaseSeeds.entries))
+                DatabaseHeader(
+                    database: DatabaseSeeds.database, context: DatabaseSeeds.context, formats: DatabaseSeeds.formats, keys: tables,
+                    tagged: keyset))
         }()
 
         /// What a header is written as.
         init(_ header: DatabaseHeader) {
             self.header = ["tag": .bytes(header.tag)]
-            for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) {
-                self.header[name] = .bytes(value)
-            }
-            keyset = header.keyset.map {
-                [.bytes($0.key), .number(Int64($0.state.rawValue)), .bytes($0.kek), .bytes($0.verifier), .bytes($0.wrapped)]
-            }
+            for (name, value) in header.entries { self.header[name] = .bytes(value) }
+            keys = header.keys.keys.map { [.bytes($0.id), .number(Int64($0.state.rawValue))] }
+            wraps = header.keys.wraps.map(Self.row)
         }
 
         // MARK: Changing
 
         mutating func change(_ dice: inout Dice) {
-            let names = ["database", "features", "source", "tag"]
+            let names = ["context", "database", "features", "formats", "tag"]
             switch dice.number(below: 8) {
-            case 0: header[names[dice.number(below: 4)]] = value(&dice)
-            case 1: header[names[dice.number(below: 4)]] = nil
+            case 0: header[names[dice.number(below: 5)]] = value(&dice)
+            case 1: header[names[dice.number(below: 5)]] = nil
             case 2: header[dice.text()] = value(&dice)
             case 3:
-                let name = names[dice.number(below: 4)]
+                let name = names[dice.number(below: 5)]
                 header[name] = header[name].map { Self.flipped($0, &dice) }
-            case 4 where !keyset.isEmpty: keyset.remove(at: dice.number(below: keyset.count))
-            case 5 where !keyset.isEmpty:
-                let row = dice.number(below: keyset.count)
-                keyset[row][dice.number(below: 5)] = value(&dice)
-            case 6 where !keyset.isEmpty:
-                let (row, column) = (dice.number(below: keyset.count), dice.number(below: 5))
-                keyset[row][column] = Self.flipped(keyset[row][column], &dice)
+            case 4: dice.flag() ? Self.drop(&keys, &dice) : Self.drop(&wraps, &dice)
+            case 5:
+                let new = value(&dice)
+                dice.flag() ? Self.change(&keys, &dice) { _, _ in new } : Self.change(&wraps, &dice) { _, _ in new }
+            case 6:
+                if dice.flag() { Self.change(&keys, &dice, Self.flipped) } else { Self.change(&wraps, &dice, Self.flipped) }
             case 7:
                 // Another key, wrapped as it should be.
-                let states: [KeysetEntry.State] = [.active, .decryptOnly, .destroyed]
-                let id = (0..<SealingKey.idLength).map { _ in dice.byte() }
-                guard let entry = DatabaseSeeds.wrapped(id, states[dice.number(below: 3)]) else { return }
-                keyset.append([
-                    .bytes(entry.key), .number(Int64(entry.state.rawValue)), .bytes(entry.kek), .bytes(entry.verifier),
-                    .bytes(entry.wrapped),
-                ])
+                let states: [KeyTables.State] = [.active, .decryptOnly, .destroyed]
+                let state = states[dice.number(below: 3)]
+                guard let wrap = DatabaseSeeds.wrapped(dice.byte()) else { return }
+                keys.append([.bytes(wrap.key), .number(Int64(state.rawValue))])
+                if state != .destroyed { wraps.append(Self.row(wrap)) }
             default: break
             }
-            // A table has a key once, and gives its rows in the order of the keys.
-            keyset = keyset.reduce(into: []) { rows, row in if !rows.contains(where: { $0[0] == row[0] }) { rows.append(row) } }
-            keyset.sort { Self.key($0).lexicographicallyPrecedes(Self.key($1)) }
+            // A table has a key once, and is compared in the order of the keys.
+            Self.settle(&keys, by: 1)
+            Self.settle(&wraps, by: 2)
         }
 
-        private static func key(_ row: [StoredValue]) -> [UInt8] { if case .bytes(let bytes) = row[0] { bytes } else { [] } }
+        private static func row(_ wrap: KeyTables.Wrap) -> [StoredValue] {
+            [.bytes(wrap.key), .bytes(wrap.recipient), .bytes(Array(wrap.source.utf8)), .bytes(wrap.verifier), .bytes(wrap.wrapped)]
+        }
+
+        private static func drop(_ table: inout [[StoredValue]], _ dice: inout Dice) {
+            if !table.isEmpty { table.remove(at: dice.number(below: table.count)) }
+        }
+
+        private static func change(
+            _ table: inout [[StoredValue]], _ dice: inout Dice, _ change: (StoredValue, inout Dice) -> StoredValue
+        ) {
+            guard !table.isEmpty else { return }
+            let (row, column) = (dice.number(below: table.count), dice.number(below: table[0].count))
+            table[row][column] = change(table[row][column], &dice)
+        }
+
+        private static func settle(_ table: inout [[StoredValue]], by columns: Int) {
+            table = table.reduce(into: []) { rows, row in
+                if !rows.contains(where: { $0.prefix(columns) == row.prefix(columns) }) { rows.append(row) }
+            }
+            table.sort { key($0, columns).lexicographicallyPrecedes(key($1, columns)) }
+        }
+
+        private static func key(_ row: [StoredValue], _ columns: Int) -> [UInt8] {
+            row.prefix(columns).flatMap { if case .bytes(let bytes) = $0 { bytes } else { [] as [UInt8] } }
+        }
 
         private func value(_ dice: inout Dice) -> StoredValue {
             switch dice.number(below: 8) {
@@ -114,25 +138,33 @@
 
         /// Writes the tag that belongs to the tables, as far as they make sense.
         mutating func tag() {
-            guard let entries = try? entries(), case .bytes(let database)? = header["database"],
-                case .bytes(let source)? = header["source"],
-                let keyset = try? Keyset.open(entries, database: database, kek: SealSeeds.key)
+            guard let tables = try? tables(), case .bytes(let database)? = header["database"],
+                let keyset = try? Keyset.open(tables, database: database, formats: DatabaseSeeds.formats, kek: SealSeeds.key)
             else { return }
-            var features: [String] = []
-            if case .bytes(let bytes)? = header["features"] { features = (try? DatabaseHeader.features(bytes)) ?? [] }
-            let fields = DatabaseHeader.entries(database, String(decoding: source, as: UTF8.self), features)
-            header["tag"] = .bytes(keyset.tag(header: fields, entries: entries))
+            let entries = header.compactMap { name, value -> (name: String, value: [UInt8])? in
+                if case .bytes(let bytes) = value, name != "tag" { (name, bytes) } else { nil }
+            }
+            header["tag"] = .bytes(keyset.tag(header: entries, tables: tables))
         }
 
-        private func entries() throws(BackendError) -> [KeysetEntry] {
-            var entries: [KeysetEntry] = []
-            for row in keyset {
-                guard case .bytes(let key) = row[0], case .number(let state) = row[1], case .bytes(let kek) = row[2],
+        private func tables() throws(BackendError) -> KeyTables {
+            var (keys, wraps): ([KeyTables.Key], [KeyTables.Wrap]) = ([], [])
+            for row in self.keys {
+                guard case .bytes(let key) = row[0], case .number(let number) = row[1],
+                    let state = UInt8(exactly: number).flatMap(KeyTables.State.init)
+                else { throw Keyset.damage }
+                keys.append(KeyTables.Key(id: key, state: state))
+            }
+            for row in self.wraps {
+                guard case .bytes(let key) = row[0], case .bytes(let recipient) = row[1], case .bytes(let source) = row[2],
                     case .bytes(let verifier) = row[3], case .bytes(let wrapped) = row[4]
                 else { throw Keyset.damage }
-                entries.append(try KeysetEntry(key: key, state: state, kek: kek, verifier: verifier, wrapped: wrapped))
+                wraps.append(
+                    KeyTables.Wrap(
+                        key: key, recipient: recipient, source: String(decoding: source, as: UTF8.self), verifier: verifier,
+                        wrapped: wrapped))
             }
-            return entries
+            return try KeyTables(keys: keys, wraps: wraps)
         }
 
         // MARK: Reading
@@ -143,10 +175,11 @@
                 database.run("BEGIN", [])
                 defer { database.run("ROLLBACK", []) }
                 for (name, value) in header { database.run("INSERT INTO header VALUES (?, ?)", [.text(name), value]) }
-                for row in keyset { database.run("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", row) }
+                for row in keys { database.run("INSERT INTO keys VALUES (?, ?)", row) }
+                for row in wraps { database.run("INSERT INTO wraps VALUES (?, ?, ?, ?, ?)", row) }
                 do throws(BackendError) {
                     let header = try DatabaseHeader(reading: database.connection)
-                    _ = try header.open(SealSeeds.key)
+                    _ = try header.open(SealSeeds.key, in: nil)
                     return .opened(HeaderTables(header))
                 } catch {
                     return .refused(error.code)

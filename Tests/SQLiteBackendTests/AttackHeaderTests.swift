@@ -2,10 +2,11 @@
     import BackendContract
     import Crypto
     import Foundation
-    import SQLiteBackend
     import Sealing
     import TestSupport
     import Testing
+
+    @testable import SQLiteBackend
 
     /// Attacks on what stands in clear: header and keyset, and on the key itself.
     extension Attacks {
@@ -69,59 +70,68 @@
                 expectAllRefused(names, target)
             }
 
-            @Test func `a flipped bit anywhere in the keyset is refused`() async throws {
+            @Test func `a flipped bit anywhere in the tables of keys is refused`() async throws {
                 let target = try await AttackTarget()
-                var tally = AttackTally("flip a bit of the keyset")
-                for column in ["key", "kek", "verifier", "wrapped"] {
-                    let original = try #require(try target.attacking { try $0.value("SELECT \(column) FROM keyset")?.blob })
-                    for at in original.indices {
-                        for mask in masks(at: at) {
-                            var value = original
-                            value[at] ^= mask
-                            try target.attack("UPDATE keyset SET \(column) = ?", [value])
-                            try await expectRefused(target, &tally, as: Self.damaged)
-                            try target.restoreHeader()
+                var tally = AttackTally("flip a bit of the tables of keys")
+                for (table, columns) in [("keys", ["key"]), ("wraps", RawWrap.columns)] {
+                    for column in columns {
+                        let original = try #require(try target.attacking { try $0.value("SELECT \(column) FROM \(table)")?.blob })
+                        for at in original.indices {
+                            for mask in masks(at: at) {
+                                var value = original
+                                value[at] ^= mask
+                                try target.attack("UPDATE \(table) SET \(column) = ?", [value])
+                                try await expectRefused(target, &tally, as: Self.damaged)
+                                try target.restoreHeader()
+                            }
                         }
                     }
                 }
                 for bit in 0..<64 {
-                    try target.attack("UPDATE keyset SET state = ?", [1 ^ (Int64(1) << bit)])
+                    try target.attack("UPDATE keys SET state = ?", [1 ^ (Int64(1) << bit)])
                     try await expectRefused(target, &tally, as: Self.damaged)
                     try target.restoreHeader()
                 }
                 expectAllRefused(tally, target)
             }
 
-            @Test func `header and keyset rows that are added, removed, exchanged or of another kind are refused`() async throws {
+            @Test func `rows of header and keys that are added, removed, exchanged or of another kind are refused`() async throws {
                 let target = try await AttackTarget()
                 let twin = try await AttackTarget("twin", in: target.folder)
-                var tally = AttackTally("change rows of header and keyset")
-                let key = twin.keyset[0]
+                var tally = AttackTally("change rows of header and keys")
+                let (key, wrap) = (twin.keys[0], twin.wraps[0])
+                let insertWrap = "INSERT INTO wraps VALUES (?, ?, ?, ?, ?)"
                 var attacks: [(sql: String, arguments: [any PlainArgument])] = [
                     ("INSERT INTO header VALUES ('comment', x'00')", []), ("INSERT INTO header VALUES ('', x'')", []),
-                    ("DELETE FROM header", []), ("DELETE FROM keyset", []), ("UPDATE header SET value = x'' WHERE name = 'database'", []),
-                    ("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", [key.key, key.state, key.kek, key.verifier, key.wrapped]),
-                    ("INSERT INTO keyset VALUES (?, 2, ?, ?, ?)", [key.key, key.kek, key.verifier, key.wrapped]),
-                    ("INSERT INTO keyset VALUES (?, 3, ?, ?, ?)", [key.key, key.kek, key.verifier, key.wrapped.prefix(40)]),
-                    ("UPDATE keyset SET key = ?, kek = ?, verifier = ?, wrapped = ?", [key.key, key.kek, key.verifier, key.wrapped]),
-                    ("UPDATE keyset SET wrapped = ?", [key.wrapped]), ("UPDATE keyset SET verifier = ?", [key.verifier]),
-                    ("UPDATE keyset SET wrapped = substr(wrapped, 1, 71)", []), ("UPDATE keyset SET wrapped = x''", []),
-                    ("UPDATE keyset SET state = 'active'", []), ("UPDATE keyset SET state = 1.5", []),
-                    ("UPDATE keyset SET state = x'01'", []),
-                    ("UPDATE header SET value = 'golden' WHERE name = 'source'", []),
+                    ("DELETE FROM header", []), ("DELETE FROM keys", []), ("DELETE FROM wraps", []),
+                    ("UPDATE header SET value = x'' WHERE name = 'database'", []),
+                    ("INSERT INTO keys VALUES (?, 1)", [key.key]), ("INSERT INTO keys VALUES (?, 2)", [key.key]),
+                    ("INSERT INTO keys VALUES (?, 3)", [key.key]), ("UPDATE keys SET key = ?", [key.key]),
+                    (insertWrap, [wrap.key, wrap.recipient, wrap.source, wrap.verifier, wrap.wrapped]),
+                    (insertWrap, [target.wraps[0].key, key.key, wrap.source, wrap.verifier, wrap.wrapped]),
+                    ("UPDATE wraps SET wrapped = ?", [wrap.wrapped]), ("UPDATE wraps SET verifier = ?", [wrap.verifier]),
+                    ("UPDATE wraps SET wrapped = substr(wrapped, 1, 71)", []), ("UPDATE wraps SET wrapped = x''", []),
+                    ("UPDATE keys SET state = 'active'", []), ("UPDATE keys SET state = 1.5", []), ("UPDATE keys SET state = x'01'", []),
+                    ("UPDATE wraps SET source = CAST('golden' AS BLOB)", []), ("UPDATE wraps SET source = x'ff'", []),
                     ("UPDATE header SET value = 17 WHERE name = 'tag'", []),
-                    ("INSERT INTO header VALUES (CAST('source' AS BLOB), x'00')", []),
+                    ("INSERT INTO header VALUES (CAST('context' AS BLOB), x'00')", []),
+                    ("UPDATE header SET value = x'0102' WHERE name = 'formats'", []),
+                    ("UPDATE header SET value = x'0101' WHERE name = 'formats'", []),
+                    (
+                        "UPDATE header SET value = ? WHERE name = 'context'",
+                        [Data(StoreContext(application: "other", kind: "sqlite", scope: "store").bytes)]
+                    ),
                 ]
                 // What stands in one column, put into another, of the same table or of the next.
-                let columns = ["key", "kek", "verifier", "wrapped"]
-                for column in columns {
-                    for other in columns where other != column { attacks.append(("UPDATE keyset SET \(column) = \(other)", [])) }
+                for column in RawWrap.columns {
+                    for other in RawWrap.columns where other != column { attacks.append(("UPDATE wraps SET \(column) = \(other)", [])) }
                     for entry in target.header {
-                        attacks.append(("UPDATE keyset SET \(column) = (SELECT value FROM header WHERE name = ?)", [entry.name]))
-                        attacks.append(("UPDATE header SET value = (SELECT \(column) FROM keyset) WHERE name = ?", [entry.name]))
+                        attacks.append(("UPDATE wraps SET \(column) = (SELECT value FROM header WHERE name = ?)", [entry.name]))
+                        attacks.append(("UPDATE header SET value = (SELECT \(column) FROM wraps) WHERE name = ?", [entry.name]))
                     }
-                    attacks.append(("UPDATE keyset SET \(column) = (SELECT sealed FROM records)", []))
+                    attacks.append(("UPDATE wraps SET \(column) = (SELECT sealed FROM records)", []))
                 }
+                // A wrap's id of its data key and the key's own are the same bytes.
                 for entry in target.header {
                     attacks.append(("DELETE FROM header WHERE name = ?", [entry.name]))
                     let other = try #require(twin.header.first { $0.name == entry.name })
@@ -134,13 +144,12 @@
                     try await expectRefused(target, &tally, as: Self.damaged)
                     try target.restoreHeader()
                 }
-                // Everything of the twin's header and keyset, which is whole in itself: then the rows are what does not open.
+                // Everything of the twin's header and keys, which is whole in itself: then the rows are what does not open.
                 try target.attacking { database in
-                    try database.execute("DELETE FROM header; DELETE FROM keyset")
-                    for row in twin.header { try row.insert(database) }
-                    for row in twin.keyset { try row.insert(database) }
+                    try database.execute("DELETE FROM header; DELETE FROM keys; DELETE FROM wraps")
+                    try twin.insertHeader(database)
                 }
-                var whole = AttackTally("header and keyset of another database with the same key")
+                var whole = AttackTally("header and keys of another database with the same key")
                 let store = target.store()
                 whole.countAttack()
                 let all = Set(target.expected.map(\.address))
@@ -152,13 +161,14 @@
                 expectAllRefused(tally, target)
             }
 
-            @Test func `header and keyset columns of another kind are refused, though their bytes are the same`() async throws {
+            @Test func `header and key columns of another kind are refused, though their bytes are the same`() async throws {
                 let target = try await AttackTarget()
-                var tally = AttackTally("text for bytes, bytes for text in header and keyset")
+                var tally = AttackTally("text for bytes, bytes for text in header and keys")
                 for sql in [
                     "UPDATE header SET name = CAST(name AS BLOB)", "UPDATE header SET value = CAST(value AS TEXT)",
-                    "UPDATE keyset SET wrapped = CAST(wrapped AS TEXT)", "UPDATE keyset SET key = CAST(key AS TEXT)",
-                    "UPDATE keyset SET kek = CAST(kek AS TEXT), verifier = CAST(verifier AS TEXT)",
+                    "UPDATE wraps SET wrapped = CAST(wrapped AS TEXT)", "UPDATE keys SET key = CAST(key AS TEXT)",
+                    "UPDATE wraps SET source = CAST(source AS TEXT)",
+                    "UPDATE wraps SET recipient = CAST(recipient AS TEXT), verifier = CAST(verifier AS TEXT)",
                 ] {
                     try target.attack(sql)
                     try await expectRefused(target, &tally, as: Self.damaged)
@@ -170,7 +180,8 @@
             @Test func `a feature that nobody knows is refused by its name`() async throws {
                 let target = try await AttackTarget()
                 var tally = AttackTally("unknown features")
-                let feature = Data([0, 0, 0, 9]) + Data("telepathy".utf8)
+                let telepathy = DatabaseFeature(name: "telepathy", need: .reading, tables: [])
+                let feature = Data(DatabaseFeature.bytes(of: [.labels, telepathy]))
                 try target.attack("UPDATE header SET value = ? WHERE name = 'features'", [feature])
                 try await expectRefused(target, &tally, as: [.unsupported])
                 let store = target.store()
@@ -203,8 +214,9 @@
                 let target = try await AttackTarget()
                 var tally = AttackTally("change header, keyset or format under an open store")
                 let attacks = [
-                    "UPDATE header SET value = zeroblob(32) WHERE name = 'tag'", "UPDATE keyset SET state = 2",
-                    "UPDATE header SET value = x'41' WHERE name = 'source'", "DELETE FROM keyset", "INSERT INTO header VALUES ('x', x'')",
+                    "UPDATE header SET value = zeroblob(32) WHERE name = 'tag'", "UPDATE keys SET state = 2",
+                    "UPDATE header SET value = x'41' WHERE name = 'context'", "DELETE FROM keys", "DELETE FROM wraps",
+                    "INSERT INTO header VALUES ('x', x'')",
                     "PRAGMA user_version = 2", "PRAGMA application_id = 7",
                 ]
                 for attack in attacks {

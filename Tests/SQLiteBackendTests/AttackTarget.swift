@@ -22,7 +22,8 @@
         /// Every row of the three tables, as it stands.
         let rows: [RawRecord]
         let header: [RawHeader]
-        let keyset: [RawKey]
+        let keys: [RawKey]
+        let wraps: [RawWrap]
         /// A connection that checks nothing and hurries.
         let attacker: PlainDatabase
 
@@ -48,24 +49,25 @@
             expected = Array(zip(addresses, probes))
             await store.close()
             attacker = try PlainDatabase(path: path)
-            (header, keyset, rows) = try Self.contents(attacker)
+            let contents = try Self.contents(attacker)
+            (header, keys, wraps, rows) = (contents.header, contents.keys, contents.wraps, contents.rows)
         }
 
         /// Every row of a database.
         struct Contents: Equatable {
             let header: [RawHeader]
-            let keyset: [RawKey]
+            let keys: [RawKey]
+            let wraps: [RawWrap]
             let rows: [RawRecord]
         }
 
-        static func contents(of path: String) throws -> Contents {
-            let (header, keyset, rows) = try contents(try PlainDatabase(path: path))
-            return Contents(header: header, keyset: keyset, rows: rows)
-        }
+        static func contents(of path: String) throws -> Contents { try contents(try PlainDatabase(path: path)) }
 
-        private static func contents(_ database: PlainDatabase) throws -> ([RawHeader], [RawKey], [RawRecord]) {
+        private static func contents(_ database: PlainDatabase) throws -> Contents {
             try database.execute("PRAGMA synchronous = OFF")
-            return (try RawHeader.all(database), try RawKey.all(database), try RawRecord.all(database))
+            return Contents(
+                header: try RawHeader.all(database), keys: try RawKey.all(database), wraps: try RawWrap.all(database),
+                rows: try RawRecord.all(database))
         }
 
         /// The same target, once it is known what a look has to find by now.
@@ -73,7 +75,7 @@
 
         private init(_ other: AttackTarget, _ expected: [(address: StorageAddress, probe: StorageProbe)]) {
             (folder, path, keyFile, key, attacker) = (other.folder, other.path, other.keyFile, other.key, other.attacker)
-            (rows, header, keyset) = (other.rows, other.header, other.keyset)
+            (rows, header, keys, wraps) = (other.rows, other.header, other.keys, other.wraps)
             self.expected = expected
         }
 
@@ -107,13 +109,19 @@
             }
         }
 
-        /// Puts header and keyset back to what they were.
+        /// Puts header and keys back to what they were.
         func restoreHeader() throws {
             try attacking { database in
-                try database.execute("DELETE FROM header; DELETE FROM keyset")
-                for row in header { try row.insert(database) }
-                for row in keyset { try row.insert(database) }
+                try database.execute("DELETE FROM header; DELETE FROM keys; DELETE FROM wraps")
+                try insertHeader(database)
             }
+        }
+
+        /// Writes header and keys as they were into empty tables.
+        func insertHeader(_ database: PlainDatabase) throws {
+            for row in header { try row.insert(database) }
+            for row in keys { try row.insert(database) }
+            for row in wraps { try row.insert(database) }
         }
 
         /// Does one thing to the database, committed by itself.
@@ -163,24 +171,40 @@
         }
     }
 
-    /// A row of `keyset`.
+    /// A row of `keys`.
     struct RawKey: Hashable, Sendable {
         var key: Data
         var state: Int64
-        var kek: Data
+
+        static func all(_ database: PlainDatabase) throws -> [RawKey] {
+            try database.rows("SELECT key, state FROM keys ORDER BY key").map {
+                RawKey(key: try #require($0[0].blob), state: try #require($0[1].integer))
+            }
+        }
+
+        func insert(_ database: PlainDatabase) throws { try database.execute("INSERT INTO keys VALUES (?, ?)", [key, state]) }
+    }
+
+    /// A row of `wraps`.
+    struct RawWrap: Hashable, Sendable {
+        var key: Data
+        var recipient: Data
+        var source: Data
         var verifier: Data
         var wrapped: Data
 
-        static func all(_ database: PlainDatabase) throws -> [RawKey] {
-            try database.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key").map {
-                RawKey(
-                    key: try #require($0[0].blob), state: try #require($0[1].integer), kek: try #require($0[2].blob),
+        static let columns = ["key", "recipient", "source", "verifier", "wrapped"]
+
+        static func all(_ database: PlainDatabase) throws -> [RawWrap] {
+            try database.rows("SELECT key, recipient, source, verifier, wrapped FROM wraps ORDER BY key, recipient").map {
+                RawWrap(
+                    key: try #require($0[0].blob), recipient: try #require($0[1].blob), source: try #require($0[2].blob),
                     verifier: try #require($0[3].blob), wrapped: try #require($0[4].blob))
             }
         }
 
         func insert(_ database: PlainDatabase) throws {
-            try database.execute("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", [key, state, kek, verifier, wrapped])
+            try database.execute("INSERT INTO wraps VALUES (?, ?, ?, ?, ?)", [key, recipient, source, verifier, wrapped])
         }
     }
 
@@ -190,10 +214,13 @@
     }
 
     /// A store whose lock lies beside the database.
-    func sqliteStore(at path: String, source: any KeySource, deadline: Duration = .seconds(60), runtime: Runtime = .live) -> SQLiteStore {
+    func sqliteStore(
+        at path: String, context: StoreContext = .test, source: any KeySource, otherSources: [any KeySource] = [],
+        deadline: Duration = .seconds(60), runtime: Runtime = .live
+    ) -> SQLiteStore {
         SQLiteStore(
-            path: path, lockPath: path + ".lock", keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes), source: source,
-            deadline: deadline, runtime: runtime)
+            path: path, lockPath: path + ".lock", context: context, keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes),
+            source: source, otherSources: otherSources, deadline: deadline, runtime: runtime)
     }
 
     func sqliteStore(at path: String, keyFile: String, deadline: Duration = .seconds(60), runtime: Runtime = .live) -> SQLiteStore {

@@ -172,15 +172,11 @@
             let address = StorageAddress("name")
             let value = StorageMutation.put(.bytes(Array("\(marker) value".utf8)), StorageMetadata(serializer: "json"), at: address)
             #expect(try await store.apply(value).isApplied)
-            let contents = try AttackTarget.contents(of: path)
-            let entry = try KeysetEntry(
-                key: Array(contents.keyset[0].key), state: 1, kek: Array(contents.keyset[0].kek),
-                verifier: Array(contents.keyset[0].verifier),
-                wrapped: Array(contents.keyset[0].wrapped))
-            let database = Array(try #require(contents.header.first { $0.name == "database" }).value)
+            let (database, tables) = try SealedDatabase(path: path, key: key).tables()
+            let entry = tables.wraps[0]
             let keys = try KeyEncryptionKey(key, database: database)
-            let data = try #require(try keys.unwrap(entry)).withUnsafeBytes { Array($0) }
-            let keyset = try Keyset.open([entry], database: database, kek: key)
+            let data = try keys.unwrap(entry).withUnsafeBytes { Array($0) }
+            let keyset = try Keyset.open(tables, database: database, formats: [1], kek: key)
             let probe = try await store.read(address)
             var things: [Any] = [
                 store, keyset, keyset.active, keyset.active.sealing, keys, key, entry, probe, value, try await store.apply(value),

@@ -20,7 +20,7 @@
             func use() async throws {
                 let held = SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes)
                 let made = SQLiteStore(
-                    path: folder.file("store.sqlite"), lockPath: folder.file("store.lock"), keys: held,
+                    path: folder.file("store.sqlite"), lockPath: folder.file("store.lock"), context: .test, keys: held,
                     source: KeyFileSource(path: keyFile, deadline: .seconds(60), runtime: .live), deadline: .seconds(60), runtime: .live)
                 (store, keys) = (made, held)
                 #expect(try await made.apply(.put(.bytes([1]), at: StorageAddress("name"))).isApplied)
@@ -45,12 +45,8 @@
             let store = place.store()
             #expect(try await store.apply(.put(.bytes(secret), at: StorageAddress("secret"))).isApplied)
             await store.close()
-            let contents = try AttackTarget.contents(of: place.path)
-            let row = contents.keyset[0]
-            let entry = try KeysetEntry(
-                key: Array(row.key), state: row.state, kek: Array(row.kek), verifier: Array(row.verifier), wrapped: Array(row.wrapped))
-            let database = Array(try #require(contents.header.first { $0.name == "database" }).value)
-            let dataKey = try #require(try KeyEncryptionKey(kek, database: database).unwrap(entry)).withUnsafeBytes { Array($0) }
+            let (database, keys) = try SealedDatabase(path: place.path, key: kek).tables()
+            let dataKey = try KeyEncryptionKey(kek, database: database).unwrap(keys.wraps[0]).withUnsafeBytes { Array($0) }
 
             let control = String(UInt64.random(in: .min ... .max), radix: 36)
             let core = place.folder + "/core"

@@ -2,9 +2,10 @@
     import BackendContract
     import BackendRuntime
     import Foundation
-    import SQLiteBackend
     import TestSupport
     import Testing
+
+    @testable import SQLiteBackend
 
     /// A change of one of a few names, as the tests make them up.
     struct ShelfChange: Sendable {
@@ -102,7 +103,7 @@
             #expect(try header(place, "features") == Data())
             #expect(try header(place, "tag") == tag)
             let tables = try PlainDatabase(path: place.path).rows("SELECT name FROM sqlite_schema ORDER BY name")
-            #expect(tables == [[.text("header")], [.text("keyset")], [.text("records")]])
+            #expect(tables == [[.text("header")], [.text("keys")], [.text("records")], [.text("wraps")]])
             await store.close()
             try await place.check()
         }
@@ -116,7 +117,7 @@
             let tag = try header(place, "tag")
             let results = try await first.apply((0..<5).map { .put(.bytes([1]), at: StorageAddress("\($0)", in: shelf)) })
             #expect(results.allSatisfy { $0.isApplied })
-            #expect(try header(place, "features") == Data([0, 0, 0, 5]) + Data("index".utf8))
+            #expect(try header(place, "features") == Data(DatabaseFeature.bytes(of: [.labels])))
             #expect(try header(place, "tag") != tag)
             for store in [first, second] {
                 #expect(try await store.names(StorageQuery(shelf)) == ["0", "1", "2", "3", "4"])

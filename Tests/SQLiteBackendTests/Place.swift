@@ -39,7 +39,8 @@
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] }
         ) -> SQLiteStore {
             SQLiteStore(
-                path: path, lockPath: lockPath, keys: keys ?? SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
+                path: path, lockPath: lockPath, context: .test,
+                keys: keys ?? SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
                 source: source ?? keyFile(), otherSealedIDs: otherSealedIDs, deadline: deadline, runtime: runtime)
         }
 
@@ -81,6 +82,11 @@
             #expect(result.status == 0, "\(comment): \(result.stderr)", sourceLocation: location)
             return Int(result.stdout.trimmingCharacters(in: .whitespacesAndNewlines)) ?? -1
         }
+    }
+
+    extension StoreContext {
+        /// Where the databases of these tests belong.
+        static let test = StoreContext(application: "test", kind: "sqlite", scope: "store")
     }
 
     /// A file of `Tests/Fixtures/sealed-sqlite`.

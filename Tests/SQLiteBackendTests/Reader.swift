@@ -47,9 +47,16 @@
             var state: String
         }
 
+        struct Recipient: Codable, Hashable {
+            var id: String
+            var source: String
+        }
+
         var database: String
-        var source: String
-        var kek: String
+        var context: [String]
+        var features: [String]
+        var formats: [Int]
+        var recipients: [Recipient]
         var keys: [Key]
         var records: [DumpedRecord]
 

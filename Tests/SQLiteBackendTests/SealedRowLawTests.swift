@@ -20,8 +20,7 @@
         }
 
         private static func key(_ byte: UInt8) throws -> DataKey {
-            try DataKey(
-                id: [UInt8](repeating: byte, count: 8), key: SymmetricKey(data: [UInt8](repeating: byte, count: 32)), database: database)
+            try DataKey(key: SymmetricKey(data: [UInt8](repeating: byte, count: 32)), database: database)
         }
 
         private static func seal(_ content: RowContent, _ key: DataKey, version: Int64) throws -> [UInt8] {

@@ -15,9 +15,10 @@
             struct Key: Decodable {
                 let key: String
                 let state: UInt8
-                let data, nonce, associated, wrapped, sealingKey, indexingKey, integrityKey: String
+                let data, sealingKey, indexingKey, integrityKey: String
             }
-            struct Header: Decodable { let features, source, tagInput, tag: String }
+            struct Wrap: Decodable { let key, recipient, source, nonce, associated, verifier, wrapped: String }
+            struct Header: Decodable { let context, features, formats, tagInput, tag: String }
             struct Record: Decodable {
                 let key, kind, namespace, name, payload, slot, nonce, associated, plaintext, sealed: String
                 let id, version: Int64
@@ -25,8 +26,9 @@
             }
             struct Size: Decodable { let content, plaintext: Int }
             let database: String
-            let kek: Kek
-            let keyset: [Key]
+            let keks: [Kek]
+            let keys: [Key]
+            let wraps: [Wrap]
             let header: Header
             let records: [Record]
             let sizes: [Size]
@@ -34,39 +36,41 @@
 
         private let vectors: Vectors
         private let database: [UInt8]
-        private let kek: SealingKey
+        private let keks: [SealingKey]
 
         init() throws {
             vectors = try JSONDecoder().decode(Vectors.self, from: Data(contentsOf: URL(filePath: Reader.folder + "/vectors.json")))
             database = try hex(vectors.database)
-            kek = try SealingKey(text: vectors.kek.text)
+            keks = try vectors.keks.map { try SealingKey(text: $0.text) }
         }
 
         @Test func `the key-encryption key is read, written and derived from as the vectors say`() throws {
-            #expect(hexadecimalText(of: kek.id) == vectors.kek.id)
-            #expect(kek.text + "\n" == vectors.kek.text)
-            #expect(kek.key == SymmetricKey(data: try hex(vectors.kek.key)))
-            #expect(try KeyEncryptionKey(kek, database: database).verifier == hex(vectors.kek.verifier))
+            for (kek, vector) in zip(keks, vectors.keks) {
+                #expect(hexadecimalText(of: kek.id) == vector.id)
+                #expect(kek.text + "\n" == vector.text)
+                #expect(kek.key == SymmetricKey(data: try hex(vector.key)))
+                #expect(try KeyEncryptionKey(kek, database: database).verifier == hex(vector.verifier))
+            }
         }
 
         @Test func `data keys are wrapped and unwrapped as the vectors say, and derive the same keys`() throws {
-            let wrapping = try XAES256GCM(key: SymmetricKey(data: try hex(vectors.kek.wrappingKey)))
-            let keys = try KeyEncryptionKey(kek, database: database)
-            for vector in vectors.keyset {
-                let state = try #require(KeysetEntry.State(rawValue: vector.state))
-                let entry = try KeysetEntry(
-                    key: try hex(vector.key), state: Int64(vector.state), kek: kek.id, verifier: try hex(vectors.kek.verifier),
-                    wrapped: try hex(vector.wrapped))
-                let data = state == .destroyed ? [] : try hex(vector.data)
-                let sealed = try wrapping.seal(data, nonce: try hex(vector.nonce), authenticating: try hex(vector.associated))
+            for vector in vectors.wraps {
+                let number = try #require(vectors.keks.firstIndex { $0.id == vector.recipient })
+                let data = try #require(vectors.keys.first { $0.key == vector.key }).data
+                let wrapping = try XAES256GCM(key: SymmetricKey(data: try hex(vectors.keks[number].wrappingKey)))
+                let sealed = try wrapping.seal(hex(data), nonce: try hex(vector.nonce), authenticating: try hex(vector.associated))
                 #expect(hexadecimalText(of: try hex(vector.nonce) + sealed) == vector.wrapped)
-                #expect(try keys.unwrap(entry) == (state == .destroyed ? nil : SymmetricKey(data: data)))
-                if state == .active {
-                    let nonce = try hex(vector.nonce)
-                    #expect(try keys.wrap(SymmetricKey(data: data), id: entry.key) { _ in nonce } == entry)
-                }
+                let keys = try KeyEncryptionKey(keks[number], database: database)
+                let key = SymmetricKey(data: try hex(data))
+                let nonce = try hex(vector.nonce)
+                let wrap = try keys.wrap(key, source: vector.source) { _ in nonce }
+                #expect(try wrap == self.wrap(vector))
+                #expect(try keys.unwrap(wrap) == key)
+            }
+            for vector in vectors.keys {
                 // The derived keys, seen through what they make.
-                let key = try DataKey(id: entry.key, key: SymmetricKey(data: try hex(vector.data)), database: database)
+                let key = try DataKey(key: SymmetricKey(data: try hex(vector.data)), database: database)
+                #expect(hexadecimalText(of: key.id) == vector.key)
                 let nonce = [UInt8](repeating: 3, count: 24)
                 let byHand = try XAES256GCM(key: SymmetricKey(data: try hex(vector.sealingKey)))
                 #expect(
@@ -84,27 +88,43 @@
             }
         }
 
-        private func entries() throws -> [KeysetEntry] {
-            try vectors.keyset.map {
-                try KeysetEntry(
-                    key: try hex($0.key), state: Int64($0.state), kek: kek.id, verifier: try hex(vectors.kek.verifier),
-                    wrapped: try hex($0.wrapped))
-            }
+        private func wrap(_ vector: Vectors.Wrap) throws -> KeyTables.Wrap {
+            KeyTables.Wrap(
+                key: try hex(vector.key), recipient: try hex(vector.recipient), source: vector.source, verifier: try hex(vector.verifier),
+                wrapped: try hex(vector.wrapped))
         }
 
-        @Test func `the header's tag is that of the vectors, in whatever order its rows come`() throws {
-            let entries = try entries()
-            let keyset = try Keyset.open(entries, database: database, kek: kek)
-            let header = DatabaseHeader.entries(database, vectors.header.source, [])
-            #expect(hexadecimalText(of: keyset.tag(header: header, entries: entries)) == vectors.header.tag)
-            #expect(hexadecimalText(of: keyset.tag(header: header.reversed(), entries: entries.reversed())) == vectors.header.tag)
-            let integrity = SymmetricKey(data: try hex(vectors.keyset[0].integrityKey))
+        /// The tables of keys, their rows in the order of the vectors or the other way round.
+        private func tables(reversed: Bool = false) throws -> KeyTables {
+            let keys = try vectors.keys.map {
+                KeyTables.Key(id: try hex($0.key), state: try #require(KeyTables.State(rawValue: $0.state)))
+            }
+            let wraps = try vectors.wraps.map(wrap)
+            return try KeyTables(keys: reversed ? keys.reversed() : keys, wraps: reversed ? wraps.reversed() : wraps)
+        }
+
+        private func keyset(_ kek: SealingKey) throws -> Keyset {
+            try Keyset.open(tables(), database: database, formats: [SealedRow.format], kek: kek)
+        }
+
+        @Test func `the header's tag is that of the vectors, in whatever order its rows come, and for every recipient`() throws {
+            let context = try StoreContext(bytes: hex(vectors.header.context))
+            for kek in keks {
+                let keyset = try keyset(kek)
+                let header = DatabaseHeader(
+                    database: database, context: context, features: try DatabaseFeature.features(hex(vectors.header.features)),
+                    formats: try hex(vectors.header.formats), keys: try tables(reversed: true), tagged: keyset)
+                #expect(hexadecimalText(of: header.tag) == vectors.header.tag)
+                #expect(header.entries.first { $0.name == "features" }?.value == (try hex(vectors.header.features)))
+                #expect(hexadecimalText(of: keyset.tag(header: header.entries.reversed(), tables: header.keys)) == vectors.header.tag)
+            }
+            let integrity = SymmetricKey(data: try hex(vectors.keys[0].integrityKey))
             let tag = HMAC<SHA256>.authenticationCode(for: try hex(vectors.header.tagInput), using: integrity)
             #expect(hexadecimalText(of: tag) == vectors.header.tag)
         }
 
         @Test func `slots, ids, plaintexts and sealed rows are those of the vectors`() throws {
-            let keyset = try Keyset.open(try entries(), database: database, kek: kek)
+            let keyset = try keyset(keks[0])
             for vector in vectors.records {
                 let key = try #require(try hex(vector.key).withUnsafeBytes { keyset.key($0) })
                 let address = StorageAddress(vector.name, in: StorageNamespace(vector.namespace))
@@ -147,7 +167,7 @@
         @Test func `the schema is word for word that of the documentation and of the independent reader`() async throws {
             let root = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let design = try String(contentsOf: root.appending(path: "Docs/Design.md"), encoding: .utf8)
-            let statements = DatabaseFormat.schema + [DatabaseFormat.labels]
+            let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables
             #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == statements)
             let script =
                 "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS]))"

@@ -14,7 +14,8 @@
 
         func store(deadline: Duration = .seconds(60)) -> SQLiteStore {
             SQLiteStore(
-                path: path, lockPath: lockPath, keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
+                path: path, lockPath: lockPath, context: StoreContext(application: "test", kind: "sqlite", scope: "store"),
+                keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
                 source: KeyFileSource(path: folder + "/keys/key", deadline: deadline, runtime: .live), deadline: deadline, runtime: .live)
         }
     }

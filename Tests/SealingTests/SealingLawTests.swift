@@ -94,32 +94,63 @@ import Testing
         let databases = Arbitrary<[UInt8]>.bytes(16...16)
         await forAll(zip(zip(keys, keys), zip(databases, databases), Arbitrary<UInt8>.number(in: 1...255), seeds), count: 20) {
             keys, databases, change, seed in
-            let (keyset, entries) = try Keyset.make(database: databases.0, kek: keys.0, randomBytes: Self.random(seed))
-            let opened = try Keyset.open(entries, database: databases.0, kek: keys.0)
+            let random = Self.random(seed)
+            let (keyset, tables) = try Keyset.make(database: databases.0, formats: [1], kek: keys.0, source: "here", randomBytes: random)
+            func opens(_ tables: KeyTables, _ database: [UInt8], _ key: SealingKey) -> Bool {
+                (try? Keyset.open(tables, database: database, formats: [1], kek: key)) != nil
+            }
+            let opened = try Keyset.open(tables, database: databases.0, formats: [1], kek: keys.0)
             let address = StorageAddress("name")
             try same(opened.active.id, keyset.active.id, "the id")
             try same(opened.active.slot(of: address, table: "records"), keyset.active.slot(of: address, table: "records"), "the slot")
-            if databases.0 != databases.1 {
-                try hold((try? Keyset.open(entries, database: databases.1, kek: keys.0)) == nil, "it opens for another database")
-            }
-            if keys.0.key != keys.1.key {
-                let impostor = SealingKey(collidingWith: keys.0.id, key: keys.1.key)
-                try hold((try? Keyset.open(entries, database: databases.0, kek: impostor)) == nil, "it opens under another key")
-            }
-            let parts: [WritableKeyPath<KeysetEntry, [UInt8]>] = [\.key, \.kek, \.verifier, \.wrapped]
+            try hold(databases.0 == databases.1 || !opens(tables, databases.1, keys.0), "it opens for another database")
+            try hold(keys.0.key == keys.1.key || !opens(tables, databases.0, keys.1), "it opens under another key")
+            let impostor = SealingKey(collidingWith: keys.0.id, key: keys.1.key)
+            try hold(keys.0.key == keys.1.key || !opens(tables, databases.0, impostor), "it opens under another key of that id")
+            let parts: [WritableKeyPath<KeyTables.Wrap, [UInt8]>] = [\.key, \.recipient, \.verifier, \.wrapped]
             for part in parts {
-                for index in entries[0][keyPath: part].indices {
-                    var changed = entries
-                    changed[0][keyPath: part][index] ^= change
-                    try hold((try? Keyset.open(changed, database: databases.0, kek: keys.0)) == nil, "byte \(index) of \(part)")
+                for index in tables.wraps[0][keyPath: part].indices {
+                    var wrap = tables.wraps[0]
+                    wrap[keyPath: part][index] ^= change
+                    // Where the id of the data key is changed, so is the row that says what may be done with it.
+                    let row = KeyTables.Key(id: wrap.key, state: .active)
+                    let changed = try KeyTables(keys: [row], wraps: [wrap])
+                    try hold(!opens(changed, databases.0, keys.0), "byte \(index) of \(part)")
                     try hold(
-                        !keyset.isTag(keyset.tag(header: [], entries: entries), header: [], entries: changed), "the tag covers not \(part)")
+                        !keyset.isTag(keyset.tag(header: [], tables: tables), header: [], tables: changed), "the tag covers not \(part)")
                 }
             }
-            var demoted = entries
-            demoted[0].state = .decryptOnly
-            try hold((try? Keyset.open(demoted, database: databases.0, kek: keys.0)) == nil, "a state changed in clear")
+            var moved = tables.wraps[0]
+            moved.source = "there"
+            try hold(!opens(try KeyTables(keys: tables.keys, wraps: [moved]), databases.0, keys.0), "another source")
         }
+    }
+
+    @Test func `a keyset opens for each of its recipients, and tables that lack one wrap are damaged`() throws {
+        let random = Self.random(7)
+        let database = random(16)
+        let recipients = [SealingKey.random(random), SealingKey.random(random)]
+        let data = [SymmetricKey.random(random), SymmetricKey.random(random)]
+        let wraps = try recipients.enumerated().flatMap { number, recipient in
+            try data.map { try KeyEncryptionKey(recipient, database: database).wrap($0, source: "source \(number)", random) }
+        }
+        let gone = KeyTables.Key(id: random(8), state: .destroyed)
+        let keys = [KeyTables.Key(id: wraps[0].key, state: .active), KeyTables.Key(id: wraps[1].key, state: .decryptOnly), gone]
+        let tables = try KeyTables(keys: keys, wraps: wraps)
+        #expect(Set(tables.recipients.map(\.source)) == ["source 0", "source 1"])
+        let opened = try recipients.map { try Keyset.open(tables, database: database, formats: [1], kek: $0) }
+        for keyset in opened {
+            #expect(keyset.active.id == wraps[0].key && keyset.decryptOnly.map(\.id) == [wraps[1].key] && keyset.destroyed == [gone.id])
+        }
+        for left in wraps.indices {
+            var fewer = wraps
+            fewer.remove(at: left)
+            #expect(throws: BackendError.self) { try KeyTables(keys: keys, wraps: fewer) }
+        }
+        #expect(throws: BackendError.self) { try KeyTables(keys: keys, wraps: []) }
+        #expect(throws: BackendError.self) { try KeyTables(keys: keys + [keys[0]], wraps: wraps) }
+        #expect(throws: BackendError.self) { try KeyTables(keys: [keys[1], gone], wraps: wraps.filter { $0.key == keys[1].id }) }
+        #expect(throws: BackendError.self) { try KeyTables(keys: [keys[0], keys[1]], wraps: wraps + [wraps[0]]) }
     }
 
     @Test func `the tag of a header is that of exactly these entries, in any order`() async {
@@ -127,10 +158,11 @@ import Testing
         let values = Arbitrary<[UInt8]>.bytes(0...2)
         let headers = zip(texts, values).list(0...3).map { Dictionary($0, uniquingKeysWith: { first, _ in first }) }
         await forAll(zip(headers, headers, keys), count: 300) { left, right, key in
-            let (keyset, entries) = try Keyset.make(database: [UInt8](repeating: 1, count: 16), kek: key, randomBytes: Self.random(1))
-            let tag = keyset.tag(header: left.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, entries: entries)
+            let (keyset, tables) = try Keyset.make(
+                database: [UInt8](repeating: 1, count: 16), formats: [1], kek: key, source: "here", randomBytes: Self.random(1))
+            let tag = keyset.tag(header: left.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }, tables: tables)
             let other = right.sorted { $0.key > $1.key }.map { (name: $0.key, value: $0.value) }
-            try same(keyset.isTag(tag, header: other, entries: entries), left == right, "whether it is the tag")
+            try same(keyset.isTag(tag, header: other, tables: tables), left == right, "whether it is the tag")
         }
     }
 }

@@ -107,13 +107,12 @@
             return CallOutcome(results: results, isChanged: isChanged)
         }
 
-        /// The value in a slot. What SQLite cannot read there is an error of this slot alone.
+        /// The value in a slot. The call's keyset is that of the transaction, so a row that names another key is damaged. What SQLite cannot read there is an error of this slot alone.
         private func look(
             _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
             do throws(SQLiteFault) {
                 switch try rows.finder.find(address, keyset, inTransaction: true) {
-                case .unknownKey(let id): return (.unavailable(DatabaseSession.missingKey(id)), nil)
                 case .absent, .needsTransaction: return (.absent, nil)
                 case .found(let row): return (row.probe, row)
                 }

@@ -9,8 +9,9 @@
         /// - Parameters:
         ///   - kek: The key that wraps its data key.
         ///   - source: The short name of the key's source.
+        ///   - context: Where the database belongs.
         ///   - deadline: Until when another process is waited for.
-        func create(kek: SealingKey, source: String, deadline: MonotonicInstant) throws(BackendError) {
+        func create(kek: SealingKey, source: String, context: StoreContext, deadline: MonotonicInstant) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in
                 guard try fileID() == nil else { return }
                 let directory = parentDirectory(of: path)
@@ -24,8 +25,9 @@
                 }
                 defer { try? removeDrafts() }
                 let database = runtime.randomBytes(Keyset.databaseLength)
-                let (keyset, entries) = try Keyset.make(database: database, kek: kek, randomBytes: runtime.randomBytes)
-                try write(DatabaseHeader(database: database, source: source, keyset: keyset, entries: entries), to: draft)
+                let (keyset, keys) = try Keyset.make(
+                    database: database, formats: [SealedRow.format], kek: kek, source: source, randomBytes: runtime.randomBytes)
+                try write(DatabaseHeader(database: database, context: context, keys: keys, tagged: keyset), to: draft)
                 do throws(FileError) {
                     try files.synchronizeFile(draft)
                     try files.link(draft, to: path)
@@ -49,21 +51,7 @@
                 }
                 try connection.execute("BEGIN")
                 for statement in DatabaseFormat.schema { try connection.execute(statement) }
-                let entry = try connection.keptStatement("INSERT INTO header VALUES (CAST(?1 AS TEXT), ?2)")
-                for (name, value) in DatabaseHeader.entries(header.database, header.source, header.features) + [("tag", header.tag)] {
-                    try entry.bind(Array(name.utf8), at: 1)
-                    try entry.bind(value, at: 2)
-                    try entry.run()
-                }
-                let key = try connection.keptStatement("INSERT INTO keyset VALUES (?1, ?2, ?3, ?4, ?5)")
-                for entry in header.keyset {
-                    try key.bind(entry.key, at: 1)
-                    try key.bind(Int64(entry.state.rawValue), at: 2)
-                    try key.bind(entry.kek, at: 3)
-                    try key.bind(entry.verifier, at: 4)
-                    try key.bind(entry.wrapped, at: 5)
-                    try key.run()
-                }
+                try header.write(to: connection)
                 try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
             } catch {
                 throw error.backendError()

@@ -13,25 +13,18 @@
         /// The statements that make the schema. A database that holds anything else is refused: a trigger could write, a view could answer.
         static let schema = [
             "CREATE TABLE header (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
-            "CREATE TABLE keyset (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL, kek BLOB NOT NULL, verifier BLOB NOT NULL, wrapped BLOB NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL) WITHOUT ROWID",
+            "CREATE TABLE wraps (key BLOB NOT NULL, recipient BLOB NOT NULL, source BLOB NOT NULL, verifier BLOB NOT NULL, wrapped BLOB NOT NULL, PRIMARY KEY (key, recipient)) WITHOUT ROWID",
             "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
         ]
 
-        /// The feature of a database that has labels: values outside the namespace of values can be found by what they have in common.
-        static let index = "index"
-
-        /// The table that the feature brings.
-        static let labels = "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"
-
-        /// The schema of a database with these features, in the order of the tables' names.
-        static func schema(_ features: [String]) -> [String] {
-            features.contains(index) ? [schema[0], schema[1], labels, schema[2]] : schema
-        }
+        /// The schema of a database with these features.
+        static func schema(_ features: [DatabaseFeature]) -> Set<String> { Set(schema + features.flatMap(\.tables)) }
 
         /// The statement that reads the header's features.
         static let featuresQuery = "SELECT value FROM header WHERE name = 'features'"
 
-        /// The statement that lists what a database holds, in the order of ``schema``.
+        /// The statement that lists what a database holds.
         static let schemaQuery = "SELECT coalesce(sql, type || ' ' || name) FROM sqlite_schema ORDER BY name"
 
         /// The statement that reads the header's tag.
@@ -65,10 +58,11 @@
         /// Checks the schema.
         /// - Parameter features: Those in the header; nil where it has no such entry, which is the header's own damage.
         /// - Throws: ``BackendError``: `incompatibleSchema`; `corrupted` where schema and features are not of one database.
-        static func check(schema: [String], features: [String]?) throws(BackendError) {
+        static func check(schema: [String], features: [DatabaseFeature]?) throws(BackendError) {
             let right = Self.schema(features ?? [])
-            guard schema != right else { return }
-            if schema == Self.schema([]) || schema == Self.schema([index]) {
+            if Set(schema) == right, schema.count == right.count { return }
+            let plausible = [Self.schema([]), Self.schema(DatabaseFeature.known)]
+            if plausible.contains(Set(schema)) {
                 guard features != nil else { return }
                 throw BackendError(
                     .corrupted,

@@ -2,39 +2,89 @@
     import BackendContract
     import Sealing
 
-    /// A database's header, which is not encrypted: its id, the key source in use, the features a reader must know, and the wrapped keys.
+    /// A database's header, which is not encrypted: what the database is, where it belongs, what may stand in it, and the wrapped keys.
     struct DatabaseHeader: Hashable, Sendable {
         /// The database's id.
         let database: [UInt8]
-        /// The short name of the key source in use.
-        let source: String
-        /// The features beyond format 1 that a reader must know.
-        let features: [String]
+        /// Where the database belongs.
+        var context: StoreContext
+        /// The features beyond the tables that every database has.
+        var features: [DatabaseFeature]
+        /// The formats that a row may have, in ascending order.
+        let formats: [UInt8]
         /// The wrapped data keys.
-        let keyset: [KeysetEntry]
+        var keys: KeyTables
         /// The tag over all of it.
-        let tag: [UInt8]
+        private(set) var tag: [UInt8] = []
 
-        /// A header with a new tag.
-        init(database: [UInt8], source: String, features: [String] = [], keyset: Keyset, entries: [KeysetEntry]) {
+        /// A header with its tag.
+        init(
+            database: [UInt8], context: StoreContext, features: [DatabaseFeature] = [], formats: [UInt8] = [SealedRow.format],
+            keys: KeyTables, tagged keyset: Keyset
+        ) {
             self.database = database
-            self.source = source
+            self.context = context
             self.features = features
-            self.keyset = entries
-            tag = keyset.tag(header: Self.entries(database, source, features), entries: entries)
+            self.formats = formats
+            self.keys = keys
+            tag = keyset.tag(header: entries, tables: keys)
+        }
+
+        /// The same header after a change, with its tag.
+        func changed(_ keyset: Keyset, _ change: (inout DatabaseHeader) -> Void) -> DatabaseHeader {
+            var header = self
+            change(&header)
+            header.tag = keyset.tag(header: header.entries, tables: header.keys)
+            return header
         }
 
         /// The same header with one more feature.
-        func adding(_ feature: String, _ keys: Keyset) -> DatabaseHeader {
-            let all = (features + [feature]).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
-            return DatabaseHeader(database: database, source: source, features: all, keyset: keys, entries: keyset)
+        func adding(_ feature: DatabaseFeature, _ keyset: Keyset) -> DatabaseHeader {
+            changed(keyset) { $0.features = ($0.features + [feature]).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
         }
 
         /// Whether there are labels.
-        var isIndexed: Bool { features.contains(DatabaseFormat.index) }
+        var isIndexed: Bool { features.contains(.labels) }
 
+        /// The entries of the table `header`, without the tag.
+        var entries: [(name: String, value: [UInt8])] {
+            [
+                ("context", context.bytes), ("database", database), ("features", DatabaseFeature.bytes(of: features)), ("formats", formats),
+            ]
+        }
+
+        /// Unwraps the keys, and checks that header and keys are unchanged and belong here.
+        /// - Parameters:
+        ///   - kek: The key of one of the recipients.
+        ///   - place: Where the database is; nil to take it wherever it belongs.
+        /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`, `wrongContext`.
+        func open(_ kek: SealingKey, in place: StoreContext?) throws(BackendError) -> Keyset {
+            let keyset = try Keyset.open(keys, database: database, formats: formats, kek: kek)
+            guard keyset.isTag(tag, header: entries, tables: keys) else { throw Keyset.damage }
+            if let place, place != context {
+                throw place.isNot(
+                    context, "The database",
+                    "Put the file back where it was, or move it here for good with StorageRouter.adopt(_:from:application:).")
+            }
+            return keyset
+        }
+
+        /// Checks that every feature may be read without knowing it.
+        func requireReadable() throws(BackendError) {
+            if let unknown = features.first(where: { !$0.isKnown && $0.need == .reading }) { throw unknown.readingRefused }
+        }
+
+        /// Checks that every feature may be written beside without knowing it.
+        func requireWritable() throws(BackendError) {
+            if let unknown = features.first(where: { !$0.isKnown && $0.need == .writing }) { throw unknown.writingRefused }
+        }
+    }
+
+    // MARK: Reading
+
+    extension DatabaseHeader {
         /// Reads the header of a database whose format was checked.
-        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that is not known here, by its name.
+        /// - Throws: ``BackendError``: `corrupted`; `unsupported` for a feature that a reader must know, by its name.
         init(reading connection: Connection) throws(BackendError) {
             var values: [String: [UInt8]] = [:]
             try connection.rows("SELECT name, value FROM header") { (row) throws(BackendError) in
@@ -43,70 +93,91 @@
             }
             guard let features = values.removeValue(forKey: "features"), let database = values.removeValue(forKey: "database"),
                 database.count == Keyset.databaseLength, let tag = values.removeValue(forKey: "tag"),
-                let source = values.removeValue(forKey: "source").flatMap({ String(validating: $0, as: UTF8.self) })
+                let context = values.removeValue(forKey: "context"), let formats = values.removeValue(forKey: "formats"),
+                !formats.isEmpty, zip(formats, formats.dropFirst()).allSatisfy({ $0 < $1 })
             else { throw Keyset.damage }
-            self.features = try Self.features(features)
             if let unknown = values.keys.sorted().first {
                 throw BackendError(
                     .corrupted,
                     "The database's header has an unknown entry \"\(unknown.prefix(40))\". Restore the file from a backup."
                 )
             }
-            var entries: [KeysetEntry] = []
-            try connection.rows("SELECT key, state, kek, verifier, wrapped FROM keyset ORDER BY key") { (row) throws(BackendError) in
-                guard row.kind(1) == .integer, [0, 2, 3, 4].allSatisfy({ row.kind($0) == .blob }) else { throw Keyset.damage }
-                entries.append(
-                    try KeysetEntry(
-                        key: row.bytes(0), state: row.integer(1), kek: row.bytes(2), verifier: row.bytes(3), wrapped: row.bytes(4)))
-            }
-            guard !entries.isEmpty else { throw Keyset.damage }
             self.database = database
-            self.source = source
+            self.formats = formats
             self.tag = tag
-            keyset = entries
+            self.features = try Self.features(features)
+            do throws(RecordDamage) { self.context = try StoreContext(bytes: context) } catch { throw Keyset.damage }
+            keys = try Self.keys(connection)
+            try requireReadable()
         }
 
         /// Reads the list of features.
-        /// - Throws: ``BackendError``: `unsupported` for one that is not known here, by its name; `corrupted`.
-        static func features(_ bytes: [UInt8]) throws(BackendError) -> [String] {
-            var reader = ByteReader(bytes[...])
-            var features: [String] = []
-            while !reader.isAtEnd {
-                let feature: String
-                do throws(RecordDamage) { feature = try reader.text() } catch { throw Keyset.damage }
-                guard feature == DatabaseFormat.index else {
-                    throw BackendError(
-                        .unsupported,
-                        "The database uses \"\(feature.prefix(40))\", which this version of the library does not know. Update the program; nothing was changed."
-                    )
-                }
-                guard features.isEmpty else { throw Keyset.damage }
-                features.append(feature)
+        /// - Throws: ``BackendError`` with `corrupted`.
+        static func features(_ bytes: [UInt8]) throws(BackendError) -> [DatabaseFeature] {
+            do throws(RecordDamage) { return try DatabaseFeature.features(bytes) } catch { throw Keyset.damage }
+        }
+
+        private static func keys(_ connection: Connection) throws(BackendError) -> KeyTables {
+            var keys: [KeyTables.Key] = []
+            try connection.rows("SELECT key, state FROM keys") { (row) throws(BackendError) in
+                guard row.kind(0) == .blob, row.kind(1) == .integer,
+                    let state = UInt8(exactly: row.integer(1)).flatMap(KeyTables.State.init)
+                else { throw Keyset.damage }
+                keys.append(KeyTables.Key(id: row.bytes(0), state: state))
             }
-            return features
+            var wraps: [KeyTables.Wrap] = []
+            try connection.rows("SELECT key, recipient, source, verifier, wrapped FROM wraps") { (row) throws(BackendError) in
+                guard (0..<5).allSatisfy({ row.kind($0) == .blob }), let source = String(validating: row.bytes(2), as: UTF8.self) else {
+                    throw Keyset.damage
+                }
+                wraps.append(
+                    KeyTables.Wrap(
+                        key: row.bytes(0), recipient: row.bytes(1), source: source, verifier: row.bytes(3), wrapped: row.bytes(4)))
+            }
+            return try KeyTables(keys: keys, wraps: wraps)
+        }
+    }
+
+    // MARK: Writing
+
+    extension DatabaseHeader {
+        /// Writes all rows of the tables `header`, `keys` and `wraps` anew, inside the caller's transaction.
+        func write(to connection: Connection) throws(SQLiteFault) {
+            try connection.execute("DELETE FROM header; DELETE FROM keys; DELETE FROM wraps")
+            try connection.insert(
+                "INSERT INTO header VALUES (CAST(?1 AS TEXT), ?2)",
+                (entries + [("tag", tag)]).map {
+                    [.bytes(Array($0.name.utf8)), .bytes($0.value)]
+                })
+            try connection.insert("INSERT INTO keys VALUES (?1, ?2)", keys.keys.map { [.bytes($0.id), .number(Int64($0.state.rawValue))] })
+            try connection.insert(
+                "INSERT INTO wraps VALUES (?1, ?2, ?3, ?4, ?5)",
+                keys.wraps.map {
+                    [.bytes($0.key), .bytes($0.recipient), .bytes(Array($0.source.utf8)), .bytes($0.verifier), .bytes($0.wrapped)]
+                })
+        }
+    }
+
+    extension Connection {
+        /// A value that a statement is given.
+        enum Parameter {
+            case number(Int64)
+            case bytes([UInt8])
         }
 
-        /// The list of features as the table holds it.
-        static func bytes(ofFeatures features: [String]) -> [UInt8] {
-            var writer = ByteWriter()
-            for feature in features { writer.counted(feature.utf8) }
-            return writer.bytes
+        /// Runs a statement once for each row of parameters.
+        func insert(_ sql: String, _ rows: [[Parameter]]) throws(SQLiteFault) {
+            let statement = try keptStatement(sql)
+            defer { statement.finalize() }
+            for row in rows {
+                for (index, parameter) in row.enumerated() {
+                    switch parameter {
+                    case .number(let number): try statement.bind(number, at: Int32(index + 1))
+                    case .bytes(let bytes): try statement.bind(bytes, at: Int32(index + 1))
+                    }
+                }
+                try statement.run()
+            }
         }
-
-        /// The entries of the table, without the tag.
-        static func entries(_ database: [UInt8], _ source: String, _ features: [String]) -> [(name: String, value: [UInt8])] {
-            [("database", database), ("features", bytes(ofFeatures: features)), ("source", Array(source.utf8))]
-        }
-
-        /// Unwraps the keys, and checks that header and keyset are unchanged.
-        /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`.
-        func open(_ kek: SealingKey) throws(BackendError) -> Keyset {
-            let keys = try Keyset.open(keyset, database: database, kek: kek)
-            guard keys.isTag(tag, header: Self.entries(database, source, features), entries: keyset) else { throw Keyset.damage }
-            return keys
-        }
-
-        /// The id of the key that wraps the data keys.
-        var kek: [UInt8] { keyset.first?.kek ?? [] }
     }
 #endif

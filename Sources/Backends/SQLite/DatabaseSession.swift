@@ -63,9 +63,8 @@
         }
 
         /// The values in slots; nil when the session is out of date, or SQLite was busy.
-        /// - Parameter isConfirmed: Whether header and keyset were found to be unchanged: a row whose key is not in the keyset is an error then.
         func probes(
-            _ addresses: [StorageAddress], _ retry: Retry = .none, isConfirmed: Bool = false
+            _ addresses: [StorageAddress], _ retry: Retry = .none
         ) throws(BackendError) -> [StorageProbe]? {
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
@@ -78,8 +77,7 @@
                 }
                 switch finding {
                 case .probe(let probe): probes.append(probe)
-                case .unknownKey(let id) where isConfirmed: probes.append(.unavailable(Self.missingKey(id)))
-                case .unknownKey, .busy, .outdated: return nil
+                case .busy, .outdated: return nil
                 }
             }
             return probes
@@ -102,14 +100,6 @@
             if case .failure(let error) = result, error.code == .timedOut { return .busy }
             return try result.get()
         }
-
-        /// The error of a row whose key is not in the keyset.
-        static func missingKey(_ id: [UInt8]) -> BackendError {
-            BackendError(
-                .encryptionKeyMissing,
-                "A row was sealed with the data key \(hexadecimalText(of: id)), which the database does not hold. It was copied from another database, or the keys were restored from an older backup; its bytes are left as they are."
-            )
-        }
     }
 
     /// A connection that reads single slots with kept statements, until it is closed.
@@ -121,9 +111,8 @@
             case probe(StorageProbe)
             /// SQLite was busy: the read can be repeated.
             case busy
-            /// A row names a key that is not in the keyset: the keyset may have changed.
-            case unknownKey([UInt8])
-            /// The connection was closed, or no row was found and header or keyset have changed: the name may have another slot by now.
+            /// The connection was closed, or header or keys have changed: the name may have another slot by now, and a row a key that the
+            /// session does not know.
             case outdated
         }
 
@@ -150,19 +139,21 @@
         func find(_ address: StorageAddress, _ keyset: Keyset) -> Result<Finding, BackendError> {
             do throws(SQLiteFault) {
                 var result = try finder.find(address, keyset, inTransaction: false)
-                if case .needsTransaction = result {
-                    result = try finder.database.inReadTransaction { () throws(SQLiteFault) in
-                        try finder.find(address, keyset, inTransaction: true)
+                var isUnchanged: Bool?
+                if result.needsTransaction {
+                    (result, isUnchanged) = try finder.database.inReadTransaction { () throws(SQLiteFault) in
+                        (try finder.find(address, keyset, inTransaction: true), try isHeaderUnchanged())
                     } _: {
                         $0
                     }
                 }
                 let finding: Finding =
                     switch result {
+                    // Only header and keys of the row's own transaction can say that its key or format is none of the database's.
+                    case .found(let found) where found.isStranger && isUnchanged == false: .outdated
                     case .found(let found): .probe(found.probe)
                     // Checked after the row was read: if the header is unchanged now, it was unchanged then.
                     case .absent: try isHeaderUnchanged() ? .probe(address.probeOfNothing) : .outdated
-                    case .unknownKey(let id): .unknownKey(id)
                     case .needsTransaction: .busy
                     }
                 // The answer counts only if the table it came from is still the one that belongs here.

@@ -100,6 +100,7 @@
                 do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
                 do throws(BackendError) {
                     let header = try Self.checkedHeader(tools, &state)
+                    try header.requireWritable()
                     let rows = try Rows(tools, header)
                     guard try body(rows, header) else { return statements.undoTransaction() }
                     do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }

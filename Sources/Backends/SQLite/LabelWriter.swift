@@ -49,7 +49,7 @@
 
         /// Writes a changed header.
         func write(_ header: DatabaseHeader) throws(BackendError) {
-            try statements.setHeader("features", DatabaseHeader.bytes(ofFeatures: header.features))
+            try statements.setHeader("features", DatabaseFeature.bytes(of: header.features))
             try statements.setHeader("tag", header.tag)
         }
 
@@ -105,7 +105,9 @@
 
         /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
         private func addLabels(_ keyset: Keyset) throws(BackendError) {
-            do throws(SQLiteFault) { try finder.database.execute(DatabaseFormat.labels) } catch { throw error.backendError() }
+            do throws(SQLiteFault) { for table in DatabaseFeature.labels.tables { try finder.database.execute(table) } } catch {
+                throw error.backendError()
+            }
             let made = try LabelWriter(statements)
             try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
                 let row = RawRow(statement, firstColumn: 0)
@@ -116,7 +118,7 @@
                 try made.add(Label.labels(of: content.metadata, namespace), Array(slot), key)
                 if let day = content.metadata.modifiedAt.flatMap(Label.day) { try made.use(day, namespace, key) }
             }
-            header = header.adding(DatabaseFormat.index, keyset)
+            header = header.adding(.labels, keyset)
             try made.write(header)
             labels = made
         }

@@ -285,7 +285,6 @@
                     case .tombstone, .absent, .locked: return stray("names a row without a value")
                     case .corrupt, .unavailable: break
                     }
-                case .unknownKey: break
                 }
                 return try finder.damage(of: slot, keyset).map(Found.damaged) ?? stray("names a slot without a row")
             } catch {

@@ -45,9 +45,8 @@
             switch open(keyset) {
             case .content: return nil
             case .destroyed: return countsDestroyed ? corruption("claims a key that has been destroyed") : nil
-            case .damaged(let corruption): return corruption
+            case .damaged(let corruption), .stranger(let corruption): return corruption
             case .refused: return corruption("has a format that this version of the library does not know")
-            case .unknownKey: return corruption("names a key that the database does not have")
             }
         }
 
@@ -104,7 +103,7 @@
             for key in [keyset.active] + keyset.decryptOnly {
                 switch try find(slot, key, keyset, inTransaction: true) {
                 case .absent, .needsTransaction: continue
-                case .found, .unknownKey: return true
+                case .found: return true
                 }
             }
             return false
@@ -117,7 +116,6 @@
                 if key.day(hiddenIn: slot, under: label) != nil { return false }
                 switch try find(slot, key, keyset, inTransaction: true) {
                 case .absent, .needsTransaction: continue
-                case .unknownKey: return false
                 case .found(let found):
                     switch found.probe {
                     case .value(let record):

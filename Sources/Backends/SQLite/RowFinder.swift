@@ -15,16 +15,19 @@
             /// The name in it; nil in a row that does not open.
             let address: StorageAddress?
             let probe: StorageProbe
+            /// Whether the row names a format or a key that the keyset does not permit: damage, if the keyset is that of the row's own
+            /// transaction.
+            var isStranger = false
         }
 
         /// The result of a search.
         enum Result {
             case found(Found)
             case absent
-            /// A row names a key that the keyset does not have.
-            case unknownKey([UInt8])
-            /// More than one row has to be read: repeat the search in a transaction.
+            /// More than one row has to be read, or the header with the row: repeat the search in a transaction.
             case needsTransaction
+
+            var needsTransaction: Bool { if case .needsTransaction = self { true } else { false } }
         }
 
         /// The connection.
@@ -51,8 +54,7 @@
         }
 
         private enum Step {
-            case mine(version: Int64?, StorageAddress?, StorageProbe)
-            case unknownKey([UInt8])
+            case mine(version: Int64?, StorageAddress?, StorageProbe, isStranger: Bool = false)
             case neighbour
         }
 
@@ -85,16 +87,16 @@
                     case .destroyed: .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")))
                     case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption))
                     case .refused(let error): .mine(version: row.version, nil, .unavailable(error))
-                    case .unknownKey(let id): .unknownKey(id)
+                    case .stranger(let corruption): .mine(version: row.version, nil, .corrupt(corruption), isStranger: true)
                     }
                 }
                 switch step {
                 case nil: return .absent
                 case .neighbour where !inTransaction: return .needsTransaction
                 case .neighbour: id += 1
-                case .unknownKey(let id): return .unknownKey(id)
-                case .mine(let version, let address, let probe):
-                    return .found(Found(id: id, version: version, key: key, address: address, probe: probe))
+                case .mine(_, _, _, isStranger: true) where !inTransaction: return .needsTransaction
+                case .mine(let version, let address, let probe, let isStranger):
+                    return .found(Found(id: id, version: version, key: key, address: address, probe: probe, isStranger: isStranger))
                 }
             }
         }

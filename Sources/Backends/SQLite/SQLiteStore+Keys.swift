@@ -24,7 +24,7 @@
                     let file = DatabaseFile(path: path, lockPath: lock, lane: lane, runtime: runtime)
                     let header = try file.find(deadline: deadline)?.header
                     file.closeWithoutWriting()
-                    if let header, header.source == pin { ids.insert(header.kek) }
+                    for recipient in header?.keys.recipients ?? [] where recipient.source == pin { ids.insert(recipient.id) }
                 }
                 return ids
             }

@@ -19,7 +19,9 @@
                     return nil
                 }
                 if let outdated, outdated === file.session, outdated.file == found.file, outdated.header == found.header { return outdated }
-                let keyset = try await runtime.run(until: deadline) { () throws(BackendError) in try await self.keyset(of: found.header) }
+                let keyset = try await runtime.run(until: deadline) { () throws(BackendError) in
+                    try await self.keyset(of: found.header, in: self.context)
+                }
                 if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset, deadline: deadline) }) {
                     return made
                 }
@@ -32,20 +34,45 @@
             let kek = try await runtime.run(until: deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
                 try await keys.forSealing(from: source, sealedIDs: otherSealedIDs)
             }
-            let (file, pin) = (file, source.pin)
-            try await onLane(deadline) { () throws(BackendError) in try file.create(kek: kek, source: pin, deadline: deadline) }
+            let (file, pin, context) = (file, source.pin, context)
+            try await onLane(deadline) { () throws(BackendError) in
+                try file.create(kek: kek, source: pin, context: context, deadline: deadline)
+            }
             return try await opened(deadline: deadline)
         }
 
-        private func keyset(of header: DatabaseHeader) async throws(BackendError) -> Keyset {
-            guard header.source == source.pin else {
+        /// Unwraps a database's keys with the key of a recipient whose source this store has: the first one that can be fetched.
+        /// - Parameters:
+        ///   - header: The header.
+        ///   - place: Where the database has to belong; nil for anywhere.
+        func keyset(of header: DatabaseHeader, in place: StoreContext?) async throws(BackendError) -> Keyset {
+            let recipients = header.keys.recipients
+            let mine = sources.filter { source in recipients.contains { $0.source == source.pin } }
+            guard !mine.isEmpty else {
+                let theirs = Set(recipients.map { "\"\($0.source)\"" }).sorted().joined(separator: " or ")
                 throw BackendError(
                     .encryptionKeyMismatch,
-                    "The database was made with the key in \"\(header.source)\"; this program is configured for \"\(source.pin)\". Configure that source, or move the values into another database with moved(from:). Nothing was changed."
+                    "The database was made with the key in \(theirs); this program is configured for \"\(source.pin)\". Configure that source, or move the values into another database with moved(from:). Nothing was changed."
                 )
             }
+            var failure: BackendError?
+            for source in mine {
+                do throws(BackendError) { return try await keyset(of: header, from: source, in: place) } catch {
+                    // That of the source which comes first says most.
+                    failure = failure ?? error
+                    guard [.encryptionKeyMissing, .encryptionKeyMismatch, .locked, .unavailable, .accessDenied].contains(error.code) else {
+                        throw error
+                    }
+                }
+            }
+            throw failure ?? Keyset.damage
+        }
+
+        private func keyset(
+            of header: DatabaseHeader, from source: any KeySource, in place: StoreContext?
+        ) async throws(BackendError) -> Keyset {
             let kek = try await keys.existing(from: source)
-            do throws(BackendError) { return try header.open(kek) } catch {
+            do throws(BackendError) { return try header.open(kek, in: place) } catch {
                 // Fetch the key again with the next call: the right one may be there by then.
                 if error.code == .encryptionKeyMismatch { await keys.forget(source) }
                 throw error

@@ -25,6 +25,10 @@
         let file: DatabaseFile
         let keys: SealingKeys
         let source: any KeySource
+        /// The sources whose keys may open the database: that of new databases first.
+        let sources: [any KeySource]
+        /// Where the database belongs.
+        let context: StoreContext
         let otherSealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
         let runtime: Runtime
         /// Writes, and does everything else that may wait for the disk.
@@ -43,12 +47,15 @@
         ///   - lockPath: The file whose lock is held around commits and checkpoints: the same for all programs that write this database
         ///     (see ``lockPath(forDatabaseAt:in:files:)``). It is created when first needed, and never removed.
         ///   - keys: The keys of the program's sources, and the rule when a new one may be made.
-        ///   - source: Where the key is kept that wraps the database's data key.
+        ///   - context: Where the database belongs. A file that belongs elsewhere is not opened.
+        ///   - source: Where the key is kept that wraps the data key of a new database.
+        ///   - otherSources: Further sources whose keys may open the database.
         ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
         ///   - deadline: How long a call may wait, and how long its work may show no progress.
         ///   - runtime: The machine.
         package init(
-            path: String, lockPath: String, keys: SealingKeys, source: any KeySource,
+            path: String, lockPath: String, context: StoreContext, keys: SealingKeys, source: any KeySource,
+            otherSources: [any KeySource] = [],
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
             deadline: Duration, runtime: Runtime
         ) {
@@ -64,6 +71,8 @@
             self.file = file
             self.keys = keys
             self.source = source
+            sources = [source] + otherSources
+            self.context = context
             self.otherSealedIDs = otherSealedIDs
             self.deadline = deadline
             self.runtime = runtime
@@ -117,13 +126,8 @@
                     try session.probes(addresses, retry)
                 }
                 if let probes { return probes }
-                // Header, keyset or file may have changed. If they have not, the row's key is unknown for good.
+                // Header, keys or file have changed, or the session was closed.
                 known = try await opened(insteadOf: session, deadline: deadline)
-                guard known === session else { continue }
-                let last = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (_) throws(BackendError) in
-                    try session.probes(addresses, retry, isConfirmed: true)
-                }
-                if let last { return last }
             }
         }
 

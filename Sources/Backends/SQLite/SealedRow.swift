@@ -120,9 +120,10 @@
             case damaged(StorageCorruption)
             /// Sealed by a key that has been destroyed: its content is lost.
             case destroyed
-            /// Sealed by a key that this keyset does not have: another process may have changed the keyset.
-            case unknownKey([UInt8])
-            /// Written by a later version: not to be touched.
+            /// The row names a format or a key that the keyset does not permit. That is damage if the keyset is that of the row's own
+            /// transaction; otherwise another process may have changed the keyset.
+            case stranger(StorageCorruption)
+            /// Of a format that the header permits, and this version does not know: not to be touched.
             case refused(BackendError)
         }
 
@@ -133,6 +134,9 @@
             }
             guard let format = sealed.first else { return damaged("is empty") }
             guard format == SealedRow.format else {
+                guard keyset.formats.contains(format) else {
+                    return .stranger(corruption("names a format that the database does not have"))
+                }
                 return .refused(
                     BackendError(
                         .unsupported,
@@ -141,7 +145,8 @@
             guard sealed.count >= SealedRow.minimumLength else { return damaged("ends too early") }
             let id = UnsafeRawBufferPointer(rebasing: sealed[1..<SealedRow.headLength])
             guard let key = keyset.key(id) else {
-                return keyset.destroyed.contains(Array(id)) ? .destroyed : .unknownKey(Array(id))
+                return keyset.destroyed.contains(Array(id))
+                    ? .destroyed : .stranger(corruption("names a key that the database does not have"))
             }
             do throws(BackendError) {
                 let context = SealedRow.context(database: keyset.database, slot: slot, version: version, key: id)

@@ -5,7 +5,7 @@ internal import CryptoExtras
 /// A data key of a database, as the keys that are derived from it: one seals rows, one hides names, one authenticates what is not
 /// encrypted, and two hide what values are found by.
 package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// The key's name: 8 random bytes, unencrypted beside everything the key seals.
+    /// The key's id, ``KeyIdentity/id(of:)``: unencrypted beside everything the key seals.
     package let id: [UInt8]
     /// Seals rows.
     package let sealing: XAES256GCM
@@ -22,12 +22,12 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     package static let slotLength = 16
 
     /// Derives the keys with HKDF-SHA256 (RFC 5869), the database's id being the salt.
-    package init(id: [UInt8], key: SymmetricKey, database: [UInt8]) throws(BackendError) {
+    package init(key: SymmetricKey, database: [UInt8]) throws(BackendError) {
         func derived(_ purpose: String) -> SymmetricKey {
             HKDF<SHA256>.deriveKey(
                 inputKeyMaterial: key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8), outputByteCount: 32)
         }
-        self.id = id
+        id = KeyIdentity.id(of: key)
         number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }
         sealing = try XAES256GCM(key: derived("seal"))
         indexing = HMAC(key: derived("index"))

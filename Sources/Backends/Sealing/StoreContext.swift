@@ -58,3 +58,11 @@ extension BackendError.Code {
     /// What is stored belongs to another application, kind of store or scope.
     package static let wrongContext = BackendError.Code("wrongContext")
 }
+
+/// A store that is bound to its place, and can be moved to another one on purpose.
+package protocol MovableStore: Sendable {
+    /// Makes what lies in this store's place, and belongs elsewhere, this store's; durable when it returns.
+    /// - Parameter original: Where it belongs.
+    /// - Throws: ``BackendError``: `wrongContext` when it belongs to neither; nothing was changed then.
+    func adopt(from original: StoreContext) async throws(BackendError)
+}

@@ -30,6 +30,28 @@ extension StorageRouter {
         try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await lockable.unlock() }
     }
 
+    /// Makes the database that lies in a domain's place this domain's, after its file was moved, renamed or copied here on purpose. Until then it is refused with
+    /// `wrongContext`, which says where it belongs. Durable when it returns; a database that belongs here already stays as it is.
+    ///
+    /// Nobody else may have the database open while it belongs elsewhere. The key that it was sealed with is still needed.
+    /// - Parameters:
+    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
+    ///   - original: The domain that the database was made as; nil: the same.
+    ///   - application: The application or tenant that made it (``StorageConfiguration/sealingContext``); nil: this one.
+    /// - Throws: ``StorageError``: `wrongContext` when it belongs to neither, `unavailable` when there is no database, `unsupported` for a domain without one.
+    ///   Nothing was changed then.
+    @concurrent
+    public nonisolated func adopt(_ domain: StorageDomain, from original: StorageDomain? = nil, application: String? = nil) async throws {
+        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
+        guard let movable = backend as? any MovableStore else {
+            throw StorageError(
+                StorageError.unsupported, key: "\(domain)",
+                "Only an encrypted database is bound to its place as a whole. Nothing was changed.")
+        }
+        let context = configuration.databaseContext(of: original ?? domain, application: application)
+        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await movable.adopt(from: context) }
+    }
+
     /// Moves a domain's damaged store out of the way, where it is kept, so that an empty one takes its place. To be called when a person has decided that a backup
     /// will not be restored.
     /// - Returns: Where the damaged store is kept.

@@ -153,6 +153,13 @@ public struct StorageConfiguration: Sendable {
         StoreContext(application: sealingContext ?? applicationID, kind: kind, scope: scope)
     }
 
+    /// The context of the database that serves a domain, here or in another application.
+    func databaseContext(of domain: StorageDomain, application: String?) -> StoreContext {
+        let scope = domain.scope ?? defaultScope(of: domain.kind)
+        let own = storeContext(domain.kind == .keychain ? "vault" : "sqlite", scope)
+        return StoreContext(application: application ?? own.application, kind: own.kind, scope: scope)
+    }
+
     /// Whether nothing is on a disk.
     var isInMemory: Bool {
         if case .memory = place { true } else { false }

@@ -35,8 +35,9 @@ APPLICATION_ID = 0x4C444231
 FORMAT = 1
 SCHEMA = {
     "header": "CREATE TABLE header (name TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL) WITHOUT ROWID",
-    "keyset": "CREATE TABLE keyset (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL, kek BLOB NOT NULL,"
-    " verifier BLOB NOT NULL, wrapped BLOB NOT NULL) WITHOUT ROWID",
+    "keys": "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL) WITHOUT ROWID",
+    "wraps": "CREATE TABLE wraps (key BLOB NOT NULL, recipient BLOB NOT NULL, source BLOB NOT NULL, verifier BLOB NOT NULL,"
+    " wrapped BLOB NOT NULL, PRIMARY KEY (key, recipient)) WITHOUT ROWID",
     "records": "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
 }
 LABELS = "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"
@@ -44,8 +45,11 @@ STATES = {1: "active", 2: "decrypt-only", 3: "destroyed"}
 STATE_NUMBERS = {name: number for number, name in STATES.items()}
 KINDS = {1: "value", 3: "tombstone"}
 KIND_NUMBERS = {name: number for number, name in KINDS.items()}
-KNOWN_FEATURES = frozenset(["index"])
+# What a feature demands of who does not know it.
+NEEDS = {1: "must know to read", 2: "must know to write", 3: "neither"}
+KNOWN_FEATURES = {"labels": (2, [LABELS])}
 ROW_OVERHEAD = 1 + 8 + 24 + 16
+CONTEXT = "LocalData store context 1"
 
 
 class Refused(Exception):
@@ -342,11 +346,47 @@ class Kek:
         return hkdf(self.key, database, b"LocalData SQLite 1 wrap", 32)
 
     def verifier(self, database):
-        return hkdf(self.key, database, b"LocalData SQLite 1 verifier", 16)
+        return hkdf(self.key, database, b"LocalData SQLite 1 verifier", 32)
+
+    def wrap(self, key, source, nonce):
+        """The row of wraps: key, recipient, source, verifier, wrapped."""
+        associated = wrap_associated(key.database, key.id, self.id, source)
+        wrapped = seal(self.wrapping_key(key.database), nonce, key.data, associated)
+        return key.id, self.id, source, self.verifier(key.database), wrapped
 
 
-def keyset_associated(database, key, state, kek):
-    return fields("LocalData SQLite 1 keyset", database, key, bytes([state]), kek)
+def wrap_associated(database, key, recipient, source):
+    return fields("LocalData SQLite 1 wrap", database, key, recipient, source)
+
+
+def encode_features(features):
+    """Features as {name: (need, tables)}."""
+    encoded = b""
+    for name in sorted(features, key=str.encode):
+        need, tables = features[name]
+        encoded += counted(name.encode()) + bytes([need]) + struct.pack(">I", len(tables)) + fields(*tables)
+    return encoded
+
+
+def decode_features(data):
+    cursor, features, previous = Cursor(data, "The list of features"), {}, None
+    while cursor.at < len(data):
+        name = cursor.counted()
+        if previous is not None and name <= previous:
+            raise broken("The features are not in order.")
+        previous, name = name, utf8(name, "The list of features")
+        need = cursor.byte()
+        if need not in NEEDS:
+            raise broken("The feature %s demands something unknown." % name)
+        tables = [cursor.text() for _ in range(cursor.length())]
+        if not all(table.startswith("CREATE TABLE ") for table in tables):
+            raise broken("The feature %s brings something that is no table." % name)
+        if name in KNOWN_FEATURES and (need, tables) != KNOWN_FEATURES[name]:
+            raise broken("The feature %s is not declared as it must be." % name)
+        if name not in KNOWN_FEATURES and need == 1:
+            raise unknown("The file needs the feature %s, which is not known." % name)
+        features[name] = (need, tables)
+    return features
 
 
 class DataKey:
@@ -378,26 +418,23 @@ class DataKey:
     def seal_row(self, slot, version, nonce, plaintext):
         return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(slot, version))
 
-    def row(self, kek, nonce):
-        """The row of keyset: key, state, kek, verifier, wrapped."""
-        content = b"" if STATES[self.state] == "destroyed" else self.data
-        associated = keyset_associated(self.database, self.id, self.state, kek.id)
-        wrapped = seal(kek.wrapping_key(self.database), nonce, content, associated)
-        return self.id, self.state, kek.id, kek.verifier(self.database), wrapped
-
 
 def natural_id(slot):
     return int.from_bytes(slot[:8], "big") >> 2
 
 
-def tag_input(header, keyset):
-    """What the header's tag is over: `header` a dictionary, `keyset` the rows."""
-    parts = ["LocalData SQLite 1 header"]
+def tag_input(header, keys, wraps):
+    """What the header's tag is over: `header` a dictionary, `keys` and `wraps` the rows."""
+    entries = ["entries"]
     for name, value in sorted((name.encode(), value) for name, value in header.items() if name != "tag"):
-        parts += [name, value]
-    for key, state, kek, verifier, wrapped in sorted(keyset):
-        parts += [key, bytes([state]), kek, verifier, wrapped]
-    return fields(*parts)
+        entries += [name, value]
+    of_keys = ["keys"]
+    for key, state in sorted(keys):
+        of_keys += [key, bytes([state])]
+    of_wraps = ["wraps"]
+    for row in sorted(wraps):
+        of_wraps += row
+    return fields("LocalData SQLite 1 header", fields(*entries), fields(*of_keys), fields(*of_wraps))
 
 
 # dump
@@ -425,7 +462,7 @@ def open_read_only(path):
 
 
 def check_file(connection):
-    """Whether the file is one of ours; returns whether it has labels, which the header must say too."""
+    """Whether the file is one of ours; returns the features that the header names, with which the schema has to agree."""
 
     def pragma(name):
         value = connection.execute("PRAGMA " + name).fetchone()[0]
@@ -441,20 +478,20 @@ def check_file(connection):
     findings = [row[0] for row in connection.execute("PRAGMA integrity_check")]
     if findings != [b"ok"]:
         raise broken("SQLite finds the file damaged: %s." % findings[0].decode("utf-8", "replace"))
-    has_labels = bool(connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'labels'").fetchall())
-    schema = dict(SCHEMA, labels=LABELS) if has_labels else SCHEMA
-    found = {}
+    tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master")}
+    features = b""
+    if b"header" in tables:
+        features = (connection.execute("SELECT value FROM header WHERE name = 'features'").fetchone() or (b"",))[0]
+    features = decode_features(bytes(features))
+    expected = sorted([*SCHEMA.values(), *(table for _, brought in features.values() for table in brought)])
+    found = []
     for kind, name, table, sql in connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"):
-        name = name.decode("utf-8", "replace")
-        if kind != b"table" or name not in schema or table.decode("utf-8", "replace") != name or name in found:
-            raise broken("The schema has something that does not belong there: %s %s." % (kind.decode("utf-8", "replace"), name))
-        if sql != schema[name].encode():
-            raise broken("The table %s is not declared as it must be." % name)
-        found[name] = True
-    for name in schema:
-        if name not in found:
-            raise broken("The table %s is missing." % name)
-    return has_labels
+        if kind != b"table" or table != name:
+            raise broken("The schema has something that does not belong there: %s %s." % (kind.decode(), name.decode("utf-8", "replace")))
+        found.append(utf8(sql, "The schema"))
+    if sorted(found) != expected:
+        raise broken("The tables are not declared as they must be, or not those of the features.")
+    return features
 
 
 def typed(connection, table, columns):
@@ -472,83 +509,90 @@ def read_header(connection):
     header = {}
     for name, value in typed(connection, "header", {"name": "text", "value": "blob"}):
         header[utf8(name, "The header")] = value
+    names = ("context", "database", "features", "formats", "tag")
     for name in header:
-        if name not in ("database", "features", "source", "tag"):
+        if name not in names:
             raise broken("The header has the unknown entry %s." % name)
-    for name in ("database", "features", "source", "tag"):
+    for name in names:
         if name not in header:
             raise broken("The header has no entry %s." % name)
     if len(header["database"]) != 16:
         raise broken("The database's id has %d bytes." % len(header["database"]))
     if len(header["tag"]) != 32:
         raise broken("The tag has %d bytes." % len(header["tag"]))
-    cursor, features = Cursor(header["features"], "The list of features"), []
-    while cursor.at < len(cursor.data):
-        features.append(cursor.counted())
-    for feature in features:
-        text = utf8(feature, "The list of features")
-        if text not in KNOWN_FEATURES:
-            raise unknown("The file needs the feature %s, which is not known." % text)
-    if features != sorted(set(features)):
-        raise broken("The features are not in order.")
-    utf8(header["source"], "The source")
+    if not header["formats"] or sorted(set(header["formats"])) != list(header["formats"]):
+        raise broken("The row formats are not in order.")
     return header
 
 
-def read_keyset(connection, database, kek):
-    columns = {"key": "blob", "state": "integer", "kek": "blob", "verifier": "blob", "wrapped": "blob"}
-    rows = sorted(typed(connection, "keyset", columns))
-    for key, state, row_kek, verifier, wrapped in rows:
-        what = "The data key %s" % key.hex()
-        if (len(key), len(row_kek), len(verifier)) != (8, 8, 16):
-            raise broken("%s has an id, kek or verifier of another length." % what)
+def read_context(data):
+    """Application, kind and scope."""
+    cursor = Cursor(data, "The context")
+    if cursor.text() != CONTEXT:
+        raise broken("The context is of another purpose.")
+    parts = [cursor.text(), cursor.text(), cursor.text()]
+    cursor.end()
+    return parts
+
+
+def read_keys(connection, database, kek):
+    """The rows of both tables, and the data keys by their ids."""
+    keys = sorted(typed(connection, "keys", {"key": "blob", "state": "integer"}))
+    columns = {"key": "blob", "recipient": "blob", "source": "blob", "verifier": "blob", "wrapped": "blob"}
+    wraps = sorted(typed(connection, "wraps", columns))
+    for key, state in keys:
+        if len(key) != 8:
+            raise broken("A data key has an id of %d bytes." % len(key))
         if state not in STATES:
-            raise broken("%s has the unknown state %d." % (what, state))
-        if len(wrapped) != (40 if STATES[state] == "destroyed" else 72):
-            raise broken("%s is wrapped in %d bytes." % (what, len(wrapped)))
-    if [row[1] for row in rows].count(1) != 1:
-        raise broken("%d data keys are active, not one." % [row[1] for row in rows].count(1))
-
-    wrapping, verifier = kek.wrapping_key(database), kek.verifier(database)
-    keys, failures = {}, []
-    for key, state, row_kek, row_verifier, wrapped in rows:
-        try:
-            data = unseal(wrapping, wrapped, keyset_associated(database, key, state, row_kek))
-        except InvalidTag:
-            failures.append(key)
+            raise broken("The data key %s has the unknown state %d." % (key.hex(), state))
+    if [state for _, state in keys].count(1) != 1:
+        raise broken("%d data keys are active, not one." % [state for _, state in keys].count(1))
+    live = {key for key, state in keys if STATES[state] != "destroyed"}
+    recipients = {}
+    for key, recipient, source, verifier, wrapped in wraps:
+        if (len(recipient), len(verifier), len(wrapped)) != (8, 32, 72):
+            raise broken("A wrap has a recipient, verifier or key of another length.")
+        utf8(source, "The source of a recipient")
+        recipients.setdefault(recipient, {})[key] = source
+    for recipient, sources in recipients.items():
+        if set(sources) != live or len(set(sources.values())) != 1:
+            raise broken("Not every data key is wrapped for the recipient %s." % recipient.hex())
+    if kek.id not in recipients:
+        wanted = " or ".join(sorted(recipient.hex() for recipient in recipients))
+        raise wrong_key("The key %s does not open this database; it wants %s." % (kek.id.hex(), wanted))
+    found = {key: DataKey(database, key, state, None) for key, state in keys if STATES[state] == "destroyed"}
+    for key, recipient, source, verifier, wrapped in wraps:
+        if recipient != kek.id:
             continue
-        keys[key] = DataKey(database, key, state, None if STATES[state] == "destroyed" else data)
-    # The key is wrong if nothing speaks for it; if something does, what does not fit is damage.
-    speaks = bool(keys) or any(row[3] == verifier for row in rows)
-    if not speaks and rows[0][2] == kek.id:
-        raise wrong_key("The key has the id %s that this database wants, but is another key." % kek.id.hex())
-    if not speaks:
-        raise wrong_key("The key %s does not open this database; it wants %s." % (kek.id.hex(), rows[0][2].hex()))
-    for key, state, row_kek, row_verifier, wrapped in rows:
-        if row_kek != kek.id:
-            raise broken("The data key %s is wrapped under %s, not under %s." % (key.hex(), row_kek.hex(), kek.id.hex()))
-        if row_verifier != verifier:
-            raise broken("The verifier of the data key %s is wrong." % key.hex())
-    if failures:
-        raise broken("The data key %s cannot be unwrapped." % failures[0].hex())
-    return rows, keys
+        if verifier != kek.verifier(database):
+            raise wrong_key("The key has the id %s that this database wants, but is another key." % kek.id.hex())
+        try:
+            data = unseal(kek.wrapping_key(database), wrapped, wrap_associated(database, key, recipient, source))
+        except InvalidTag:
+            raise broken("The data key %s cannot be unwrapped." % key.hex())
+        if key_id(data) != key:
+            raise broken("The data key %s is another key." % key.hex())
+        found[key] = DataKey(database, key, dict(keys)[key], data)
+    return keys, wraps, found
 
 
-def read_record(row, keys):
+def read_record(row, keys, formats):
     number, slot, version, sealed = row
     what = "The row %d" % number
     if len(slot) != 16:
         raise broken("%s has a slot of %d bytes." % (what, len(slot)))
     if version < 1:
         raise broken("%s has the version %d." % (what, version))
-    if not sealed or sealed[0] != 1:
-        raise unknown("%s has another row format." % what)
+    if not sealed or sealed[0] not in formats:
+        raise broken("%s has a format that the header does not permit." % what)
+    if sealed[0] != 1:
+        raise unknown("%s has a row format that is not known." % what)
     size = len(sealed) - ROW_OVERHEAD
     if size < 128 or size_class(size) != size:
         raise broken("%s has a plaintext of %d bytes, which is no size class." % (what, size))
     key = keys.get(sealed[1:9])
     if key is None:
-        raise broken("%s is sealed with %s, which is not in the keyset." % (what, sealed[1:9].hex()))
+        raise broken("%s is sealed with %s, which is none of the database's keys." % (what, sealed[1:9].hex()))
     result = {
         "id": number,
         "pushedUp": number - natural_id(slot),
@@ -640,16 +684,15 @@ def dump(path, key_path):
     try:
         connection = open_read_only(path)
         try:
-            has_labels = check_file(connection)
+            features = check_file(connection)
             header = read_header(connection)
-            keyset, keys = read_keyset(connection, header["database"], kek)
+            rows_of_keys, wraps, keys = read_keys(connection, header["database"], kek)
             active = next(key for key in keys.values() if STATES[key.state] == "active")
-            if not hmac.compare_digest(hmac_sha256(active.integrity, tag_input(header, keyset)), header["tag"]):
-                raise broken("The header's tag is wrong: header or keyset was changed.")
+            if not hmac.compare_digest(hmac_sha256(active.integrity, tag_input(header, rows_of_keys, wraps)), header["tag"]):
+                raise broken("The header's tag is wrong: header or keys were changed.")
             columns = {"id": "integer", "slot": "blob", "version": "integer", "sealed": "blob"}
             rows = sorted(typed(connection, "records", columns))
-            if has_labels != (header["features"] == counted(b"index")):
-                raise broken("The schema and the features do not belong together.")
+            has_labels = "labels" in features
             labels = list(typed(connection, "labels", {"label": "blob", "slot": "blob"})) if has_labels else []
         finally:
             connection.close()
@@ -660,7 +703,7 @@ def dump(path, key_path):
         raise broken("SQLite cannot read the file: its schema is damaged.")
     records, names = [], {}
     for row in rows:
-        record, name = read_record(row, keys)
+        record, name = read_record(row, keys, header["formats"])
         if name is not None:
             if name in names:
                 raise broken("The rows %d and %d have the same name." % (names[name], row[0]))
@@ -671,9 +714,13 @@ def dump(path, key_path):
         check_labels(labels, records, keys)
     return {
         "database": header["database"].hex(),
-        "source": header["source"].decode(),
-        "kek": kek.id.hex(),
-        "keys": [{"id": row[0].hex(), "state": STATES[row[1]]} for row in keyset],
+        "context": read_context(header["context"]),
+        "features": list(features),
+        "formats": list(header["formats"]),
+        "recipients": [
+            {"id": recipient.hex(), "source": source.decode()} for recipient, source in sorted({(row[1], row[2]) for row in wraps})
+        ],
+        "keys": [{"id": row[0].hex(), "state": STATES[row[1]]} for row in rows_of_keys],
         "records": records,
     }
 
@@ -696,11 +743,11 @@ class Randomness:
         return 1 + int.from_bytes(self.take(label, 4), "big")
 
 
-def read_or_make_key(path, random):
+def read_or_make_key(path, random, label):
     """The key in a file; one that is not there is made."""
     if os.path.exists(path):
         return Kek.read(path)
-    kek = Kek(random.take("kek", 32))
+    kek = Kek(random.take(label, 32))
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(kek.text())
     return kek
@@ -710,10 +757,8 @@ def make_keys(states, database, random):
     if states.count("active") != 1 or any(state not in STATE_NUMBERS for state in states):
         raise SystemExit("--keys takes active, decrypt-only and destroyed, with exactly one active.")
     # A key that will be destroyed is whole here, so that rows can be sealed with it; only its row leaves it out.
-    return [
-        DataKey(database, random.take("data key id %d" % index, 8), STATE_NUMBERS[state], random.take("data key %d" % index, 32))
-        for index, state in enumerate(states)
-    ]
+    data = [random.take("data key %d" % index, 32) for index in range(len(states))]
+    return [DataKey(database, key_id(key), STATE_NUMBERS[state], key) for key, state in zip(data, states)]
 
 
 def choose_key(keys, wanted):
@@ -769,21 +814,39 @@ def make_rows(records, keys, random, collide):
     return [rows[number] for number in sorted(rows)]
 
 
-def make_header(database, source, keyset, active):
-    header = {"database": database, "features": b"", "source": source.encode()}
-    header["tag"] = hmac_sha256(active.integrity, tag_input(header, keyset))
+def make_wraps(keys, recipients, random):
+    """Each key that is not destroyed, wrapped for each (kek, source)."""
+    live = [key for key in keys if STATES[key.state] != "destroyed"]
+    return [
+        kek.wrap(key, source.encode(), random.take("wrap nonce %d %d" % (number, index), 24))
+        for number, (kek, source) in enumerate(recipients)
+        for index, key in enumerate(live)
+    ]
+
+
+def make_header(database, context, features, keys, wraps):
+    header = {
+        "context": fields(CONTEXT, *context),
+        "database": database,
+        "features": encode_features(features),
+        "formats": bytes([1]),
+    }
+    active = choose_key(keys, "active")
+    rows = [(key.id, key.state) for key in keys]
+    header["tag"] = hmac_sha256(active.integrity, tag_input(header, rows, wraps))
     return header
 
 
-def make(path, key_path, states, source, collide, seed, records):
+def make(path, key_path, states, source, others, context, features, collide, seed, records):
     random = Randomness(seed)
     if os.path.exists(path):
         raise SystemExit("%s exists." % path)
-    kek = read_or_make_key(key_path, random)
+    recipients = [(read_or_make_key(key_path, random, "kek"), source)]
+    recipients += [(read_or_make_key(other, random, "kek of %s" % name), name) for name, other in others]
     database = random.take("database id", 16)
     keys = make_keys(states, database, random)
-    keyset = [key.row(kek, random.take("wrap nonce %d" % index, 24)) for index, key in enumerate(keys)]
-    header = make_header(database, source, keyset, choose_key(keys, "active"))
+    wraps = make_wraps(keys, recipients, random)
+    header = make_header(database, context, features, keys, wraps)
     rows = make_rows(records, keys, random, collide)
 
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -793,10 +856,11 @@ def make(path, key_path, states, source, collide, seed, records):
     connection.execute("BEGIN IMMEDIATE")
     connection.execute("PRAGMA application_id=%d" % APPLICATION_ID)
     connection.execute("PRAGMA user_version=%d" % FORMAT)
-    for statement in SCHEMA.values():
+    for statement in [*SCHEMA.values(), *(table for _, tables in features.values() for table in tables)]:
         connection.execute(statement)
     connection.executemany("INSERT INTO header VALUES (?, ?)", sorted(header.items()))
-    connection.executemany("INSERT INTO keyset VALUES (?, ?, ?, ?, ?)", sorted(keyset))
+    connection.executemany("INSERT INTO keys VALUES (?, ?)", sorted((key.id, key.state) for key in keys))
+    connection.executemany("INSERT INTO wraps VALUES (?, ?, ?, ?, ?)", sorted(wraps))
     connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -808,14 +872,13 @@ def make(path, key_path, states, source, collide, seed, records):
 
 def vectors(seed):
     random = Randomness(seed)
-    kek = Kek(random.take("kek", 32))
+    keks = [Kek(random.take("kek", 32)), Kek(random.take("kek 2", 32))]
+    sources = ["golden source", "recovery key"]
     database = random.take("database id", 16)
-    states = ["active", "decrypt-only", "destroyed"]
-    keys = make_keys(states, database, random)
-    source = "golden source"
-    nonces = [random.take("wrap nonce %d" % index, 24) for index in range(len(keys))]
-    keyset = [key.row(kek, nonce) for key, nonce in zip(keys, nonces)]
-    header = make_header(database, source, keyset, keys[0])
+    keys = make_keys(["active", "decrypt-only", "destroyed"], database, random)
+    wraps = make_wraps(keys, list(zip(keks, sources)), random)
+    features = {"telepathy": (3, ["CREATE TABLE thoughts (thought BLOB NOT NULL)"]), **KNOWN_FEATURES}
+    header = make_header(database, ("com.example.app", "sqlite", "golden"), features, keys, wraps)
     everything = {
         "serializer": "json",
         "typeTag": "Dictionary<String, Int>",
@@ -865,31 +928,44 @@ def vectors(seed):
     return {
         "seed": seed,
         "database": database.hex(),
-        "kek": {
-            "id": kek.id.hex(),
-            "key": kek.key.hex(),
-            "text": kek.text(),
-            "wrappingKey": kek.wrapping_key(database).hex(),
-            "verifier": kek.verifier(database).hex(),
-        },
-        "keyset": [
+        "keks": [
+            {
+                "id": kek.id.hex(),
+                "key": kek.key.hex(),
+                "text": kek.text(),
+                "wrappingKey": kek.wrapping_key(database).hex(),
+                "verifier": kek.verifier(database).hex(),
+            }
+            for kek in keks
+        ],
+        "keys": [
             {
                 "key": key.id.hex(),
                 "state": key.state,
                 "data": key.data.hex(),
-                "nonce": nonce.hex(),
-                "associated": keyset_associated(database, key.id, key.state, kek.id).hex(),
-                "wrapped": row[4].hex(),
                 "sealingKey": key.sealing.hex(),
                 "indexingKey": key.indexing.hex(),
                 "integrityKey": key.integrity.hex(),
             }
-            for key, nonce, row in zip(keys, nonces, keyset)
+            for key in keys
+        ],
+        "wraps": [
+            {
+                "key": key.hex(),
+                "recipient": recipient.hex(),
+                "source": source.decode(),
+                "nonce": wrapped[:24].hex(),
+                "associated": wrap_associated(database, key, recipient, source).hex(),
+                "verifier": verifier.hex(),
+                "wrapped": wrapped.hex(),
+            }
+            for key, recipient, source, verifier, wrapped in wraps
         ],
         "header": {
+            "context": header["context"].hex(),
             "features": header["features"].hex(),
-            "source": source,
-            "tagInput": tag_input(header, keyset).hex(),
+            "formats": header["formats"].hex(),
+            "tagInput": tag_input(header, [(key.id, key.state) for key in keys], wraps).hex(),
             "tag": header["tag"].hex(),
         },
         "records": records,
@@ -964,7 +1040,10 @@ def main():
     command.add_argument("database")
     command.add_argument("key_file", help="made if it is not there")
     command.add_argument("--keys", default="active", help="states of the data keys, for instance active,decrypt-only,destroyed")
-    command.add_argument("--source", default="test", help="the header's source")
+    command.add_argument("--source", default="test", help="the name of the key file's source")
+    command.add_argument("--recipient", nargs=2, action="append", default=[], metavar=("SOURCE", "KEYFILE"), help="one more recipient")
+    command.add_argument("--context", nargs=3, default=["test", "sqlite", "store"], metavar=("APPLICATION", "KIND", "SCOPE"))
+    command.add_argument("--feature", action="append", default=[], metavar="NAME:NEED", help="a feature without tables")
     command.add_argument("--collide", action="store_true", help='a record with "collide": true finds its own id taken')
     command.add_argument("--seed", type=int, help="everything random comes from this number: for golden files only")
     command = commands.add_parser("vectors", help="print golden vectors")
@@ -978,7 +1057,19 @@ def main():
         elif arguments.command == "make":
             records = json.load(sys.stdin)
             states = arguments.keys.split(",")
-            make(arguments.database, arguments.key_file, states, arguments.source, arguments.collide, arguments.seed, records)
+            features = dict((name, (int(need), [])) for name, need in (feature.split(":") for feature in arguments.feature))
+            make(
+                arguments.database,
+                arguments.key_file,
+                states,
+                arguments.source,
+                arguments.recipient,
+                arguments.context,
+                features,
+                arguments.collide,
+                arguments.seed,
+                records,
+            )
         elif arguments.command == "vectors":
             print_json(vectors(arguments.seed))
         else:

@@ -24,17 +24,28 @@
         /// A connection that checks nothing.
         package func write<R>(_ body: (PlainDatabase) throws -> R) throws -> R { try body(PlainDatabase(path: path)) }
 
-        /// The keyset, opened.
-        package func keyset() throws -> Keyset {
+        /// The database's id, and the tables of its data keys.
+        package func tables() throws -> (database: [UInt8], keys: KeyTables) {
             try write { database in
                 let id = try database.value("SELECT value FROM header WHERE name = 'database'")?.blob ?? Data()
-                let entries = try database.rows("SELECT key, state, kek, verifier, wrapped FROM keyset").map { row in
-                    func bytes(_ column: Int) -> [UInt8] { Array(row[column].blob ?? Data()) }
-                    return try KeysetEntry(
-                        key: bytes(0), state: row[1].integer ?? 0, kek: bytes(2), verifier: bytes(3), wrapped: bytes(4))
+                let keys = try database.rows("SELECT key, state FROM keys").map { row in
+                    KeyTables.Key(
+                        id: Array(row[0].blob ?? Data()), state: KeyTables.State(rawValue: UInt8(row[1].integer ?? 0)) ?? .destroyed)
                 }
-                return try Keyset.open(entries, database: Array(id), kek: key)
+                let wraps = try database.rows("SELECT key, recipient, source, verifier, wrapped FROM wraps").map { row in
+                    func bytes(_ column: Int) -> [UInt8] { Array(row[column].blob ?? Data()) }
+                    return KeyTables.Wrap(
+                        key: bytes(0), recipient: bytes(1), source: String(decoding: bytes(2), as: UTF8.self), verifier: bytes(3),
+                        wrapped: bytes(4))
+                }
+                return (Array(id), try KeyTables(keys: keys, wraps: wraps))
             }
+        }
+
+        /// The keyset, opened.
+        package func keyset() throws -> Keyset {
+            let (database, keys) = try tables()
+            return try Keyset.open(keys, database: database, formats: [1], kek: key)
         }
 
         /// The blind index of a name.

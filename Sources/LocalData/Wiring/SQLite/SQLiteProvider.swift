@@ -20,7 +20,7 @@ struct SQLiteProvider: BackendProvider {
 
     func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend {
         #if SQLite
-            return try SealedFolder.databases.makeStore(scope, Self.source(of: scope, parts.configuration), parts)
+            return try SealedFolder.databases.makeStore(scope, of: scope, Self.source(of: scope, parts.configuration), parts)
         #else
             return MissingBackend(for: .encryptedSQLite(database: scope), claims, Self.missing(".encryptedSQLite"))
         #endif

@@ -10,8 +10,23 @@
 
         private func path(_ directories: StorageDirectories) -> String { "\(directories.data)/\(rawValue)" }
 
+        /// The kind of store that the databases in this folder are.
+        private var kind: String {
+            switch self {
+            case .databases: "sqlite"
+            case .vaults: "vault"
+            }
+        }
+
         /// Makes the store of a database in this folder.
-        func makeStore(_ name: String, _ reference: KeySourceReference, _ parts: StoreParts) throws -> any StorageBackend {
+        /// - Parameters:
+        ///   - name: The database's name.
+        ///   - scope: The scope of its domain.
+        ///   - reference: The source of its key.
+        ///   - parts: What stores are made with.
+        func makeStore(
+            _ name: String, of scope: String, _ reference: KeySourceReference, _ parts: StoreParts
+        ) throws -> any StorageBackend {
             let configuration = parts.configuration
             let directories = try configuration.requiredDirectories()
             let path = try SQLiteStore.path(ofDatabase: name, in: path(directories))
@@ -19,7 +34,7 @@
             return SQLiteStore(
                 path: path,
                 lockPath: SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files),
-                keys: parts.keys, source: source,
+                context: configuration.storeContext(kind, scope), keys: parts.keys, source: source,
                 otherSealedIDs: { [sealedIDs = parts.sealedIDs] () throws(BackendError) in try await sealedIDs(source) },
                 deadline: configuration.deadlines.files, runtime: configuration.runtime)
         }

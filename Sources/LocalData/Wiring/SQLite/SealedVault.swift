@@ -9,7 +9,7 @@ struct SealedVault {
     /// Makes the vault of a service.
     func make(_ service: String, _ parts: StoreParts) throws -> any StorageBackend {
         #if SQLite
-            return try SealedFolder.vaults.makeStore(Self.name(of: service), try reference(parts.configuration), parts)
+            return try SealedFolder.vaults.makeStore(Self.name(of: service), of: service, try reference(parts.configuration), parts)
         #else
             return MissingBackend(for: .keychain(service: service), KeyringProvider().claims, SQLiteProvider.missing(".keychain"))
         #endif

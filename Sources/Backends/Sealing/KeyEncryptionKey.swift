@@ -1,0 +1,76 @@
+package import BackendContract
+package import Crypto
+
+/// A key-encryption key at work in one database: what is derived from it wraps data keys and does nothing else.
+package struct KeyEncryptionKey {
+    let id: [UInt8]
+    let verifier: [UInt8]
+    private let wrapping: XAES256GCM
+    private let database: [UInt8]
+
+    static let verifierLength = 32
+    static let overhead = XAES256GCM.nonceLength + XAES256GCM.tagLength
+
+    /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869), the database's id being the salt.
+    package init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
+        func derived(_ purpose: String, _ count: Int) -> SymmetricKey {
+            HKDF<SHA256>.deriveKey(
+                inputKeyMaterial: key.key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8), outputByteCount: count)
+        }
+        id = key.id
+        verifier = derived("verifier", Self.verifierLength).withUnsafeBytes { Array($0) }
+        wrapping = try XAES256GCM(key: derived("wrap", SealingKey.keyLength))
+        self.database = database
+    }
+
+    /// Wraps a data key.
+    /// - Parameters:
+    ///   - key: The data key.
+    ///   - source: The short name of the source of this key-encryption key.
+    ///   - randomBytes: Gives a number of unpredictable bytes.
+    package func wrap(_ key: SymmetricKey, source: String, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KeyTables.Wrap {
+        let nonce = randomBytes(XAES256GCM.nonceLength)
+        let keyID = KeyIdentity.id(of: key)
+        var plain = key.withUnsafeBytes { Array($0) }
+        defer { wipe(&plain) }
+        let sealed = try wrapping.seal(plain, nonce: nonce, authenticating: context(keyID, source))
+        return KeyTables.Wrap(key: keyID, recipient: id, source: source, verifier: verifier, wrapped: nonce + sealed)
+    }
+
+    /// Unwraps a data key.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` where another key wrapped it; `corrupted`, also for a key with another id.
+    package func unwrap(_ wrap: KeyTables.Wrap) throws(BackendError) -> SymmetricKey {
+        guard wrap.recipient == id, wrap.verifier == verifier else { throw mismatch([wrap]) }
+        var plain: [UInt8]
+        do throws(BackendError) {
+            plain = try wrapping.open(
+                Array(wrap.wrapped.dropFirst(XAES256GCM.nonceLength)), nonce: Array(wrap.wrapped.prefix(XAES256GCM.nonceLength)),
+                authenticating: context(wrap.key, wrap.source))
+        } catch {
+            throw Keyset.damage
+        }
+        defer { wipe(&plain) }
+        let key = SymmetricKey(data: plain)
+        guard KeyIdentity.id(of: key) == wrap.key else { throw Keyset.damage }
+        return key
+    }
+
+    /// The error of this key where others wrapped the data keys.
+    func mismatch(_ wraps: [KeyTables.Wrap]) -> BackendError {
+        let right = Set(wraps.map { hexadecimalText(of: $0.recipient) }).sorted().joined(separator: " or ")
+        let sameID = wraps.contains { $0.recipient == id }
+        return BackendError(
+            .encryptionKeyMismatch,
+            "The database was sealed for the key \(right); the key given is \(hexadecimalText(of: id))\(sameID ? ", the same id with other bytes" : ""). Restore the right key; nothing was changed."
+        )
+    }
+
+    private func context(_ key: [UInt8], _ source: String) -> [UInt8] {
+        var fields = Fields("LocalData SQLite 1 wrap")
+        fields.add(database)
+        fields.add(key)
+        fields.add(id)
+        fields.add(source)
+        return fields.bytes
+    }
+}

@@ -1,0 +1,106 @@
+#if SQLite
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// Databases and vaults under one key file, put in each other's places by somebody who can write the folder.
+    @Suite(.inTurn) struct ContextSwapTests {
+        private let directory: TemporaryDirectory
+
+        init() throws { directory = try TemporaryDirectory() }
+
+        /// A router over a folder, under a key file that all of them share.
+        private func router(_ folder: String, application: String = "com.example", context: String? = nil) -> StorageRouter {
+            var configuration = StorageConfiguration(root: URL(filePath: directory.file(folder)), applicationID: application)
+            configuration.keySource = .keyFile(directory.file("shared-key"))
+            configuration.keychain = .sealedVault(.configured)
+            configuration.sealingContext = context
+            return StorageRouter(configuration: configuration)
+        }
+
+        private func file(_ folder: String, _ path: String) -> String { directory.file("\(folder)/data/\(path)") }
+
+        private func put(_ domain: StorageDomain, _ router: StorageRouter) async throws {
+            try await router.set("in \(domain)", for: textKey("a", domain))
+            try await router.shutdown()
+        }
+
+        private func swap(_ one: String, _ other: String) throws {
+            let aside = directory.file("aside")
+            for (from, to) in [(one, aside), (other, one), (aside, other)] { try FileManager.default.moveItem(atPath: from, toPath: to) }
+        }
+
+        private func expectWrongContext(_ domain: StorageDomain, _ router: StorageRouter, _ names: String...) async {
+            await #expect {
+                _ = try await router.get(textKey("a", domain))
+            } throws: { error in
+                guard let error = error as? StorageError else { return false }
+                return error.code == .wrongContext && names.allSatisfy { error.message.contains("\"\($0)\"") }
+            }
+            await expectRefusal(StorageError.wrongContext) { try await router.set("x", for: textKey("a", domain)) }
+        }
+
+        @Test(arguments: [false, true])
+        func `two databases, and two vaults, of one application do not open as each other`(_ areVaults: Bool) async throws {
+            let (bank, chat): (StorageDomain, StorageDomain) =
+                areVaults
+                ? (.keychain(service: "bank"), .keychain(service: "chat"))
+                : (.encryptedSQLite(database: "bank"), .encryptedSQLite(database: "chat"))
+            for domain in [bank, chat] { try await put(domain, router("one")) }
+            let files = ["bank", "chat"].map { file("one", areVaults ? "vaults/v-\($0).sqlite" : "databases/\($0).sqlite") }
+            try swap(files[0], files[1])
+            let router = router("one")
+            await expectWrongContext(bank, router, "bank", "chat")
+            await expectWrongContext(chat, router, "bank", "chat")
+            try await router.shutdown()
+            try swap(files[0], files[1])
+            let again = self.router("one")
+            #expect(try await again.get(textKey("a", bank)) == "in \(bank)")
+            #expect(try await again.get(textKey("a", chat)) == "in \(chat)")
+            try await again.shutdown()
+        }
+
+        @Test func `a vault does not open as a database of its name`() async throws {
+            try await put(.keychain(service: "bank"), router("one"))
+            try await put(.encryptedSQLite(database: "v-bank"), router("one"))
+            try swap(file("one", "vaults/v-bank.sqlite"), file("one", "databases/v-bank.sqlite"))
+            let router = router("one")
+            await expectWrongContext(.keychain(service: "bank"), router, "bank", "v-bank")
+            await expectWrongContext(.encryptedSQLite(database: "v-bank"), router, "bank", "v-bank")
+            try await router.shutdown()
+        }
+
+        @Test func `two applications, and two tenants of one, do not open each other's databases, and a family does`() async throws {
+            let domain = StorageDomain.encryptedSQLite(database: "main")
+            try await put(domain, router("one", application: "com.one"))
+            try await put(domain, router("two", application: "com.two"))
+            try await put(domain, router("a", context: "tenant a"))
+            try await put(domain, router("b", context: "tenant b"))
+            try await put(domain, router("c", application: "com.three", context: "family"))
+            try swap(file("one", "databases/main.sqlite"), file("two", "databases/main.sqlite"))
+            await expectWrongContext(domain, router("one", application: "com.one"), "com.one", "com.two")
+            try swap(file("a", "databases/main.sqlite"), file("b", "databases/main.sqlite"))
+            await expectWrongContext(domain, router("a", context: "tenant a"), "tenant a", "tenant b")
+            #expect(try await router("c", application: "com.four", context: "family").get(textKey("a", domain)) == "in \(domain)")
+        }
+
+        @Test func `a database is moved to another name and application by a call, and by nothing else`() async throws {
+            let (bank, chat) = (StorageDomain.encryptedSQLite(database: "bank"), StorageDomain.encryptedSQLite(database: "chat"))
+            try await put(bank, router("one", application: "com.one"))
+            try FileManager.default.createDirectory(atPath: file("two", "databases"), withIntermediateDirectories: true)
+            try FileManager.default.moveItem(atPath: file("one", "databases/bank.sqlite"), toPath: file("two", "databases/chat.sqlite"))
+            let router = router("two", application: "com.two")
+            await expectWrongContext(chat, router, "bank", "chat", "com.one", "com.two")
+            await expectRefusal(StorageError.wrongContext) { try await router.adopt(chat) }
+            await expectRefusal(StorageError.wrongContext) { try await router.adopt(chat, from: bank) }
+            await expectRefusal(StorageError.wrongContext) { try await router.adopt(chat, application: "com.one") }
+            await expectWrongContext(chat, router, "bank", "chat")
+            try await router.adopt(chat, from: bank, application: "com.one")
+            #expect(try await router.get(textKey("a", chat)) == "in \(bank)")
+            await expectRefusal(StorageError.unsupported) { try await router.adopt(.userDefaults(suite: "list")) }
+            await expectRefusal(StorageError.unavailable) { try await router.adopt(.encryptedSQLite(database: "none")) }
+            try await router.shutdown()
+        }
+    }
+#endif

@@ -1,0 +1,167 @@
+#if SQLite
+    import BackendContract
+    import Crypto
+    import Foundation
+    import TestSupport
+    import Testing
+
+    @testable import SQLiteBackend
+    @testable import Sealing
+
+    /// A row that was damaged in any field is damage of this row alone, and its name can be used again; a row of a key that another process
+    /// has just made is not damage.
+    @Suite(.inTurn) struct RowRepairTests {
+        /// What is changed: a column, the place of the byte in it, and the bit.
+        struct Flip: CustomStringConvertible {
+            let column: String
+            let place: Int
+            let bit: Int
+            var description: String { "\(column)[\(place)] bit \(bit)" }
+        }
+
+        private static let aim = StorageAddress("attacked")
+
+        /// Every bit of slot, version, row format and key id, and one bit of each byte of the rest.
+        private static func flips(_ row: RawRecord) -> [Flip] {
+            let slots = row.slot.indices.flatMap { at in (0..<8).map { Flip(column: "slot", place: at, bit: $0) } }
+            let versions = (0..<64).map { Flip(column: "version", place: 0, bit: $0) }
+            let ids = (0..<62).map { Flip(column: "id", place: 0, bit: $0) }
+            let sealed = row.sealed.indices.flatMap { at in
+                (at < SealedRow.headLength || isLong ? Array(0..<8) : [at % 8]).map { Flip(column: "sealed", place: at, bit: $0) }
+            }
+            return slots + versions + ids + sealed
+        }
+
+        private static func flip(_ row: RawRecord, _ flip: Flip) -> RawRecord {
+            var row = row
+            switch flip.column {
+            case "slot": row.slot[flip.place] ^= 1 << flip.bit
+            case "version": row.version ^= 1 << flip.bit
+            case "id": row.id ^= 1 << flip.bit
+            default: row.sealed[flip.place] ^= 1 << flip.bit
+            }
+            return row
+        }
+
+        @Test func `after any bit of a row was flipped, its name can be set and removed again`() async throws {
+            let target = try await AttackTarget()
+            let original = try target.row(Self.aim)
+            let store = target.store()
+            for flip in Self.flips(original) {
+                let row = Self.flip(original, flip)
+                try target.attack(
+                    "UPDATE records SET id = ?, slot = ?, version = ?, sealed = ? WHERE id = ?",
+                    [row.id, row.slot, row.version, row.sealed, original.id])
+                // As a `set` does: without a look first, and again on the damage that it met.
+                var result = try await store.apply(.put(.bytes([9]), at: Self.aim, if: .replaceable(version: nil)))
+                if case .conflict(.corrupt(let damage)) = result {
+                    let revision = try #require(damage.revision)
+                    result = try await store.apply(.put(.bytes([9]), at: Self.aim, if: .revision(revision)))
+                } else {
+                    #expect(flip.column == "id", "\(flip): \(result)")
+                }
+                #expect(result.isApplied, "\(flip): \(result)")
+                #expect(try await store.read(Self.aim).record?.payload == .bytes([9]), "\(flip)")
+                #expect(try await store.apply(.delete(Self.aim)).isApplied)
+                #expect(try await store.read(Self.aim) == .absent)
+                try target.restore()
+            }
+            #expect(try await store.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
+            await store.close()
+        }
+
+        // MARK: Keys that change between
+
+        /// Adds a data key that seals from now on, as another process would, and returns its id.
+        private func addKey(_ target: AttackTarget) throws -> [UInt8] {
+            let connection = try Connection(path: target.path)
+            defer { connection.close() }
+            let header = try DatabaseHeader(reading: connection)
+            let keyset = try header.open(target.key, in: nil)
+            let source = try #require(header.keys.recipients.first).source
+            let wrap = try KeyEncryptionKey(target.key, database: keyset.database).wrap(SymmetricKey(size: .bits256), source: source) {
+                count in
+                (0..<count).map { _ in UInt8.random(in: .min ... .max) }
+            }
+            var keys = header.keys.keys
+            for index in keys.indices { keys[index].state = .decryptOnly }
+            let tables = try KeyTables(keys: keys + [KeyTables.Key(id: wrap.key, state: .active)], wraps: header.keys.wraps + [wrap])
+            let opened = try Keyset.open(tables, database: header.database, formats: header.formats, kek: target.key)
+            try connection.execute("BEGIN IMMEDIATE")
+            try header.changed(opened) { $0.keys = tables }.write(to: connection)
+            try connection.execute("COMMIT")
+            return wrap.key
+        }
+
+        @Test(arguments: ["read", "put", "conditional put", "delete"])
+        func `a store with older keys never takes what another one has sealed under a new key for damage`(_ act: String) async throws {
+            let target = try await AttackTarget()
+            let (stale, fresh) = (target.store(), target.store())
+            #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
+            // The stale store has a connection for writing too.
+            #expect(try await stale.apply(.put(.bytes([1]), at: StorageAddress("other"))).isApplied)
+            let key = try addKey(target)
+            #expect(try await fresh.apply(.put(.bytes([7]), at: Self.aim)).isApplied)
+            let now = try await fresh.read(Self.aim)
+            #expect(try target.rowsNow().contains { Array($0.sealed[1..<9]) == key })
+            switch act {
+            case "read": #expect(try await stale.read(Self.aim) == now)
+            case "put":
+                #expect(try await stale.apply(.put(.bytes([8]), at: Self.aim)).isApplied)
+                #expect(try await fresh.read(Self.aim).record?.payload == .bytes([8]))
+            case "conditional put":
+                let result = try await stale.apply(.put(.bytes([8]), at: Self.aim, if: .absent))
+                #expect(result == .conflict(now), "\(result)")
+                #expect(try await fresh.read(Self.aim) == now)
+            default:
+                #expect(try await stale.apply(.delete(Self.aim)).isApplied)
+                #expect(try await fresh.read(Self.aim) == .absent)
+            }
+            let all = Set(try await stale.addresses(in: .values))
+            #expect(all == Set(try await fresh.addresses(in: .values)))
+            await stale.close()
+            await fresh.close()
+        }
+
+        @Test func `a row at the slot of a name that names a new key is read with the keys of its own transaction`() async throws {
+            let target = try await AttackTarget()
+            let stale = target.store()
+            #expect(try await stale.probes(target.expected.map(\.address)) == target.expected.map(\.probe))
+            // The row names the new key, and so would be damage under the older keys: with them it must not be judged.
+            var changed = try target.row(Self.aim)
+            changed.sealed.replaceSubrange(1..<9, with: try addKey(target))
+            try target.attack("UPDATE records SET sealed = ? WHERE id = ?", [changed.sealed, changed.id])
+            let reason = try #require(try await stale.read(Self.aim).corruption?.reason)
+            #expect(reason.contains("was changed"), "\(reason)")
+            await stale.close()
+        }
+
+        // MARK: Recipients
+
+        @Test func `a database opens for each recipient, and for the second when the first one's key is gone`() async throws {
+            let folder = try TemporaryDirectory()
+            let (path, key, recovery) = (folder.file("golden.sqlite"), folder.file("golden.key"), folder.file("recovery.key"))
+            try Reader.copy("golden-python.sqlite", to: path)
+            try Reader.copy("golden.key", to: key)
+            try Reader.copy("golden-recovery.key", to: recovery)
+            let expected = try Reader.golden("golden-python.json").probes
+            let (first, second) = (PinnedKeyFile(key, pin: "golden"), PinnedKeyFile(recovery, pin: "recovery"))
+            let missing = PinnedKeyFile(folder.file("nowhere"), pin: "golden")
+            for (source, others) in [(first, []), (second, []), (missing, [second]), (first, [second])]
+                as [(PinnedKeyFile, [PinnedKeyFile])]
+            {
+                let store = sqliteStore(at: path, source: source, otherSources: others)
+                let addresses = Array(expected.keys)
+                #expect(try await store.probes(addresses) == addresses.map { expected[$0] })
+                await store.close()
+            }
+            let store = sqliteStore(at: path, source: missing)
+            #expect(try await store.read(StorageAddress("city")).error?.code == .encryptionKeyMissing)
+            await store.close()
+            let stranger = sqliteStore(at: path, source: PinnedKeyFile(recovery, pin: "another"))
+            let reason = try await stranger.read(StorageAddress("city")).error?.reason
+            #expect(reason?.contains("\"golden\" or \"recovery\"") == true)
+            await stranger.close()
+        }
+    }
+#endif
