@@ -177,7 +177,7 @@ let package = Package(
         .testTarget(
             name: "SealingTests",
             dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],
-            exclude: ["passphrase-vector.py"], swiftSettings: house),
+            exclude: ["passphrase-vector.py", "recovery-vector.py"], swiftSettings: house),
         .target(name: "GuideSamples", dependencies: ["LocalData"], path: "Tests/GuideSamples"),
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",

@@ -179,7 +179,7 @@
                 for row in wraps { database.run("INSERT INTO wraps VALUES (?, ?, ?, ?, ?)", row) }
                 do throws(BackendError) {
                     let header = try DatabaseHeader(reading: database.connection)
-                    _ = try header.open(SealSeeds.key, in: nil)
+                    _ = try header.open(.key(SealSeeds.key), in: nil)
                     return .opened(HeaderTables(header))
                 } catch {
                     return .refused(error.code)

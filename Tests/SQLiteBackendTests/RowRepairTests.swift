@@ -77,7 +77,7 @@
             let connection = try Connection(path: target.path)
             defer { connection.close() }
             let header = try DatabaseHeader(reading: connection)
-            let keyset = try header.open(target.key, in: nil)
+            let keyset = try header.open(.key(target.key), in: nil)
             let source = try #require(header.keys.recipients.first).source
             let wrap = try KeyEncryptionKey(target.key, database: keyset.database).wrap(SymmetricKey(size: .bits256), source: source) {
                 count in

@@ -55,11 +55,11 @@
 
         /// Unwraps the keys, and checks that header and keys are unchanged and belong here.
         /// - Parameters:
-        ///   - kek: The key of one of the recipients.
+        ///   - holder: One of the recipients.
         ///   - place: Where the database is; nil to take it wherever it belongs.
         /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`, `wrongContext`.
-        func open(_ kek: SealingKey, in place: StoreContext?) throws(BackendError) -> Keyset {
-            let keyset = try Keyset.open(keys, database: database, formats: formats, kek: kek)
+        func open(_ holder: KeyHolder, in place: StoreContext?) throws(BackendError) -> Keyset {
+            let keyset = try Keyset.open(keys, database: database, formats: formats, holder: holder)
             guard keyset.isTag(tag, header: entries, tables: keys) else { throw Keyset.damage }
             if let place, place != context {
                 throw place.isNot(

@@ -72,7 +72,7 @@
             of header: DatabaseHeader, from source: any KeySource, in place: StoreContext?
         ) async throws(BackendError) -> Keyset {
             let kek = try await keys.existing(from: source)
-            do throws(BackendError) { return try header.open(kek, in: place) } catch {
+            do throws(BackendError) { return try header.open(.key(kek), in: place) } catch {
                 // Fetch the key again with the next call: the right one may be there by then.
                 if error.code == .encryptionKeyMismatch { await keys.forget(source) }
                 throw error

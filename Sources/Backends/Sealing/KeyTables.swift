@@ -55,7 +55,7 @@ package struct KeyTables: Hashable, Sendable {
             recipients.values.allSatisfy({ $0.count == live.count && Set($0.map(\.key)) == live && Set($0.map(\.source)).count == 1 }),
             wraps.allSatisfy({
                 $0.recipient.count == KeyIdentity.idLength && $0.verifier.count == KeyEncryptionKey.verifierLength
-                    && $0.wrapped.count == KeyEncryptionKey.overhead + SealingKey.keyLength
+                    && $0.wrapped.count == Wrap.length(for: $0.source)
             })
         else { throw Keyset.damage }
         self.keys = keys.sorted { $0.id.lexicographicallyPrecedes($1.id) }

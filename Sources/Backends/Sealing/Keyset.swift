@@ -36,27 +36,30 @@ package struct Keyset: Sendable {
     }
 
     /// Unwraps what a database keeps.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when the key is none of the recipients'; `corrupted` when it was changed.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when the holder is none of the recipients; `corrupted` when it was changed.
     package static func open(
-        _ tables: KeyTables, database: [UInt8], formats: [UInt8], kek: SealingKey
+        _ tables: KeyTables, database: [UInt8], formats: [UInt8], holder: KeyHolder
     ) throws(BackendError) -> Keyset {
-        let kek = try KeyEncryptionKey(kek, database: database)
-        let wraps = tables.wraps.filter { $0.recipient == kek.id }
-        guard !wraps.isEmpty else { throw kek.mismatch(tables.wraps) }
+        let keys = try holder.open(tables, database: database)
         var active: DataKey?
         var decryptOnly: [DataKey] = []
         var destroyed: Set<[UInt8]> = []
         for entry in tables.keys {
-            guard let wrap = wraps.first(where: { $0.key == entry.id }) else {
+            guard let known = keys[entry.id] else {
                 destroyed.insert(entry.id)
                 continue
             }
-            let key = try DataKey(key: try kek.unwrap(wrap), database: database)
+            let key = try DataKey(key: known, database: database)
             if entry.state == .active { active = key } else { decryptOnly.append(key) }
         }
         guard let active else { throw damage }
         return Keyset(
             database: database, active: active, decryptOnly: decryptOnly, destroyed: destroyed, formats: Set(formats))
+    }
+
+    /// Unwraps what a database keeps, with the key of a source.
+    package static func open(_ tables: KeyTables, database: [UInt8], formats: [UInt8], kek: SealingKey) throws(BackendError) -> Keyset {
+        try open(tables, database: database, formats: formats, holder: .key(kek))
     }
 
     /// The key that an id names; nil when it is not in the set, or destroyed.

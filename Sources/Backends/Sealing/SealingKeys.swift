@@ -98,6 +98,20 @@ package actor SealingKeys {
         return settle(key, name)
     }
 
+    /// The key of a source from now on, where what it held before is lost: what the source holds now, or a new key. It is recorded in place of the
+    /// lost one. Only for data that another key has opened.
+    /// - Throws: ``BackendError``.
+    package func replacement(from source: any KeySource) async throws(BackendError) -> SealingKey {
+        let name = source.identifier
+        await takeTurn(name)
+        defer { passTurn(name) }
+        let key: SealingKey
+        if let present = try await load(source) { key = present } else { key = try await source.create(.random(randomBytes)) }
+        try await source.synchronize()
+        try await pins.record(key.identity, name)
+        return settle(key, name)
+    }
+
     private func takeTurn(_ name: String) async {
         guard settling[name] != nil else { return settling[name] = [] }
         await withCheckedContinuation { settling[name, default: []].append($0) }

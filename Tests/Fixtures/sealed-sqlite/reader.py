@@ -4,7 +4,7 @@
 Written from the description in Docs/Design.md alone, so that a fault in the Swift code and a fault in the description both show.
 Needs Python 3.9 and `cryptography` (Debian: python3-cryptography).
 
-  reader.py dump DATABASE KEYFILE      checks everything, prints the content as JSON
+  reader.py dump DATABASE KEYFILE      checks everything, prints the content as JSON; the key file may hold a recovery key's text
   reader.py make DATABASE KEYFILE      writes a new database from a list of records on standard input
   reader.py vectors                    prints golden vectors as JSON
   reader.py selftest                   checks the primitives against published vectors
@@ -28,8 +28,10 @@ import unicodedata
 import urllib.parse
 
 from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 APPLICATION_ID = 0x4C444231
 FORMAT = 1
@@ -329,6 +331,8 @@ class Kek:
         except OSError as error:
             raise wrong_key("The key file cannot be read: %s." % error.strerror)
         match = cls.FORM.fullmatch(text)
+        if not match and RecoveryKey.FORM.fullmatch(text):
+            return RecoveryKey(text.decode())
         if not match:
             raise wrong_key("The key file does not hold a key in the form LocalData-key-1.")
         try:
@@ -353,6 +357,55 @@ class Kek:
         associated = wrap_associated(key.database, key.id, self.id, source)
         wrapped = seal(self.wrapping_key(key.database), nonce, key.data, associated)
         return key.id, self.id, source, self.verifier(key.database), wrapped
+
+    def unwrap(self, database, key, source, wrapped):
+        return unseal(self.wrapping_key(database), wrapped, wrap_associated(database, key, self.id, source))
+
+
+class RecoveryKey:
+    """A recovery key: a pair of X25519, written down in characters."""
+
+    FORM = re.compile(rb"(?:[0-9A-HJKMNP-TV-Z]{4}-){13}[0-9A-HJKMNP-TV-Z]{4}\n?")
+    ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    SOURCE = b"recovery key"
+    PURPOSE = "LocalData SQLite 1 recovery wrap"
+
+    def __init__(self, text):
+        bits = "".join(f"{self.ALPHABET.index(character):05b}" for character in text.strip().replace("-", ""))
+        secret = int(bits[:256], 2).to_bytes(32, "big")
+        check = hashlib.sha256(b"LocalData recovery key 1" + secret).digest()
+        if bits[256:260] != "0000" or int(bits[260:], 2) != int.from_bytes(check[:3], "big") >> 4:
+            raise wrong_key("The checksum of the recovery key is wrong.")
+        self.private = X25519PrivateKey.from_private_bytes(secret)
+        self.public = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+        self.id = hashlib.sha256(b"LocalData recovery recipient 1" + self.public).digest()[:8]
+
+    def verifier(self, database):
+        return self.public
+
+    def unwrap(self, database, key, source, wrapped):
+        associated = fields(self.PURPOSE, database, key, self.public)
+        shared = self.private.exchange(X25519PublicKey.from_public_bytes(wrapped[:32]))
+        return hpke_open(shared, wrapped, self.public, self.PURPOSE.encode(), associated)
+
+
+def hpke_open(shared, sealed, public, info, associated):
+    """RFC 9180, base mode: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM."""
+
+    def extract(salt, suite, label, data):
+        return hmac_sha256(salt or bytes(32), b"HPKE-v1" + suite + label + data)
+
+    def expand(key, suite, label, data, length):
+        data = length.to_bytes(2, "big") + b"HPKE-v1" + suite + label + data
+        return hmac_sha256(key, data + b"\1")[:length]
+
+    kem = b"KEM" + (0x20).to_bytes(2, "big")
+    secret = expand(extract(b"", kem, b"eae_prk", shared), kem, b"shared_secret", sealed[:32] + public, 32)
+    suite = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
+    context = b"\0" + extract(b"", suite, b"psk_id_hash", b"") + extract(b"", suite, b"info_hash", info)
+    key = extract(secret, suite, b"secret", b"")
+    nonce = expand(key, suite, b"base_nonce", context, 12)
+    return AESGCM(expand(key, suite, b"key", context, 32)).decrypt(nonce, sealed[32:], associated)
 
 
 def wrap_associated(database, key, recipient, source):
@@ -550,7 +603,7 @@ def read_keys(connection, database, kek):
     live = {key for key, state in keys if STATES[state] != "destroyed"}
     recipients = {}
     for key, recipient, source, verifier, wrapped in wraps:
-        if (len(recipient), len(verifier), len(wrapped)) != (8, 32, 72):
+        if (len(recipient), len(verifier), len(wrapped)) != (8, 32, 80 if source == RecoveryKey.SOURCE else 72):
             raise broken("A wrap has a recipient, verifier or key of another length.")
         utf8(source, "The source of a recipient")
         recipients.setdefault(recipient, {})[key] = source
@@ -567,7 +620,7 @@ def read_keys(connection, database, kek):
         if verifier != kek.verifier(database):
             raise wrong_key("The key has the id %s that this database wants, but is another key." % kek.id.hex())
         try:
-            data = unseal(kek.wrapping_key(database), wrapped, wrap_associated(database, key, recipient, source))
+            data = kek.unwrap(database, key, source, wrapped)
         except InvalidTag:
             raise broken("The data key %s cannot be unwrapped." % key.hex())
         if key_id(data) != key:
@@ -873,7 +926,7 @@ def make(path, key_path, states, source, others, context, features, collide, see
 def vectors(seed):
     random = Randomness(seed)
     keks = [Kek(random.take("kek", 32)), Kek(random.take("kek 2", 32))]
-    sources = ["golden source", "recovery key"]
+    sources = ["golden source", "second source"]
     database = random.take("database id", 16)
     keys = make_keys(["active", "decrypt-only", "destroyed"], database, random)
     wraps = make_wraps(keys, list(zip(keks, sources)), random)

@@ -44,6 +44,8 @@ extension StorageError.Code {
     public static let incompatibleSchema = Self("incompatibleSchema")
     /// A chain of versions cannot be used as it was put together; nothing was read or written.
     public static let invalidEvolution = Self("invalidEvolution")
+    /// A text is not a recovery key: something was mistyped.
+    public static let invalidRecoveryKey = Self("invalidRecoveryKey")
     /// A store belongs to another application, kind of store or scope; it was copied or renamed.
     public static let wrongContext = Self("wrongContext")
     /// A migration failed; the old value is where it was.
@@ -102,6 +104,8 @@ extension StorageError {
     public static var encryptionKeyMissing: Code { .encryptionKeyMissing }
     /// ``Code/encryptionKeyMismatch``
     public static var encryptionKeyMismatch: Code { .encryptionKeyMismatch }
+    /// ``Code/invalidRecoveryKey``
+    public static var invalidRecoveryKey: Code { .invalidRecoveryKey }
     /// ``Code/wrongContext``
     public static var wrongContext: Code { .wrongContext }
     /// ``Code/incompatibleSchema``

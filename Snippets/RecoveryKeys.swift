@@ -1,0 +1,26 @@
+// A second way into an encrypted database, and another source for its key.
+
+// snippet.hide
+import LocalData
+
+func addRecovery(_ router: StorageRouter) async throws {
+    // snippet.show
+    let recovery = try await router.addRecoveryKey(to: .encryptedSQLite(database: "documents"))
+    print(recovery.text)  // show it once, and have it written down: nothing on this machine keeps it
+    // snippet.hide
+}
+
+func recover(_ router: StorageRouter, _ typed: String) async throws {
+    // snippet.show
+    try await router.recover(.encryptedSQLite(database: "documents"), with: RecoveryKey(text: typed))
+    // snippet.hide
+}
+
+func changeSource(_ configuration: StorageConfiguration) async throws {
+    var configuration = configuration
+    // snippet.show
+    configuration.databaseKeySources["documents"] = .credential("documents-key-2")
+    let router = StorageRouter(configuration: configuration)
+    try await router.changeKeySource(of: .encryptedSQLite(database: "documents"), from: .credential("documents-key"))
+    // snippet.hide
+}
