@@ -14,7 +14,7 @@ extension FuzzTarget {
             }
             try promise(sealed.count == bytes.count + Envelope.overhead, "a sealed value has another length")
             try promise((try? Envelope.open(sealed, with: SealSeeds.key, for: SealSeeds.context)) == bytes, "a content does not come back")
-            let elsewhere = Envelope.Context(purpose: "payload", ["", ""])
+            let elsewhere = Envelope.Context(.value, in: SealSeeds.store)
             try promise((try? Envelope.open(sealed, with: SealSeeds.key, for: elsewhere)) == nil, "a content opens in another place")
             var changed = sealed
             changed[Int(bytes.reduce(5 as UInt32) { $0 &* 33 &+ UInt32($1) }) % sealed.count] ^= 1
@@ -79,7 +79,13 @@ extension FuzzTarget {
 enum SealSeeds {
     static let key = SealingKey(key: SymmetricKey(data: Array(0..<32) as [UInt8]))
     static let other = SealingKey(key: SymmetricKey(data: Array(100..<132) as [UInt8]))
-    static let context = Envelope.Context(purpose: "payload", ["userDefaults/suite//name", "json"])
+    static let store = StoreContext(application: "com.example", kind: "userDefaults", scope: "suite")
+    static let context = {
+        var context = Envelope.Context(.value, in: store)
+        context.add("name")
+        context.add(StorageMetadata(serializer: "json", schemaVersion: 1, sealing: "1:0102030405060708"))
+        return context
+    }()
     static let passphrase = Array("correct horse".utf8)
 
     /// The same bytes every time: what is sealed here is nobody's secret, and an input must always do the same.

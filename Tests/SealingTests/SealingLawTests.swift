@@ -8,9 +8,16 @@ import Testing
 /// Laws of sealing: what was sealed opens where it belongs and as it was, and nothing else opens.
 @Suite(.inTurn, .tags(.campaign)) struct SealingLawTests {
     private let contents = Arbitrary<[UInt8]>.bytes()
-    private let purposes = Arbitrary<String>.text(.letter, 0...4)
     private let keys = Arbitrary<[UInt8]>.bytes(32...32).map { SealingKey(key: SymmetricKey(data: $0)) }
-    private var contexts: Arbitrary<(String, [String])> { zip(purposes, purposes.list(0...3)) }
+    private let names = Arbitrary<String>.text(.letter, 0...4)
+    private var contexts: Arbitrary<(Envelope.Purpose, [String])> { zip(.one(of: Envelope.Purpose.allCases), names.list(3...6)) }
+
+    /// A context of a purpose, the three names of a store, and further names.
+    private static func context(_ purpose: Envelope.Purpose, _ names: [String]) -> Envelope.Context {
+        var context = Envelope.Context(purpose, in: StoreContext(application: names[0], kind: names[1], scope: names[2]))
+        for name in names[3...] { context.add(name) }
+        return context
+    }
     private let seeds = Arbitrary<UInt64>.number
 
     private static func random(_ seed: UInt64) -> (Int) -> [UInt8] {
@@ -24,13 +31,13 @@ import Testing
 
     @Test func `what is sealed opens as it was, under its key and in its context alone`() async {
         await forAll(zip(contents, zip(keys, keys), zip(contexts, contexts), seeds), count: 300) { content, keys, contexts, seed in
-            let context = Envelope.Context(purpose: contexts.0.0, contexts.0.1)
+            let context = Self.context(contexts.0.0, contexts.0.1)
             let sealed = try Envelope.seal(content, with: keys.0, for: context, Self.random(seed))
             try same(sealed.count, content.count + Envelope.overhead, "the length")
             try same(Envelope.keyID(of: sealed), keys.0.id, "the key's id")
             try same(opens(sealed, keys.0, context), content, "the content")
             let isSameContext = contexts.0 == contexts.1
-            let elsewhere = opens(sealed, keys.0, Envelope.Context(purpose: contexts.1.0, contexts.1.1))
+            let elsewhere = opens(sealed, keys.0, Self.context(contexts.1.0, contexts.1.1))
             try same(elsewhere, isSameContext ? content : nil, "in another context")
             if keys.0.key != keys.1.key {
                 try same(opens(sealed, keys.1, context), nil, "under another key")
@@ -44,7 +51,7 @@ import Testing
     @Test func `a sealed value with a changed byte, or cut off, or with a byte too many does not open`() async {
         await forAll(zip(contents.limited(to: 16), keys, Arbitrary<UInt8>.number(in: 1...255), seeds), count: 25) {
             content, key, change, seed in
-            let context = Envelope.Context(purpose: "payload", ["place"])
+            let context = Self.context(.value, ["application", "kind", "scope", "name"])
             let sealed = try Envelope.seal(content, with: key, for: context, Self.random(seed))
             for index in sealed.indices {
                 var changed = sealed
@@ -59,16 +66,19 @@ import Testing
     @Test func `two contexts, and two lists of fields, have the same bytes only if they are the same`() async {
         // Few short texts: what an encoding without lengths would confuse is frequent.
         let names = Arbitrary<String>.text(.one(of: ["a", "\u{0}"]), 0...2)
-        let lists = zip(names, names.list(0...3))
+        let lists = zip(names, names.list(3...6))
         await forAll(zip(lists, lists), count: 1_500) { left, right in
-            let contexts = [left, right].map { Envelope.Context(purpose: $0.0, $0.1).bytes }
-            try same(contexts[0] == contexts[1], left == right, "whether the contexts are the same")
             let fields = [left, right].map { list in
                 var fields = Fields(list.0)
                 for name in list.1 { fields.add(name) }
                 return fields.bytes
             }
             try same(fields[0] == fields[1], left == right, "whether the fields are the same")
+        }
+        let purposed = zip(Arbitrary<Envelope.Purpose>.one(of: Envelope.Purpose.allCases), names.list(3...6))
+        await forAll(zip(purposed, purposed), count: 1_500) { left, right in
+            let contexts = [left, right].map { Self.context($0.0, $0.1).bytes }
+            try same(contexts[0] == contexts[1], left == right, "whether the contexts are the same")
         }
     }
 

@@ -102,33 +102,37 @@ extension RecordCodec {
 
     /// Appends the metadata part of record format 1.
     package static func encodeMetadata(_ metadata: StorageMetadata, into writer: inout ByteWriter) {
-        var fields: [(tag: UInt8, content: [UInt8])] = []
-        func add(_ tag: UInt8, _ text: String?) { if let text { fields.append((tag, Array(text.utf8))) } }
-        func add(_ tag: UInt8, _ seconds: Double?) {
-            guard let seconds else { return }
-            var inner = ByteWriter()
-            inner.fixed(seconds.bitPattern)
-            fields.append((tag, inner.bytes))
+        let start = writer.bytes.count
+        writer.byte(0)
+        func begin(_ tag: UInt8) {
+            writer.bytes[start] += 1
+            writer.byte(tag)
+        }
+        func add(_ tag: UInt8, _ text: String?) {
+            guard let text else { return }
+            begin(tag)
+            writer.counted(text.utf8)
+        }
+        func add(_ tag: UInt8, _ bits: UInt64?) {
+            guard let bits else { return }
+            begin(tag)
+            writer.fixed(UInt32(8))
+            writer.fixed(bits)
         }
         add(1, metadata.serializer)
         add(2, metadata.typeTag)
-        if let version = metadata.schemaVersion {
-            var inner = ByteWriter()
-            inner.fixed(Int64(version))
-            fields.append((3, inner.bytes))
+        add(3, metadata.schemaVersion.map { UInt64(bitPattern: Int64($0)) })
+        if let origin = metadata.origin {
+            begin(4)
+            writer.counted(origin)
         }
-        if let origin = metadata.origin { fields.append((4, origin)) }
         add(5, metadata.sealing)
-        add(6, metadata.createdAt)
-        add(7, metadata.modifiedAt)
-        add(8, metadata.expiresAt)
+        add(6, metadata.createdAt?.bitPattern)
+        add(7, metadata.modifiedAt?.bitPattern)
+        add(8, metadata.expiresAt?.bitPattern)
         if !metadata.attributes.isEmpty {
-            fields.append((9, NativeValue.dictionary(metadata.attributes.mapValues(NativeValue.string)).canonicalBytes))
-        }
-        writer.byte(UInt8(fields.count))
-        for field in fields {
-            writer.byte(field.tag)
-            writer.counted(field.content)
+            begin(9)
+            writer.counted(NativeValue.dictionary(metadata.attributes.mapValues(NativeValue.string)).canonicalBytes)
         }
     }
 

@@ -13,29 +13,59 @@ internal import Foundation
 /// tag                16 bytes
 /// ```
 ///
-/// The message key is HKDF-SHA256 (RFC 5869) of the sealing key with the salt and the info text `LocalData sealing 1`; the cipher is
-/// AES-256-GCM (NIST SP 800-38D) under that key. Since every message has a key of its own, random nonces do not run out.
-/// The associated data is ``Context/bytes``: what is sealed for one place does not open in another.
+/// The message key is HKDF-SHA256 (RFC 5869) of the sealing key with the salt and the purpose's text as info; the cipher is AES-256-GCM
+/// (NIST SP 800-38D) under that key. Since every message has a key of its own, random nonces do not run out, and what is sealed for one
+/// purpose has no key in common with what is sealed for another. The associated data is ``Context/bytes``: what is sealed for one store and
+/// place does not open in another, nor with anything else beside it.
 package enum Envelope {
     /// The bytes that sealing adds to a content.
     package static let overhead = 1 + SealingKey.idLength + 32 + 12 + 16
 
-    /// The place and purpose that a sealed value is bound to.
-    package struct Context: Sendable {
-        /// Domain-separated, length-prefixed names.
-        package let bytes: [UInt8]
+    /// What something is sealed for.
+    package enum Purpose: String, Sendable, CaseIterable {
+        /// A value of a key or collection.
+        case value
+        /// What a value was made of.
+        case origin
+        /// What a removal covers. It proves the removal.
+        case removal
+        /// A displaced value.
+        case quarantine
 
-        /// Creates a context.
-        /// - Parameters:
-        ///   - purpose: What is sealed: "payload", "origin", "quarantine".
-        ///   - parts: The names of the place, in a fixed order.
-        package init(purpose: String, _ parts: [String]) {
-            var bytes = Array("LocalData sealing 1".utf8)
-            for part in [purpose] + parts {
-                withUnsafeBytes(of: UInt32(part.utf8.count).bigEndian) { bytes.append(contentsOf: $0) }
-                bytes.append(contentsOf: part.utf8)
+        /// The text that begins the associated data, and from which the message key is derived.
+        var text: String {
+            switch self {
+            case .value: "LocalData envelope 1 value"
+            case .origin: "LocalData envelope 1 origin"
+            case .removal: "LocalData envelope 1 removal"
+            case .quarantine: "LocalData envelope 1 quarantine"
             }
-            self.bytes = bytes
+        }
+    }
+
+    /// The purpose, store, place and further facts that a sealed value is bound to.
+    package struct Context: Sendable {
+        let purpose: Purpose
+        private var fields: Fields
+
+        /// Begins with a purpose and a store; fields follow in a fixed order.
+        package init(_ purpose: Purpose, in store: StoreContext) {
+            self.purpose = purpose
+            fields = Fields(purpose.text)
+            fields.add(store)
+        }
+
+        /// The counted fields.
+        package var bytes: [UInt8] { fields.bytes }
+
+        /// Appends a text.
+        package mutating func add(_ text: String) { fields.add(text) }
+
+        /// Appends the metadata that stands beside what is sealed: the metadata part of record format 1.
+        package mutating func add(_ metadata: StorageMetadata) {
+            var writer = ByteWriter()
+            RecordCodec.encodeMetadata(metadata, into: &writer)
+            fields.add(writer.bytes)
         }
     }
 
@@ -51,8 +81,8 @@ package enum Envelope {
         let salt = randomBytes(32)
         do {
             let box = try AES.GCM.seal(
-                content, using: messageKey(key, salt: salt[...]), nonce: AES.GCM.Nonce(data: randomBytes(12)), authenticating: context.bytes
-            )
+                content, using: messageKey(key, context.purpose, salt: salt[...]), nonce: AES.GCM.Nonce(data: randomBytes(12)),
+                authenticating: context.bytes)
             return [1] + key.id + salt + Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
         } catch {
             throw BackendError(.failed, "The value could not be sealed.")
@@ -67,7 +97,7 @@ package enum Envelope {
 
     /// Opens what ``seal(_:with:for:_:)`` made.
     /// - Throws: ``BackendError``: `encryptionKeyMismatch` when another key sealed it; `corrupted` when it was changed, or moved here from
-    ///   another place.
+    ///   another place, or something beside it was changed.
     package static func open(_ sealed: [UInt8], with key: SealingKey, for context: Context) throws(BackendError) -> [UInt8] {
         guard let id = keyID(of: sealed) else { throw BackendError(.corrupted, "The bytes are not a sealed value of a known format.") }
         guard id == key.id else {
@@ -83,14 +113,17 @@ package enum Envelope {
         do {
             let box = try AES.GCM.SealedBox(
                 nonce: AES.GCM.Nonce(data: sealed[nonceStart..<start]), ciphertext: sealed[start..<end], tag: sealed[end...])
-            return Array(try AES.GCM.open(box, using: messageKey(key, salt: sealed[saltStart..<nonceStart]), authenticating: context.bytes))
+            let messageKey = messageKey(key, context.purpose, salt: sealed[saltStart..<nonceStart])
+            return Array(try AES.GCM.open(box, using: messageKey, authenticating: context.bytes))
         } catch {
             throw BackendError(
-                .corrupted, "The sealed value was changed, or brought here from another place. Its bytes are left as they are.")
+                .corrupted,
+                "The sealed value, or something that stands beside it, was changed, or it was brought here from another place. Its bytes are left as they are."
+            )
         }
     }
 
-    private static func messageKey(_ key: SealingKey, salt: ArraySlice<UInt8>) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: key.key, salt: salt, info: Array("LocalData sealing 1".utf8), outputByteCount: 32)
+    private static func messageKey(_ key: SealingKey, _ purpose: Purpose, salt: ArraySlice<UInt8>) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: key.key, salt: salt, info: Array(purpose.text.utf8), outputByteCount: 32)
     }
 }

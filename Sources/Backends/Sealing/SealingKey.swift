@@ -29,6 +29,12 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// - Parameter randomBytes: Gives a number of unpredictable bytes.
     package static func random(_ randomBytes: (Int) -> [UInt8]) -> SealingKey { SealingKey(key: .random(randomBytes)) }
 
+    /// A key for one purpose, derived with HKDF-SHA256 without a salt.
+    /// - Parameter purpose: The info text.
+    package func subkey(_ purpose: String) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array(purpose.utf8), outputByteCount: 32)
+    }
+
     /// What the key is known by.
     package var identity: KeyIdentity { KeyIdentity(id: id, commitment: KeyIdentity.commitment(of: key)) }
 

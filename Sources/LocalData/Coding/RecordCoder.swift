@@ -5,10 +5,7 @@ import Sealing
 
 /// Turns values into records and back: coding, sealing, and the metadata that tells how.
 struct RecordCoder: Sendable {
-    let keys: SealingKeys
-    let sources: @Sendable (KeySourceReference) throws -> any KeySource
-    /// The ids of the keys of a source that sealed something elsewhere: one that is missing for that is not made anew here.
-    let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
+    let seals: RecordSeals
     let runtime: Runtime
     let safeguards: Safeguards
 
@@ -58,10 +55,7 @@ struct RecordCoder: Sendable {
             metadata.origin = try origin.map { try Self.bytes(of: $0, route) }
             return CodedRecord(payload: prepared.native.map { .native($0) } ?? .bytes(prepared.bytes), metadata: metadata)
         }
-        let sealed = try await seal(prepared.bytes, purpose: "payload", route, serializer: prepared.shape.serializer)
-        metadata.sealing = Envelope.keyID(of: sealed).map { "1:\(hexadecimalText(of: $0))" }
-        metadata.origin = try await sealedOrigin(origin, route)
-        return CodedRecord(payload: .bytes(sealed), metadata: metadata)
+        return try await sealed(prepared.bytes, metadata, origin, route)
     }
 
     /// The same, over what the slot was seen to hold.
@@ -69,15 +63,46 @@ struct RecordCoder: Sendable {
         try await complete(prepared.over(probe, now: runtime.clock.wallSeconds), origin: origin)
     }
 
-    /// The metadata of a removal.
-    func tombstone(_ origin: RecordOrigin, _ route: Route) async throws -> StorageMetadata {
-        var metadata = StorageMetadata(modifiedAt: runtime.clock.wallSeconds)
-        guard route.security.keySource != nil else {
-            metadata.origin = try Self.bytes(of: origin, route)
-            return metadata
+    private func sealed(
+        _ content: [UInt8], _ metadata: StorageMetadata, _ origin: RecordOrigin?, _ route: Route
+    ) async throws -> CodedRecord {
+        let key = try await seals.sealingKey(route)
+        let metadata = try seals.metadata(metadata, origin: try origin.map { try Self.bytes(of: $0, route) }, key, route)
+        return CodedRecord(payload: .bytes(try seals.seal(content, beside: metadata, key, route)), metadata: metadata)
+    }
+
+    /// The same value with another origin: a sealed one is sealed anew, since the seal covers everything beside the value.
+    func restated(
+        _ payload: StoragePayload, _ metadata: StorageMetadata, _ origin: RecordOrigin, _ route: Route
+    ) async throws -> CodedRecord {
+        var changed = metadata
+        guard route.security.keySource != nil, metadata.sealing != nil, case .bytes(let sealed) = payload else {
+            changed.origin = try Self.bytes(of: origin, route)
+            return CodedRecord(payload: payload, metadata: changed)
         }
-        metadata.origin = try await sealedOrigin(origin, route)
-        return metadata
+        var content = try await seals.open(sealed, beside: metadata, route)
+        defer { wipe(&content) }
+        return try await self.sealed(content, changed, origin, route)
+    }
+
+    /// The metadata of a removal.
+    /// - Parameters:
+    ///   - attributes: What else the removal says.
+    ///   - date: When it was; nil for now.
+    func tombstone(
+        _ origin: RecordOrigin, _ route: Route, attributes: [String: String] = [:], date: Double? = nil
+    ) async throws -> StorageMetadata {
+        var metadata = StorageMetadata(modifiedAt: date ?? runtime.clock.wallSeconds, attributes: attributes)
+        metadata.origin = try Self.bytes(of: origin, route)
+        guard let bytes = metadata.origin, route.security.keySource != nil else { return metadata }
+        return try seals.metadata(metadata, origin: bytes, try await seals.sealingKey(route), route)
+    }
+
+    /// The metadata of a removal that is there, or of a first one, with other attributes.
+    func tombstone(over metadata: StorageMetadata?, attributes: [String: String], _ route: Route) async throws -> StorageMetadata {
+        var origin = RecordOrigin()
+        if let metadata, let past = try await self.origin(of: metadata, route) { origin = past }
+        return try await tombstone(origin, route, attributes: attributes, date: metadata?.modifiedAt)
     }
 
     /// The stored bytes of a value.
@@ -121,7 +146,7 @@ struct RecordCoder: Sendable {
                     key, "It is not sealed, and the key says it is. If it was stored before, declare where it comes from with moved(from:)."
                 )
             }
-            plain.payload = .bytes(try await open(sealed, purpose: "payload", route, serializer: record.metadata.serializer ?? ""))
+            plain.payload = .bytes(try await seals.open(sealed, beside: record.metadata, route))
         } else if isSealed {
             throw undecodable(key, "It is sealed, and the key says it is not. Give the key the policy it was written with.")
         }
@@ -132,13 +157,18 @@ struct RecordCoder: Sendable {
         }
     }
 
+    /// Whether nothing beside a sealed value decides anything before the value is opened: it has not expired, and is of the key's own type and
+    /// version.
+    func isProvenByReading<Value>(_ probe: StorageProbe, _ slot: Slot<Value>) -> Bool {
+        guard case .value(let record) = probe, record.metadata.sealing != nil, slot.key.releaseWindow == nil else { return false }
+        return record.metadata.schemaVersion == slot.key.schemaVersion && !slot.key.refuses(record.metadata)
+            && !record.metadata.isExpired(at: runtime.clock.wallSeconds)
+    }
+
     /// Where a record came from; nil where that is unknown.
     func origin(of metadata: StorageMetadata, _ route: Route) async throws -> RecordOrigin? {
-        guard let bytes = metadata.origin else { return nil }
-        guard route.security.keySource != nil else { return try? JSONDecoder().decode(RecordOrigin.self, from: Data(bytes)) }
-        guard Envelope.keyID(of: bytes) != nil else { return nil }
-        let plain = try await open(bytes, purpose: "origin", route, serializer: "")
-        return try? JSONDecoder().decode(RecordOrigin.self, from: Data(plain))
+        let bytes = route.security.keySource == nil ? metadata.origin : try await seals.origin(in: metadata, route)
+        return bytes.flatMap { try? JSONDecoder().decode(RecordOrigin.self, from: Data($0)) }
     }
 
     private func decodeNative<Value>(_ native: NativeValue, isForeign: Bool, _ key: StorageKey<Value>) throws -> Decoded<Value> {
@@ -206,62 +236,5 @@ extension RecordCoder {
         do { return Array(try encoder.encode(origin)) } catch {
             throw StorageError(StorageError.encodingFailed, key: route.keyName, "The value's origin could not be encoded.")
         }
-    }
-
-    private func sealedOrigin(_ origin: RecordOrigin?, _ route: Route) async throws -> [UInt8]? {
-        guard let origin else { return nil }
-        return try await seal(try Self.bytes(of: origin, route), purpose: "origin", route, serializer: "")
-    }
-
-    private func seal(_ content: [UInt8], purpose: String, _ route: Route, serializer: String) async throws -> [UInt8] {
-        let source = try keySource(route)
-        return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-            let key = try await keys.forSealing(from: source) { () throws(BackendError) in
-                try await sealedIDs(in: route.backend, [.values, route.address.namespace]).union(try await otherSealedIDs(source))
-            }
-            return try Envelope.seal(
-                content, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]), runtime.randomBytes)
-        }
-    }
-
-    private func open(_ sealed: [UInt8], purpose: String, _ route: Route, serializer: String) async throws -> [UInt8] {
-        let source = try keySource(route)
-        return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
-            let key = try await keys.existing(from: source)
-            return try Envelope.open(sealed, with: key, for: Envelope.Context(purpose: purpose, [route.placeName, serializer]))
-        }
-    }
-
-    private func keySource(_ route: Route) throws -> any KeySource {
-        guard let reference = route.security.keySource else {
-            throw StorageError(StorageError.unsupported, key: route.keyName, "The key has no source of sealing keys.")
-        }
-        return try sources(reference)
-    }
-
-    /// The ids of the keys that sealed what a store holds.
-    private func sealedIDs(
-        in backend: any StorageBackend, _ namespaces: Set<StorageNamespace>
-    ) async throws(BackendError) -> Set<[UInt8]> {
-        var ids: Set<[UInt8]> = []
-        for namespace in namespaces {
-            ids.formUnion(Self.sealedIDs(in: try await backend.read(try await backend.addresses(in: namespace), .validated)))
-        }
-        return ids
-    }
-
-    /// The ids of the keys that sealed the contents of slots.
-    static func sealedIDs(in probes: [StorageProbe]) -> Set<[UInt8]> {
-        var ids: Set<[UInt8]> = []
-        for probe in probes {
-            switch probe {
-            case .value(let record) where record.metadata.sealing != nil:
-                if case .bytes(let bytes) = record.payload { ids.insert(Envelope.keyID(of: bytes).map(Array.init) ?? []) }
-            case .tombstone(let tombstone):
-                if let id = tombstone.metadata.origin.flatMap(Envelope.keyID(of:)) { ids.insert(Array(id)) }
-            default: continue
-            }
-        }
-        return ids
     }
 }

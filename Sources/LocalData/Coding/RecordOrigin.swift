@@ -194,7 +194,7 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Adds a copy, if the destination may know its mark.
     mutating func add(_ copy: SourceRecord, destination: Route, byContent: Bool = false) {
         guard destination.protection >= copy.route.protection else { return }
-        let place = copy.route.placeName
+        let place = copy.route.place.text
         let before = copies.updateValue(Self.mark(of: copy.record, byContent: byContent), forKey: place)
         if let before { remember([before], of: place, isLatest: true) }
         absent?.removeAll { $0 == place }

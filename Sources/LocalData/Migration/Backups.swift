@@ -31,16 +31,17 @@ struct Backups: Sendable {
         for version in wanted.map({ [$0] }) ?? (slot.key.evolution?.older ?? []).reversed() {
             let address = Self.address(of: route.address, version: version)
             let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
-                try await route.backend.read([address, route.address], .fresh)
+                try await route.backend.read([address], .fresh)
             }
+            // What is kept is sealed for the value's own place: it is proven there, once it is restored.
+            let standing = try await route.judged(try await route.look(.fresh))
             guard let kept = probes[0].record else {
                 if case .absent = probes[0] { continue }
                 throw route.error(for: .conflict(probes[0]))
             }
-            let restored = StorageMutation.Operation.put(
-                kept.payload, try await carryingOrigin(kept.metadata, slot.untyped, over: probes[1]))
-            var changes = [Committer.Change(restored, route, if: probes[1].unchanged)]
-            switch probes[1] {
+            let restored = try await restored(kept, slot.untyped, over: standing)
+            var changes = [Committer.Change(restored, route, if: standing.unchanged)]
+            switch standing {
             case .value(let record):
                 changes.append(
                     try await keeping(record, slot) ?? Self.change(of: record, at: route, version: record.metadata.schemaVersion ?? version)
@@ -69,19 +70,17 @@ struct Backups: Sendable {
         return Committer.Change(slot.route, StorageMutation(address, coded.operation), isCompanion: true)
     }
 
-    /// The metadata of a restored record: it also names what the record names that it replaces.
-    private func carryingOrigin(
-        _ metadata: StorageMetadata, _ slot: UntypedSlot, over probe: StorageProbe
-    ) async throws -> StorageMetadata {
-        let past = try await env.coder.origin(of: metadata, slot.route)
+    /// A record as it is restored: it also names what the record names that it replaces.
+    private func restored(
+        _ record: StorageRecord, _ slot: UntypedSlot, over probe: StorageProbe
+    ) async throws -> StorageMutation.Operation {
+        let past = try await env.coder.origin(of: record.metadata, slot.route)
         let kept = try await Origins(env).kept(slot, over: probe)
         // A backup of a mirror is a value of its own once it is restored.
-        guard kept != nil || past?.mirrors != nil else { return metadata }
+        guard kept != nil || past?.mirrors != nil else { return .put(record.payload, record.metadata) }
         var origin = kept ?? RecordOrigin(boot: env.runtime.host.bootID)
         origin.merge(past)
-        var metadata = metadata
-        metadata.origin = try await env.coder.tombstone(origin, slot.route).origin
-        return metadata
+        return try await env.coder.restated(record.payload, record.metadata, origin, slot.route).operation
     }
 
     /// Purges what is kept of a value's earlier versions.

@@ -22,16 +22,16 @@ extension Environment {
     /// quarantine are rehearsed too, and no sealing key is made. Lanes and flights are its own, so that it waits for nobody.
     /// - Parameter stores: What places are made of here.
     func rehearsal(over stores: any StoreProvider) -> (env: Environment, stores: RehearsedStores) {
-        let rehearsed = RehearsedStores(over: routes, stores, coder.keys)
+        let rehearsed = RehearsedStores(over: routes, stores, coder.seals.keys)
         let rehearse: @Sendable (any StorageBackend) -> any StorageBackend = { rehearsed.rehearse($0) }
         let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try rehearsed.keySource($0) }
-        let routes = RouteTable(rehearsing: routes, in: rehearsed)
         let ledger = ledger.rehearsed(rehearse)
         let keys = SealingKeys(pins: ledger.keyPins, randomBytes: runtime.randomBytes)
-        let coder = RecordCoder(
-            keys: keys, sources: sources, otherSealedIDs: coder.otherSealedIDs, runtime: runtime, safeguards: safeguards)
+        let seals = coder.seals.rehearsed(keys: keys, sources: sources)
+        let routes = RouteTable(rehearsing: routes, in: rehearsed, judge: safeguards.contains(.sealsProven) ? seals : nil)
+        let coder = RecordCoder(seals: seals, runtime: runtime, safeguards: safeguards)
         let env = Environment(
-            routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(keys: keys, sources: sources, rehearse),
+            routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(seals, rehearse),
             registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime, applicationVersion: applicationVersion,
             safeguards: safeguards, pageSize: pageSize, logger: logger, isRehearsal: true)
         return (env, rehearsed)

@@ -20,7 +20,7 @@ struct KeptPlace: Sendable {
 
     var route: Route { source.route }
     /// The place as origins name it.
-    var name: String { route.placeName }
+    var name: String { route.place.text }
     /// Whether the mark is in the older place's store, which may commit both together.
     var marksInPlace: Bool { mark.slot.store == route.slot.store }
     var commitsTogether: Bool { marksInPlace && route.capabilities.atomicBatch }
@@ -246,9 +246,7 @@ struct KeptPlaces: Sendable {
     private func probes(_ place: KeptPlace) async throws -> (mark: StorageProbe, older: StorageProbe, epoch: StorageProbe?) {
         guard place.marksInPlace else { return (try await place.mark.probe(), try await place.route.read(), nil) }
         let routes = [place.mark, place.route] + (place.epoch.map { [$0] } ?? [])
-        let probes = try await translatingErrors(key: place.source.name) { () throws(BackendError) in
-            try await place.route.backend.read(routes.map(\.address), .validated)
-        }
+        let probes = try await Route.read(routes, .validated)
         return (probes[0], probes[1], probes.count > 2 ? probes[2] : nil)
     }
 

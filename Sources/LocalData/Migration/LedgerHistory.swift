@@ -7,6 +7,7 @@ import Synchronization
 final class LedgerHistory: Sendable {
     private struct State {
         var migrations: [String: MigrationHistory.Migration] = [:]
+        /// By the texts of their places.
         var values: [String: MigrationHistory.Value] = [:]
     }
 
@@ -67,8 +68,9 @@ final class LedgerHistory: Sendable {
     func brought(_ destination: Route, from sources: [Route], by migration: String) {
         guard destination.slot.placeholder == nil else { return }
         let value = MigrationHistory.Value(
-            place: destination.placeName, sources: sources.map(\.placeName), migration: migration, date: now, applicationVersion: version)
-        noted.withLock { $0.values[value.place] = value }
+            place: destination.place.description, sources: sources.map(\.place.description), migration: migration, date: now,
+            applicationVersion: version)
+        noted.withLock { $0.values[destination.place.text] = value }
     }
 
     // MARK: The ledger's store
@@ -89,8 +91,8 @@ final class LedgerHistory: Sendable {
                 let sum = probe.record.flatMap { MigrationHistory.Migration($0.payload) }.map { entry.added(to: $0) } ?? entry
                 changes.append(.put(sum.payload, at: address, if: probe.unchanged))
             }
-            for value in state.values.values.sorted(by: { $0.place < $1.place }) {
-                changes.append(.put(value.payload, at: StorageAddress(MigrationLedger.shortened("value:\(value.place)"))))
+            for (place, value) in state.values.sorted(by: { $0.key < $1.key }) {
+                changes.append(.put(value.payload, at: StorageAddress(MigrationLedger.shortened("value:\(place)"))))
             }
             let results = try await backend.apply(changes)
             // Another process may have added to them meanwhile.

@@ -139,7 +139,10 @@ final class MigrationLedger: Sendable {
             let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("residue:") }
             var residues: [String: String] = [:]
             for (address, probe) in zip(addresses, try await backend.read(addresses, .validated)) {
-                if case .native(.string(let reason)) = probe.record?.payload { residues[String(address.name.dropFirst(8))] = reason }
+                guard case .native(.string(let reason)) = probe.record?.payload else { continue }
+                let name = String(address.name.dropFirst(8))
+                let words = Place.places(in: name)?.map(\.description).joined(separator: "|") ?? name
+                residues[words] = residues[words].map { "\($0); \(reason)" } ?? reason
             }
             return residues
         } catch {
@@ -214,7 +217,7 @@ final class MigrationLedger: Sendable {
     /// Forgets the wish, now that the window is over.
     func isReleased(_ destination: Route) { note(.delete(StorageAddress(Self.shortened(Self.releaseName(destination))))) }
 
-    private static func releaseName(_ destination: Route) -> String { "release:\(destination.placeName)" }
+    private static func releaseName(_ destination: Route) -> String { "release:\(destination.place.text)" }
 
     /// Records a text under a name.
     func note(_ text: String, as name: String) { note(.put(.native(.string(text)), at: StorageAddress(Self.shortened(name)))) }
@@ -248,13 +251,14 @@ final class MigrationLedger: Sendable {
     private static func versionAddress(_ catalog: String) -> StorageAddress { StorageAddress(shortened("version:\(catalog)")) }
 
     private static func residueAddress(_ copy: Route, _ destination: Route) -> StorageAddress {
-        StorageAddress(shortened("residue:\(destination.placeName)|\(copy.placeName)"))
+        StorageAddress(shortened("residue:\(destination.place.text)\(copy.place.text)"))
     }
 
-    /// Long names are cut and made unique by a hash, control characters escaped: the ledger must take any key's name.
+    /// Long names are cut, control characters escaped, and both made unique by a hash: the ledger must take any key's name, and tell every
+    /// two apart.
     static func shortened(_ name: String) -> String {
         let safe = name.precomposedAndPrintable
-        guard safe.utf8.count > 900 else { return safe }
+        if safe.utf8.count <= 900, safe.utf8.elementsEqual(name.utf8) { return safe }
         return
             "\(safe.prefix(300))…\(RecordOrigin.fingerprint(of: StorageRecord(payload: .bytes(Array(name.utf8)), revision: StorageRevision([]))))"
     }

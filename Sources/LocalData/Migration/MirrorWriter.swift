@@ -123,9 +123,7 @@ struct MirrorWriter: Sendable {
         switch content {
         case .value(let prepared): return try await env.coder.complete(prepared, origin: origin).operation
         case .unchanged(let record):
-            var metadata = record.metadata
-            metadata.origin = try await env.coder.tombstone(origin, place.route).origin
-            return .put(record.payload, metadata)
+            return try await env.coder.restated(record.payload, record.metadata, origin, place.route).operation
         // A store of bare values has no tombstones.
         case .removal where !place.marksInPlace: return .delete
         case .removal: return .tombstone(try await env.coder.tombstone(origin, place.route))
@@ -172,9 +170,13 @@ struct MirrorWriter: Sendable {
         origin.migration = record.origin?.migration
         origin.recordRewrite(of: record.revision, record.origin)
         note(&origin)
-        var metadata = record.metadata
-        metadata.origin = try await env.coder.tombstone(origin, place.destination).origin
-        let operation = record.payload.map { StorageMutation.Operation.put($0, metadata) } ?? .tombstone(metadata)
+        let (metadata, route) = (record.metadata, place.destination)
+        let operation: StorageMutation.Operation =
+            if let payload = record.payload {
+                try await env.coder.restated(payload, metadata, origin, route).operation
+            } else {
+                .tombstone(try await env.coder.tombstone(origin, route, attributes: metadata.attributes, date: metadata.modifiedAt))
+            }
         return try await env.committer.commit([Committer.Change(operation, place.destination, if: .revision(record.revision))]).isCommitted
     }
 

@@ -59,6 +59,9 @@ struct Mover: Sendable {
                 try await SourceReader(env).read(source.base, for: slot.untyped, occupant, step.options, run, keeps: step.keepsSources))
         }
         if !step.isAggregating, case .removed = probes.first {
+            if let isSealed = try await SealedRemovals(env).seal(occupant, slot.untyped, as: step.sources[0]) {
+                return isSealed ? .finished(Visit(state: .removed)) : .lookAgain
+            }
             // The removal of the source decides, and older values do not count. An unreadable value at the destination is not gone by it.
             guard case .none = occupant else { return try await Self.emptiness(occupant, slot.route).map(Attempt.finished) ?? .lookAgain }
             return .finished(Visit(state: .removed))
@@ -192,7 +195,7 @@ struct Mover: Sendable {
             if !isInPlace, (error as? StorageError)?.code == StorageError.encryptionKeyMismatch { throw error }
             // A record whose origin names these copies is newer than they are: it has another shape, and is not damaged.
             if !isInPlace, let past = try? await env.coder.origin(of: record.metadata, route),
-                elsewhere.contains(where: { past.match($0.record, at: $0.route.placeName) != .none })
+                elsewhere.contains(where: { past.match($0.record, at: $0.route.place.text) != .none })
             {
                 throw error
             }

@@ -65,8 +65,8 @@ struct Origins: Sendable {
                 // The old record's seal does not open: its copies are unknown, and will count as conflicts instead of copies.
             }
         }
-        for place in contents.empty where origin.awaitsAbsence(of: place.placeName) {
-            if await isDurablyEmpty(place) { origin.recordAbsence(of: place.placeName) }
+        for place in contents.empty where origin.awaitsAbsence(of: place.place.text) {
+            if await isDurablyEmpty(place) { origin.recordAbsence(of: place.place.text) }
         }
         if let kept { try await note(kept, in: &origin, slot.key) }
         return origin
@@ -125,9 +125,9 @@ struct Origins: Sendable {
         // What a release window left says nothing that the key's own place did not say.
         if past?.mirrors?.kind == .value { return .exact }
         guard let origin else { return .none }
-        var match = origin.match(source.record, at: source.route.placeName)
+        var match = origin.match(source.record, at: source.route.place.text)
         if match != .exact, let past {
-            match = max(match, origin.match(rewriteOf: past, at: source.route.placeName))
+            match = max(match, origin.match(rewriteOf: past, at: source.route.place.text))
             if past.migration != nil { match = max(match, origin.match(madeOf: past)) }
         }
         return match == .content && knowsByContent ? .exact : match

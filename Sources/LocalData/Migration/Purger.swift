@@ -41,18 +41,24 @@ struct Purger: Sendable {
             // The removal by another process may not be durable yet.
             _ = try await Collector(env).settledDurability(of: route, nil)
             return ()
-        default: return try await change(Self.erasure(of: probe), route, over: probe, newer).map { _ in () }
+        default: return try await change(try await erasure(of: probe, route), route, over: probe, newer).map { _ in () }
         }
     }
 
     /// The change that deletes what was seen through a key without a migration. If its origin names older copies, a tombstone stays: a program whose key has the migration would
     /// take them for the value.
-    static func erasure(of probe: StorageProbe) -> StorageMutation.Operation {
+    func erasure(of probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
         switch probe {
         case .value(let record) where record.metadata.origin != nil:
-            .tombstone(StorageMetadata(origin: record.metadata.origin, modifiedAt: record.metadata.modifiedAt))
-        case .tombstone(let tombstone): .tombstone(tombstone.metadata)
-        default: .delete
+            let (metadata, date) = (record.metadata, record.metadata.modifiedAt)
+            guard route.security.keySource != nil else {
+                // Without the key's source there is no proof for a removal of a sealed value.
+                return metadata.sealing == nil ? .tombstone(StorageMetadata(origin: metadata.origin, modifiedAt: date)) : .delete
+            }
+            guard let origin = try await env.coder.origin(of: metadata, route) else { return .delete }
+            return .tombstone(try await env.coder.tombstone(origin, route, date: date))
+        case .tombstone(let tombstone): return .tombstone(tombstone.metadata)
+        default: return .delete
         }
     }
 

@@ -7,35 +7,21 @@ import Sealing
 /// Keeps what would otherwise be destroyed unseen: durably, no less protected than it was, under a name that follows from its content.
 final class Quarantine: Sendable {
     private let own: OwnStore
-    private let keys: SealingKeys
-    private let sources: @Sendable (KeySourceReference) throws -> any KeySource
+    private let seals: RecordSeals
     /// Where else the program keeps keys.
     private let otherSources: [KeySourceReference]
-    /// The ids of the keys of a source that sealed something of the program's, here or elsewhere.
-    private let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
     private let runtime: Runtime
 
-    init(
-        _ own: OwnStore, keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource,
-        otherSources: [KeySourceReference], sealedIDs: @escaping @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>,
-        runtime: Runtime
-    ) {
+    init(_ own: OwnStore, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime) {
         self.own = own
-        self.keys = keys
-        self.sources = sources
+        self.seals = seals
         self.otherSources = otherSources
-        self.sealedIDs = sealedIDs
         self.runtime = runtime
     }
 
     /// A quarantine for a rehearsal: what it keeps stays in memory, and it makes no key.
-    func rehearsed(
-        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource,
-        _ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend
-    ) -> Quarantine {
-        Quarantine(
-            OwnStore { [own] in rehearse(try own.backend()) }, keys: keys, sources: sources, otherSources: otherSources,
-            sealedIDs: sealedIDs, runtime: runtime)
+    func rehearsed(_ seals: RecordSeals, _ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> Quarantine {
+        Quarantine(OwnStore { [own] in rehearse(try own.backend()) }, seals, otherSources: otherSources, runtime: runtime)
     }
 
     private func store() throws -> any StorageBackend { try own.backend() }
@@ -47,26 +33,37 @@ final class Quarantine: Sendable {
     /// - Throws: ``StorageError`` when it cannot be kept as well protected as it was: then it must stay where it is.
     func keep(_ record: StorageRecord, of route: Route, beside others: [Route], reason: String) async throws {
         let store = try store()
+        // What could not be proven was seen without some of its metadata. All of it is kept.
+        var record = record
+        if record.metadata.sealing != nil, case .value(let whole) = try await route.look(), whole.revision == record.revision {
+            record = whole
+        }
         let needed = others.map(\.protection).reduce(route.protection, max)
         var content = RecordCodec.encode(record)
-        var attributes = ["key": route.keyName, "place": route.placeName, "reason": reason, "since": String(runtime.clock.wallSeconds)]
+        var attributes = ["key": route.keyName, "place": route.place.text, "reason": reason, "since": String(runtime.clock.wallSeconds)]
         if record.metadata.sealing != nil, let seal = route.security.keySource { attributes["seal"] = Self.text(of: seal) }
         // Equal values of several keys are entries of their own: whoever discards one does not mean the others.
-        let named = Envelope.Context(purpose: "quarantine 2", [route.keyName, route.placeName]).bytes + content
-        var id = "q" + hexadecimalText(of: SHA256.hash(data: named).prefix(16))
+        var named = Fields("LocalData quarantine name 1")
+        named.add(route.keyName)
+        named.add(route.place.text)
+        named.add(content)
+        var metadata = StorageMetadata(attributes: attributes)
+        var id = "q" + hexadecimalText(of: SHA256.hash(data: named.bytes).prefix(16))
         if needed > store.capabilities.protection {
             let source = try source(for: needed, [route] + others)
-            attributes["source"] = source.1
+            metadata.attributes["source"] = source.1
+            // A missing key never becomes a new one beside what it sealed, here as everywhere.
+            let key = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+                try await seals.keys.forSealing(from: source.0) { () throws(BackendError) in try await seals.otherSealedIDs(source.0) }
+            }
+            metadata.sealing = RecordSeals.text(of: key.id)
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
-            (id, content) = try await translatingErrors(key: route.keyName) { [content] () throws(BackendError) in
-                // A missing key never becomes a new one beside what it sealed, here as everywhere.
-                let key = try await keys.forSealing(from: source.0) { () throws(BackendError) in try await sealedIDs(source.0) }
-                let mac = HMAC<SHA256>.authenticationCode(for: Data(named), using: key.key)
-                let id = "q" + hexadecimalText(of: mac.prefix(16))
-                return (id, try Envelope.seal(content, with: key, for: Envelope.Context(purpose: "quarantine", [id]), runtime.randomBytes))
+            let mac = HMAC<SHA256>.authenticationCode(for: named.bytes, using: key.subkey("LocalData quarantine name 1"))
+            id = "q" + hexadecimalText(of: mac.prefix(16))
+            content = try await translatingErrors(key: route.keyName) { [content, id, metadata] () throws(BackendError) in
+                try Envelope.seal(content, with: key, for: context(id, metadata), runtime.randomBytes)
             }
         }
-        let metadata = StorageMetadata(sealing: attributes["source"] == nil ? nil : "1", attributes: attributes)
         let address = StorageAddress(id)
         let result = try await translatingErrors(key: route.keyName) { [content] () throws(BackendError) in
             try await store.apply(.put(.bytes(content), metadata, at: address, if: .absent))
@@ -100,10 +97,19 @@ final class Quarantine: Sendable {
         return .revision(revision)
     }
 
+    /// What a sealed entry is bound to: its name, and all that stands beside it.
+    private func context(_ id: String, _ metadata: StorageMetadata) -> Envelope.Context {
+        let store = StoreContext(application: seals.application, kind: "quarantine", scope: "")
+        var context = Envelope.Context(.quarantine, in: store)
+        context.add(id)
+        context.add(metadata)
+        return context
+    }
+
     private func source(for needed: ProtectionLevel, _ routes: [Route]) throws -> (any KeySource, String) {
         let references = routes.compactMap(\.security.keySource) + [.configured] + otherSources + [.keyring]
         for reference in references {
-            let source = try sources(reference)
+            let source = try seals.sources(reference)
             if source.protection >= needed { return (source, Self.text(of: reference)) }
         }
         throw StorageError(
@@ -116,7 +122,7 @@ final class Quarantine: Sendable {
         in store: any StorageBackend, of source: any KeySource, _ stores: any StoreProvider
     ) async throws(BackendError) -> Set<[UInt8]> {
         let probes = try await store.read(try await store.addresses(in: .values), .validated)
-        return RecordCoder.sealedIDs(
+        return RecordSeals.sealedIDs(
             in: probes.filter { probe in
                 guard let name = probe.record?.metadata.attributes["source"] else { return false }
                 return (try? stores.keySource(reference(name)))?.identifier == source.identifier
@@ -133,7 +139,7 @@ final class Quarantine: Sendable {
                 guard let record = probe.record else { return nil }
                 let facts = record.metadata.attributes
                 return QuarantinedValue(
-                    id: address.name, key: facts["key"] ?? "", place: facts["place"] ?? "", reason: facts["reason"] ?? "",
+                    id: address.name, key: facts["key"] ?? "", place: Self.words(facts["place"] ?? ""), reason: facts["reason"] ?? "",
                     isSealed: record.metadata.sealing != nil, since: facts["since"].flatMap(Double.init) ?? 0)
             }
         }
@@ -145,9 +151,9 @@ final class Quarantine: Sendable {
             throw StorageError(StorageError.notFound, key: id, "Nothing is quarantined under this name.")
         }
         if record.metadata.sealing != nil {
-            let source = try sources(Self.reference(record.metadata.attributes["source"] ?? ""))
+            let source = try seals.sources(Self.reference(record.metadata.attributes["source"] ?? ""))
             content = try await translatingErrors(key: id) { [content] () throws(BackendError) in
-                try Envelope.open(content, with: try await keys.existing(from: source), for: Envelope.Context(purpose: "quarantine", [id]))
+                try Envelope.open(content, with: try await seals.keys.existing(from: source), for: context(id, record.metadata))
             }
         }
         guard case .record(let kept) = RecordCodec.decode(content) else {
@@ -164,12 +170,16 @@ final class Quarantine: Sendable {
 
     /// The content of a value that was sealed where it stood; other bytes, and what does not open, as they are.
     private func opened(_ bytes: [UInt8], _ metadata: StorageMetadata, _ facts: [String: String], _ id: String) async throws -> [UInt8] {
-        guard metadata.sealing != nil, let place = facts["place"], let source = facts["seal"] ?? facts["source"] else { return bytes }
-        let keySource = try sources(Self.reference(source))
-        let key = try await translatingErrors(key: id) { () throws(BackendError) in try await keys.existing(from: keySource) }
-        let context = Envelope.Context(purpose: "payload", [place, metadata.serializer ?? ""])
+        guard metadata.sealing != nil, let place = facts["place"].flatMap(Place.init(text:)), let source = facts["seal"] ?? facts["source"]
+        else { return bytes }
+        let keySource = try seals.sources(Self.reference(source))
+        let key = try await translatingErrors(key: id) { () throws(BackendError) in try await seals.keys.existing(from: keySource) }
+        let context = RecordSeals.context(.value, seals.application, place, beside: metadata)
         do throws(BackendError) { return try Envelope.open(bytes, with: key, for: context) } catch { return bytes }
     }
+
+    /// A place for people.
+    private static func words(_ place: String) -> String { Place(text: place)?.description ?? place }
 
     /// Destroys an entry.
     func discard(_ id: String) async throws {

@@ -100,8 +100,7 @@ struct ReferenceWriter: Sendable {
         guard own.store == its.store, own.address.namespace == its.address.namespace else { return false }
         for copy in holder.copies where copy.route.slot != its && copy.route.address.name == its.address.name {
             let sibling = StorageAddress(own.address.name, in: copy.route.address.namespace)
-            let probe = try await translatingErrors(key: slot.name) { () throws(BackendError) in try await copy.route.backend.read(sibling)
-            }
+            let probe = try await copy.route.beside(in: sibling.namespace, named: sibling.name).read()
             switch probe {
             case .value: return true
             case .absent, .tombstone: continue

@@ -14,17 +14,18 @@ struct ReleasedCollections {
     }
 
     /// - Parameter older: The mark of an older collection.
-    func contains(_ older: Route) -> Bool { names.contains(older.placeName) }
+    func contains(_ older: Route) -> Bool { names.contains(older.place.text) }
 
     /// The change of a mark after which it names an older collection.
-    static func noting(_ older: Route, in mark: Route) async throws -> Committer.Change? {
+    static func noting(_ older: Route, in mark: Route, _ coder: RecordCoder) async throws -> Committer.Change? {
         let probe = try await mark.probe()
         if case .corrupt(let corruption) = probe { throw mark.corrupted(corruption) }
-        var metadata = probe.metadata ?? StorageMetadata()
-        var released = ReleasedCollections(in: metadata)
+        var attributes = probe.metadata?.attributes ?? [:]
+        var released = ReleasedCollections(in: probe.metadata)
         if released.contains(older) { return nil }
-        released.names.append(older.placeName)
-        metadata.attributes[attribute] = released.names.joined(separator: "\n")
+        released.names.append(older.place.text)
+        attributes[attribute] = released.names.joined(separator: "\n")
+        let metadata = try await coder.tombstone(over: probe.metadata, attributes: attributes, mark)
         return Committer.Change(.tombstone(metadata), mark, if: probe.unchanged)
     }
 }

@@ -33,8 +33,9 @@ struct RemovalEpochs: Sendable {
     func next(of mark: Route) async throws -> Committer.Change {
         let probe = try await mark.probe()
         if case .corrupt(let corruption) = probe { throw mark.corrupted(corruption) }
-        var metadata = probe.metadata ?? StorageMetadata()
-        metadata.attributes[Self.attribute] = String((metadata.attributes[Self.attribute].flatMap(Int.init) ?? 0) + 1)
+        var attributes = probe.metadata?.attributes ?? [:]
+        attributes[Self.attribute] = String((attributes[Self.attribute].flatMap(Int.init) ?? 0) + 1)
+        let metadata = try await env.coder.tombstone(over: probe.metadata, attributes: attributes, mark)
         return Committer.Change(.tombstone(metadata), mark, if: probe.unchanged)
     }
 }

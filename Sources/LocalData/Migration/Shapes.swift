@@ -23,9 +23,7 @@ struct Shapes: Sendable {
         let versions = chain.known.filter { $0 > chain.base }.sorted(by: >)
         if versions.isEmpty { return [] }
         let routes = versions.map { slot.route.beside(in: .shape($0, of: slot.route.address.namespace)) }
-        let probes = try await translatingErrors(key: slot.name) { () throws(BackendError) in
-            try await slot.route.backend.read(routes.map(\.address), .validated)
-        }
+        let probes = try await Route.read(routes, .validated)
         return try zip(versions, zip(routes, probes)).map { version, found in
             Level(version: version, route: found.0, probe: try found.0.known(found.1))
         }

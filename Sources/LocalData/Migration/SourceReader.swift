@@ -75,7 +75,15 @@ struct SourceReader: Sendable {
     }
 
     private func readInPlace<Value>(_ slot: Slot<Value>, _ occupant: Mover.Occupant) async throws -> Probe {
-        guard case .undecodable(let record, _) = occupant else { return .absent }
+        // As the source sees it: what the destination's seal does not prove, it may not show.
+        switch (occupant, try await slot.route.read()) {
+        case (.corrupt(let corruption), .tombstone(let tombstone)) where tombstone.revision == corruption.revision: return .removed
+        case (.undecodable(let record, _), .value(let own)) where own.revision == record.revision: return try await readInPlace(own, slot)
+        default: return .absent
+        }
+    }
+
+    private func readInPlace<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Probe {
         do {
             return .value(Reading(source: SourceRecord(slot, record), value: try await env.coder.decode(record, slot), isInPlace: true))
         } catch let error as StorageError where error.meansUndecodable { return .absent }

@@ -55,11 +55,14 @@ package struct Safeguards: OptionSet, Sendable {
     /// A value names the last removal before it, where newer shapes may be left beside its slot.
     package static let removalNamed = Safeguards(rawValue: 1 << 23)
 
+    /// Nothing that stands beside a seal is believed before it was opened.
+    package static let sealsProven = Safeguards(rawValue: 1 << 25)
+
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
         .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
-        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten, .removalNamed,
+        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten, .removalNamed, .sealsProven,
     ]
 }

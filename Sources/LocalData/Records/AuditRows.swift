@@ -44,7 +44,7 @@ struct AuditRows: Sendable {
         row.modifiedAt = metadata?.modifiedAt
         row.migration = found.origin?.migration
         if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration) }
-        row.provenance = found.origin?.copies.keys.sorted() ?? []
+        row.provenance = found.origin?.copies.keys.map { Place(text: $0)?.description ?? $0 }.sorted() ?? []
         let kept = await KeptPlaces(env).copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept
         row.residue = found.older.map(\.copy.route.displayName).filter { $0 != kept?.place }

@@ -71,8 +71,10 @@ extension DocumentRecords {
         let backend = try env.routes.backend(for: destination.domain, key: destination.entity).1
         guard let origin = (plan.copies.first ?? plan.expired.first)?.route else { return 0 }
         if isMove, backend.identity == origin.slot.store, backend.capabilities.atomicBatch {
-            let gone = (plan.copies + plan.expired).map { copy in
-                Committer.Change(Purger.erasure(of: .value(copy.record)), copy.route, if: .revision(copy.record.revision))
+            var gone: [Committer.Change] = []
+            for copy in plan.copies + plan.expired {
+                let erasure = try await Purger(env).erasure(of: .value(copy.record), copy.route)
+                gone.append(Committer.Change(erasure, copy.route, if: .revision(copy.record.revision)))
             }
             return try await env.committer.commit(plan.puts + gone, readsBack: true).isCommitted ? plan.copies.count : nil
         }
@@ -177,7 +179,8 @@ extension DocumentRecords {
             if keepsBackup, await !env.mayPurge(record) {
                 changes.append(Backups.change(of: record, at: route, version: record.metadata.schemaVersion ?? 1))
             }
-            changes.append(Committer.Change(Purger.erasure(of: .value(record)), route, if: .revision(record.revision)))
+            let erasure = try await Purger(env).erasure(of: .value(record), route)
+            changes.append(Committer.Change(erasure, route, if: .revision(record.revision)))
         }
         return try await env.committer.commit(changes).isCommitted ? page.count : nil
     }

@@ -38,8 +38,8 @@ struct DocumentRecords: Sendable {
 
     private func pages(_ place: DocumentPlace, _ conditions: [StorageQuery.Condition], size: Int) -> RecordPages {
         RecordPages(
-            routes: env.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions), size: size
-        )
+            routes: env.routes, domain: place.domain, collection: place.entity, query: StorageQuery(place.namespace, conditions),
+            size: size, sealed: RecordPages.sealed { try route(place, $0.name) })
     }
 
     func route(_ place: DocumentPlace, _ id: String) throws -> Route {

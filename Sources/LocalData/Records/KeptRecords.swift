@@ -124,7 +124,7 @@ struct KeptRecords<Source: Codable & Sendable, Record: Codable & Sendable>: Send
     /// Says in the collection's mark that the window is over, durably: programs that still keep it begin none for a new record.
     private func release(_ older: Route, _ own: Route) async throws {
         try await env.retrying(destination.name) {
-            guard let change = try await ReleasedCollections.noting(older, in: own) else { return () }
+            guard let change = try await ReleasedCollections.noting(older, in: own, env.coder) else { return () }
             let receipt = try await env.withLane(own) { try await env.committer.commit([change]) }
             return receipt.isCommitted ? () : nil
         }

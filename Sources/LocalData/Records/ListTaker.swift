@@ -56,15 +56,15 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
             return work
         }
         // The mark may name other lists only: they were taken apart before this one.
-        let wasTakenApart = origin?.copies[slot.route.placeName] != nil
+        let wasTakenApart = origin?.copies[slot.route.place.text] != nil
         // An old program wrote the list again: a matter for a sweep, as for a single key.
         if wasTakenApart, run.reason == .read { return work }
         try Mover(env).checkProtection(of: [.key(list.key)], MigrationOptions(), mark.untyped)
         let records = try await env.wrappingUserErrors(collection.name) { try list.split(value) }
         var newOrigin = try await Origins(env).made(of: [copy], migration: list.id(for: collection), for: mark.route)
         newOrigin.merge(origin)
-        var metadata = try await env.coder.tombstone(newOrigin, mark.route)
-        metadata.attributes[RemovalEpochs.attribute] = marked.metadata?.attributes[RemovalEpochs.attribute]
+        let attributes = (marked.metadata?.attributes ?? [:]).filter { $0.key == RemovalEpochs.attribute }
+        let metadata = try await env.coder.tombstone(newOrigin, mark.route, attributes: attributes)
         let tombstone = StorageMutation.Operation.tombstone(metadata)
         let marking = Committer.Change(tombstone, mark.route, if: marked.unchanged)
         let parts = try parts(records, copy)

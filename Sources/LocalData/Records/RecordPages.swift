@@ -43,6 +43,15 @@ struct RecordPages: AsyncSequence, Sendable {
     let collection: String
     let query: StorageQuery
     let size: Int
+    /// Where the records are, by their names, if they are sealed one by one; nil where the store's own word counts.
+    let sealed: (@Sendable (StorageAddress) throws -> Route)?
+
+    /// Where records are, if each of them is sealed by itself, in a store that does not seal them as well; nil for others.
+    /// - Parameter route: The place of a record.
+    static func sealed(_ route: @escaping @Sendable (StorageAddress) throws -> Route) -> (@Sendable (StorageAddress) throws -> Route)? {
+        guard let any = try? route(StorageAddress("any")), any.judge != nil, !any.capabilities.sealsNames else { return nil }
+        return route
+    }
 
     func makeAsyncIterator() -> Iterator { Iterator(pages: self) }
 
@@ -57,15 +66,45 @@ struct RecordPages: AsyncSequence, Sendable {
             while !isOver {
                 let (domain, backend) = try pages.routes.backend(for: pages.domain, key: pages.collection)
                 let page = try await translatingErrors(key: pages.collection) { [pages, cursor] () throws(BackendError) in
-                    try await backend.page(pages.query, after: cursor, limit: pages.size)
+                    try await backend.page(pages.asked, after: cursor, limit: pages.size)
                 }
                 cursor = page.next
                 isOver = page.next == nil
-                if page.entries.isEmpty, page.damaged.isEmpty { continue }
-                return RecordPage(domain: domain, collection: pages.collection, entries: page.entries, damaged: page.damaged)
+                let entries = try await pages.proven(page.entries)
+                if entries.isEmpty, page.damaged.isEmpty { continue }
+                return RecordPage(domain: domain, collection: pages.collection, entries: entries, damaged: page.damaged)
             }
             return nil
         }
+    }
+
+    /// What the store is asked. Where records are sealed one by one, the store cannot tell which of them fulfil the conditions: what stands
+    /// beside a seal counts once the seal was opened.
+    private var asked: StorageQuery { sealed == nil ? query : StorageQuery(query.namespace) }
+
+    /// The entries that belong on a page, once their seals were opened. One that is not proven is an entry whatever the conditions.
+    private func proven(_ entries: [StoragePage.Entry]) async throws -> [StoragePage.Entry] {
+        guard let sealed else { return entries }
+        var proven: [StoragePage.Entry] = []
+        for entry in entries {
+            guard let record = entry.record else {
+                proven.append(entry)
+                continue
+            }
+            switch try await sealed(entry.address).judgement(of: .value(record)) {
+            case .proven(.value(let known)) where record.metadata.sealing == nil:
+                proven.append(StoragePage.Entry(entry.address, .record(known)))
+            case .proven(let probe):
+                let judged = try await translatingErrors(key: collection) { () throws(BackendError) in try query.entry(entry.address, probe)
+                }
+                if let judged { proven.append(judged) }
+            case .unproven(let probe, let error):
+                let reason = StorageError.from(error, key: collection)
+                guard (reason as? StorageError)?.code == StorageError.encryptionKeyMismatch else { throw reason }
+                proven.append(StoragePage.Entry(entry.address, .record(probe.record ?? record)))
+            }
+        }
+        return proven
     }
 }
 
@@ -81,7 +120,13 @@ struct RecordQueries: Sendable {
     }
 
     func pages<Record>(_ collection: StorageCollection<Record>, _ query: StorageQuery) -> RecordPages {
-        RecordPages(routes: env.routes, domain: collection.domain, collection: collection.name, query: query, size: env.pageSize)
+        RecordPages(
+            routes: env.routes, domain: collection.domain, collection: collection.name, query: query, size: env.pageSize,
+            sealed: sealedPlaces(collection))
+    }
+
+    private func sealedPlaces<Record>(_ collection: StorageCollection<Record>) -> (@Sendable (StorageAddress) throws -> Route)? {
+        RecordPages.sealed { [env] in try env.routes.slot(for: collection.key($0.name)).route }
     }
 
     private func query<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, _ typeTag: String?) -> StorageQuery {
@@ -111,6 +156,11 @@ struct RecordQueries: Sendable {
     func countAll<Record>(_ collection: StorageCollection<Record>, _ filter: RecordFilter, typeTag: String? = nil) async throws -> Int {
         let (_, backend) = try env.routes.backend(for: collection.domain, key: collection.name)
         let query = query(collection, filter, typeTag)
+        if sealedPlaces(collection) != nil {
+            var count = 0
+            for try await page in pages(collection, query) { count += page.entries.count + page.damaged.count }
+            return count
+        }
         return try await translatingErrors(key: collection.name) { () throws(BackendError) in try await backend.count(query) }
     }
 }

@@ -77,7 +77,7 @@ extension StorageRouter {
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {
         let store = try recipientStore(domain)
-        let source = try env.coder.sources(old)
+        let source = try env.coder.seals.sources(old)
         try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .source(source)) }
     }
 

@@ -33,14 +33,13 @@ public actor StorageRouter {
         let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]> = {
             (source) throws(BackendError) in try await wiring.sealedIDs(of: source)
         }
+        let seals = RecordSeals(
+            keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.storeContext("", "").application,
+            randomBytes: runtime.randomBytes)
         let env = Environment(
-            routes: RouteTable(stores: wiring),
-            coder: RecordCoder(
-                keys: keys, sources: sources, otherSealedIDs: sealedIDs, runtime: runtime, safeguards: configuration.safeguards),
-            ledger: ledger,
-            quarantine: Quarantine(
-                quarantine, keys: keys, sources: sources, otherSources: configuration.otherKeySources, sealedIDs: sealedIDs,
-                runtime: runtime),
+            routes: RouteTable(stores: wiring, judge: configuration.safeguards.contains(.sealsProven) ? seals : nil),
+            coder: RecordCoder(seals: seals, runtime: runtime, safeguards: configuration.safeguards), ledger: ledger,
+            quarantine: Quarantine(quarantine, seals, otherSources: configuration.otherKeySources, runtime: runtime),
             registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
             safeguards: configuration.safeguards, pageSize: configuration.pageSize,
             logger: configuration.logger)
@@ -63,7 +62,7 @@ public actor StorageRouter {
         guard configuration.closesWhenReleased else { return }
         configuration.runtime.tasks.spawn { [env, stores] in
             await Self.close(env, stores)
-            await env.coder.keys.forgetAll()
+            await env.coder.seals.keys.forgetAll()
         }
     }
 

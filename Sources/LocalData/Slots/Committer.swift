@@ -87,7 +87,10 @@ struct Committer: Sendable {
                 if (error as? StorageError).map({ $0.outcome != .notApplied }) ?? false { publishDoubt(part, changes) }
                 throw error
             }
-            for (index, result) in zip(part, results) { receipt.results[index] = result }
+            for (index, result) in zip(part, results) {
+                receipt.results[index] = result
+                if case .conflict(let probe) = result { receipt.results[index] = .conflict(try await changes[index].route.judged(probe)) }
+            }
             if readsBack, results.allSatisfy(\.isApplied) {
                 do { try await readBack(part, changes, receipt, check) } catch {
                     publishDoubt(part, changes)

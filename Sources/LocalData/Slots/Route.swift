@@ -10,36 +10,34 @@ struct Route: Sendable {
     let security: SecurityPolicy
     /// The protection of the value: the store's own, or that of its seal, whichever is stronger.
     let protection: ProtectionLevel
+    /// Says what may be believed of the slot; nil where the library seals nothing.
+    var judge: (any SealJudge)?
 
     var address: StorageAddress { slot.address }
     var capabilities: BackendCapabilities { backend.capabilities }
 
-    /// The place in words that stay the same when directories move: what seals are bound to and origins name.
-    var placeName: String { "\(domain.kind.name)/\(domain.scope ?? "")/\(address.namespace.name)/\(address.name)" }
+    /// The place in terms that stay the same when directories move: what seals are bound to and origins name.
+    var place: Place { Place(kind: domain.kind.name, scope: domain.scope ?? "", address) }
 
     /// The place in words, for people.
     var displayName: String { "\(domain)/\(keyName)" }
 
     /// The same place in another store that stands for its own.
     func leading(to backend: any StorageBackend) -> Route {
-        Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
+        Route(
+            keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge)
     }
 
     /// A slot in another part of the same store, under the same protection.
     /// - Parameter name: The slot's name; the same as this one's when not given.
     func beside(in namespace: StorageNamespace, named name: String? = nil) -> Route {
         let slot = backend.slot(StorageAddress(name ?? address.name, in: namespace))
-        return Route(keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection)
+        return Route(
+            keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge)
     }
 
-    /// Looks at the slot. Conditions of the store are probes, not errors.
-    func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
-        let probe: StorageProbe?
-        do throws(BackendError) { probe = try await backend.read([address], freshness).first } catch {
-            throw StorageError.from(error, key: keyName)
-        }
-        return probe ?? .unavailable(BackendError(.failed, "The backend \(backend.identity) returned no probe for one address."))
-    }
+    /// Looks at the slot. Conditions of the store are probes, not errors; what a seal does not prove is `corrupt`.
+    func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe { try await judged(try await look(freshness)) }
 
     /// What the slot holds.
     /// - Throws: ``StorageError`` when that cannot be known: the store is locked or unavailable.
@@ -88,11 +86,7 @@ struct Route: Sendable {
     /// What several slots of one store hold, as a new process would see them.
     /// - Throws: ``StorageError`` when that cannot be known.
     static func probes(_ routes: [Route]) async throws -> [StorageProbe] {
-        guard let first = routes.first else { return [] }
-        let probes = try await translatingErrors(key: first.keyName) { () throws(BackendError) in
-            try await first.backend.read(routes.map(\.address), .fresh)
-        }
-        return try zip(routes, probes).map { try $0.known($1) }
+        try zip(routes, try await read(routes, .fresh)).map { try $0.known($1) }
     }
 
     /// What several slots hold, with one call for each store.

@@ -6,6 +6,7 @@ import Synchronization
 /// Resolves keys to slots. Backends are made when first needed and kept; making one opens nothing.
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
+    private let judge: (any SealJudge)?
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
     /// Where keys led that were used before, so that a read does not check a name again.
     private let known = Mutex<[Lead: Route]>([:])
@@ -15,15 +16,20 @@ final class RouteTable: Sendable {
     /// Most programs have no policy: their keys do not look for a chain.
     private let hasPolicies: Atomic<Bool>
 
-    init(stores: any StoreProvider) {
+    /// - Parameters:
+    ///   - stores: What places are made of.
+    ///   - judge: Says what may be believed of places with sealed values. Nil to believe everything, as the tests do once.
+    init(stores: any StoreProvider, judge: (any SealJudge)?) {
         self.stores = stores
+        self.judge = judge
         policyChains = Mutex([:])
         hasPolicies = Atomic(false)
     }
 
     /// The same keys, leading to the stores of a rehearsal, which may attach other chains.
-    init(rehearsing routes: RouteTable, in stores: any StoreProvider) {
+    init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: (any SealJudge)?) {
         self.stores = stores
+        self.judge = judge
         let known = routes.policyChains.withLock(\.self)
         policyChains = Mutex(known)
         hasPolicies = Atomic(!known.isEmpty)
@@ -58,8 +64,7 @@ final class RouteTable: Sendable {
         if let source = lead.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
         let route = Route(
             keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
-            security: lead.security, protection: protection
-        )
+            security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge)
         known.withLock { known in
             // The names of a program's keys are few; those of records have no end.
             if known.count >= Self.maximumKnown { known.removeAll(keepingCapacity: true) }

@@ -189,7 +189,7 @@ struct BatchWriter: Sendable {
                 let carried = try await Origins(env).carried(slot, over: probe, contents, kept)
                 (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
             } else {
-                operation = Purger.erasure(of: probe)
+                operation = try await Purger(env).erasure(of: probe, route)
             }
             changes = [Committer.Change(operation, route, if: probe.unchanged)] + (try await Shapes(env).removals(slot))
         }

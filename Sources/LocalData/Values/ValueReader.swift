@@ -59,7 +59,9 @@ struct ValueReader: Sendable {
     /// - Parameter isSettled: Whether migrations and chains have run: what is found then is the answer.
     /// - Returns: The value, or its absence; nil when migrations or a chain have to run first.
     private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool) async throws -> Reading<Value>? {
-        let probe = try await slot.route.read()
+        let seen = try await slot.route.look()
+        // Opening the value proves what stands beside it; anything else is proven before it is believed.
+        let probe = slot.route.judge == nil || env.coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
         // What an earlier release wrote in an older place that is kept up to date is brought over first.
         if !isSettled, slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) { return nil }
         switch probe {

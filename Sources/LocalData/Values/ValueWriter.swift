@@ -188,7 +188,7 @@ struct ValueWriter: Sendable {
         let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
         if kept == nil, newer.isEmpty, case .tombstone(let tombstone) = probe,
             let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
-            contents.found.allSatisfy({ old.match($0.record, at: $0.route.placeName) != .none })
+            contents.found.allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
         {
             // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
             // returns only once it is.

@@ -40,7 +40,7 @@ final class SealedContent: Sendable {
             lists[place.slot.store, default: (backend, [])].addresses.append(place.slot.address)
         }
         for (backend, addresses) in lists.values {
-            ids.formUnion(RecordCoder.sealedIDs(in: try await backend.read(addresses, .validated)))
+            ids.formUnion(RecordSeals.sealedIDs(in: try await backend.read(addresses, .validated)))
         }
         return ids
     }

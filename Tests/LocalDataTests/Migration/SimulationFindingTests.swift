@@ -151,15 +151,15 @@ import Testing
         for number in 0..<12 { origin.add(try copy("\(number)"), destination: destination) }
         for number in 0..<12 {
             let one = try copy("\(number)")
-            #expect(origin.match(one.record, at: one.route.placeName) == (number >= 3 ? .exact : .none), "\(number)")
+            #expect(origin.match(one.record, at: one.route.place.text) == (number >= 3 ? .exact : .none), "\(number)")
         }
         // What is named here is the latest, whatever is merged into it.
         var newer = RecordOrigin()
         newer.add(try copy("newest"), destination: destination)
         newer.merge(origin)
         let (newest, before) = (try copy("newest"), try copy("11"))
-        #expect(newer.match(newest.record, at: newest.route.placeName) == .exact)
-        #expect(newer.match(before.record, at: before.route.placeName) == .exact)
+        #expect(newer.match(newest.record, at: newest.route.place.text) == .exact)
+        #expect(newer.match(before.record, at: before.route.place.text) == .exact)
     }
 
     @Test func `what was sealed in its place is told in the clear from quarantine`() async throws {

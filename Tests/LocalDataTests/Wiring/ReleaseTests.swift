@@ -36,7 +36,7 @@
                 Part(name: "router", object: router), Part(name: "environment", object: env), Part(name: "wiring", object: router.stores),
                 Part(name: "routes", object: env.routes), Part(name: "ledger", object: env.ledger),
                 Part(name: "quarantine", object: env.quarantine), Part(name: "registry", object: env.registry),
-                Part(name: "sealing keys", object: env.coder.keys),
+                Part(name: "sealing keys", object: env.coder.seals.keys),
             ]
         }
 

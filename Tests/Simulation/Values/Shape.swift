@@ -37,7 +37,10 @@ struct Moving: Sendable {
     var isChain = false
 
     /// The name of a place as records' origins know it.
-    static func placeName(_ spot: Spot) -> String { "\(spot.medium.replacing(" ", with: "/"))//\(spot.address.name)" }
+    static func placeName(_ spot: Spot) -> String {
+        let parts = spot.medium.split(separator: " ", maxSplits: 1).map(String.init)
+        return Place(kind: parts[0], scope: parts.count > 1 ? parts[1] : "", spot.address).text
+    }
 }
 
 /// The keys of one kind of migration.

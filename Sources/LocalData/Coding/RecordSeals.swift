@@ -1,0 +1,233 @@
+import BackendContract
+import Sealing
+
+/// Seals values and what stands beside them, and opens them again.
+///
+/// A value's seal authenticates the store, the place and all of its metadata. A removal is proven by the seal of its origin, which
+/// authenticates the rest of its metadata; since a value names a serializer and a removal does not, neither is taken for the other.
+struct RecordSeals: Sendable {
+    let keys: SealingKeys
+    let sources: @Sendable (KeySourceReference) throws -> any KeySource
+    /// The ids of the keys of a source that sealed something elsewhere: one that is missing for that is not made anew here.
+    let otherSealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
+    /// What the seals of all stores are bound to.
+    let application: String
+    let randomBytes: @Sendable (Int) -> [UInt8]
+
+    /// The same seals with the keys of a rehearsal.
+    func rehearsed(
+        keys: SealingKeys, sources: @escaping @Sendable (KeySourceReference) throws -> any KeySource
+    ) -> RecordSeals {
+        RecordSeals(keys: keys, sources: sources, otherSealedIDs: otherSealedIDs, application: application, randomBytes: randomBytes)
+    }
+
+    // MARK: Contexts
+
+    /// What is sealed in a place is bound to.
+    /// - Parameter metadata: What stands beside it.
+    static func context(
+        _ purpose: Envelope.Purpose, _ application: String, _ place: Place, beside metadata: StorageMetadata
+    ) -> Envelope.Context {
+        var context = Envelope.Context(
+            purpose, in: StoreContext(application: application, kind: place.kind, scope: place.scope))
+        context.add(place.namespace)
+        context.add(place.name)
+        context.add(metadata)
+        return context
+    }
+
+    /// What the origin of a record is bound to: all of the metadata but the origin.
+    private func originContext(_ metadata: StorageMetadata, _ route: Route) -> Envelope.Context {
+        var beside = metadata
+        beside.origin = nil
+        return Self.context(metadata.serializer == nil ? .removal : .origin, application, route.place, beside: beside)
+    }
+
+    // MARK: Sealing
+
+    /// The key that seals what is written to a place; the source's first one is made if need be.
+    func sealingKey(_ route: Route) async throws -> SealingKey {
+        let source = try keySource(route)
+        return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+            try await keys.forSealing(from: source) { () throws(BackendError) in
+                try await Self.sealedIDs(in: route.backend, [.values, route.address.namespace]).union(try await otherSealedIDs(source))
+            }
+        }
+    }
+
+    /// The metadata of what a key seals, with the origin sealed in it.
+    func metadata(_ metadata: StorageMetadata, origin: [UInt8]?, _ key: SealingKey, _ route: Route) throws -> StorageMetadata {
+        var metadata = metadata
+        metadata.sealing = Self.text(of: key.id)
+        metadata.origin = nil
+        if let origin { metadata.origin = try seal(origin, originContext(metadata, route), key, route) }
+        return metadata
+    }
+
+    /// Seals the content of a value.
+    /// - Parameter metadata: All that will stand beside it: ``metadata(_:origin:_:_:)``.
+    func seal(_ content: [UInt8], beside metadata: StorageMetadata, _ key: SealingKey, _ route: Route) throws -> [UInt8] {
+        try seal(content, Self.context(.value, application, route.place, beside: metadata), key, route)
+    }
+
+    private func seal(_ content: [UInt8], _ context: Envelope.Context, _ key: SealingKey, _ route: Route) throws -> [UInt8] {
+        do throws(BackendError) { return try Envelope.seal(content, with: key, for: context, randomBytes) } catch {
+            throw StorageError.from(error, key: route.keyName)
+        }
+    }
+
+    // MARK: Opening
+
+    /// The content of a value.
+    func open(_ sealed: [UInt8], beside metadata: StorageMetadata, _ route: Route) async throws -> [UInt8] {
+        let context = Self.context(.value, application, route.place, beside: metadata)
+        return try await open(sealed, metadata.sealing, context, route)
+    }
+
+    /// The origin in a record's metadata; nil if there is none.
+    func origin(in metadata: StorageMetadata, _ route: Route) async throws -> [UInt8]? {
+        guard let sealed = metadata.origin, Envelope.keyID(of: sealed) != nil else { return nil }
+        return try await open(sealed, metadata.sealing, originContext(metadata, route), route)
+    }
+
+    private func open(_ sealed: [UInt8], _ named: String?, _ context: Envelope.Context, _ route: Route) async throws -> [UInt8] {
+        let source = try keySource(route)
+        return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
+            // Damage in the id, on one of its two sides, is no reason to ask for another key.
+            if let id = Envelope.keyID(of: sealed), let named, named != Self.text(of: id) { throw Self.contradiction }
+            return try Envelope.open(sealed, with: try await keys.existing(from: source), for: context)
+        }
+    }
+
+    private static let contradiction = BackendError(
+        .corrupted, "The sealed value names one key, and what stands beside it another. Its bytes are left as they are.")
+
+    private func keySource(_ route: Route) throws -> any KeySource {
+        guard let reference = route.security.keySource else {
+            throw StorageError(StorageError.unsupported, key: route.keyName, "The key has no source of sealing keys.")
+        }
+        return try sources(reference)
+    }
+
+    /// How a record says that it is sealed: the format and the key's id.
+    static func text(of id: [UInt8]) -> String { "1:\(hexadecimalText(of: id))" }
+}
+
+extension RecordSeals: SealJudge {
+    func judgement(of probe: StorageProbe, at route: Route) async throws(BackendError) -> SealJudgement {
+        switch probe {
+        case .value(let record):
+            // Without a seal nothing is proven: the value is not one of this key, and what stands beside it decides nothing.
+            guard let named = record.metadata.sealing else { return .proven(.value(record.withoutFacts)) }
+            guard case .bytes(let sealed) = record.payload, let id = Envelope.keyID(of: sealed), named == Self.text(of: id) else {
+                return .proven(record.corruption("it is not a sealed value, or names two keys"))
+            }
+            switch try await provingKey(id, route) {
+            case .failure(let error): return .unproven(record.unproven(error), error)
+            case .success(let key):
+                let context = Self.context(.value, application, route.place, beside: record.metadata)
+                return .proven(
+                    proves(sealed, key, context) ? probe : record.corruption("its seal does not match what it is, or what stands beside it")
+                )
+            }
+        case .tombstone(let tombstone):
+            let metadata = tombstone.metadata
+            guard metadata.serializer == nil, let named = metadata.sealing, let sealed = metadata.origin,
+                let id = Envelope.keyID(of: sealed),
+                named == Self.text(of: id)
+            else { return .proven(tombstone.corruption) }
+            switch try await provingKey(id, route) {
+            case .failure(let error): return .unproven(error.probe, error)
+            case .success(let key): return .proven(proves(sealed, key, originContext(metadata, route)) ? probe : tombstone.corruption)
+            }
+        case .absent, .locked, .unavailable, .corrupt: return .proven(probe)
+        }
+    }
+
+    private func proves(_ sealed: [UInt8], _ key: SealingKey, _ context: Envelope.Context) -> Bool {
+        guard var content = try? Envelope.open(sealed, with: key, for: context) else { return false }
+        wipe(&content)
+        return true
+    }
+
+    /// The key that can prove a seal, or why there is none.
+    private func provingKey(_ id: [UInt8], _ route: Route) async throws(BackendError) -> Result<SealingKey, BackendError> {
+        do {
+            let key = try await keys.existing(from: try keySource(route))
+            if key.id == id { return .success(key) }
+            return .failure(
+                BackendError(
+                    .encryptionKeyMismatch,
+                    "It was sealed with the key \(hexadecimalText(of: id)), not with \(hexadecimalText(of: key.id)). Restore that key; nothing was changed."
+                ))
+        } catch let error as BackendError {
+            if error.code == .cancelled { throw error }
+            return .failure(error)
+        } catch {
+            return .failure(BackendError(.unavailable, "There is no source for the key: \(error)"))
+        }
+    }
+
+    // MARK: The ids of keys
+
+    /// The ids of the keys that sealed what a store holds.
+    private static func sealedIDs(
+        in backend: any StorageBackend, _ namespaces: Set<StorageNamespace>
+    ) async throws(BackendError) -> Set<[UInt8]> {
+        var ids: Set<[UInt8]> = []
+        for namespace in namespaces {
+            ids.formUnion(sealedIDs(in: try await backend.read(try await backend.addresses(in: namespace), .validated)))
+        }
+        return ids
+    }
+
+    /// The ids of the keys that sealed the contents of slots.
+    static func sealedIDs(in probes: [StorageProbe]) -> Set<[UInt8]> {
+        var ids: Set<[UInt8]> = []
+        for probe in probes {
+            switch probe {
+            case .value(let record) where record.metadata.sealing != nil:
+                if case .bytes(let bytes) = record.payload { ids.insert(Envelope.keyID(of: bytes).map(Array.init) ?? []) }
+            case .tombstone(let tombstone):
+                if let id = tombstone.metadata.origin.flatMap(Envelope.keyID(of:)) { ids.insert(Array(id)) }
+            default: continue
+            }
+        }
+        return ids
+    }
+}
+
+extension StorageRecord {
+    /// The record without the facts that decide whether it is read and replaced.
+    fileprivate var withoutFacts: StorageRecord {
+        var record = self
+        (record.metadata.expiresAt, record.metadata.schemaVersion, record.metadata.typeTag) = (nil, nil, nil)
+        return record
+    }
+
+    /// The record where there is no key to prove it with. It cannot be opened either, so only its expiry could decide anything.
+    fileprivate func unproven(_ error: BackendError) -> StorageProbe {
+        guard metadata.expiresAt != nil else { return .value(self) }
+        guard error.code == .encryptionKeyMismatch else { return error.probe }
+        var record = self
+        record.metadata.expiresAt = nil
+        return .value(record)
+    }
+
+    fileprivate func corruption(_ reason: String) -> StorageProbe {
+        .corrupt(StorageCorruption(bytes: RecordCodec.encode(self), revision: revision, reason: reason))
+    }
+}
+
+extension BackendError {
+    /// What a slot says whose content cannot be proven.
+    fileprivate var probe: StorageProbe { code == .locked ? .locked : .unavailable(self) }
+}
+
+extension StorageTombstone {
+    fileprivate var corruption: StorageProbe {
+        .corrupt(
+            StorageCorruption(bytes: RecordCodec.encode(self), revision: revision, reason: "a removal that this program's key did not seal")
+        )
+    }
+}
