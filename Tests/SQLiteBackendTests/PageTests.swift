@@ -157,6 +157,88 @@
             #expect(try await place.check() == 41)
         }
 
+        @Test func `the golden database with labels is found by them, counted and changed`() async throws {
+            let folder = try TemporaryDirectory()
+            let (path, keyFile) = (folder.file("golden.sqlite"), folder.file("golden.key"))
+            try Reader.copy("golden-labels.sqlite", to: path)
+            try Reader.copy("golden.key", to: keyFile)
+            #expect(try await Reader.dump(path, keyFile) == Reader.golden("golden-labels.json"))
+            let store = sqliteStore(at: path, source: PinnedKeyFile(keyFile, pin: "golden"))
+            #expect(try await store.names(StorageQuery(shelf)) == ["first", "second", "third", "under an older key"])
+            #expect(try await store.page(StorageQuery(shelf), after: nil, limit: 100).isComplete)
+            #expect(try await store.count(StorageQuery(shelf)) == 4)
+            #expect(try await store.count(StorageQuery(shelf, [.typeTag("note")])) == 3)
+            #expect(try await store.count(StorageQuery(shelf, [.attribute("color", "red")])) == 3)
+            #expect(try await store.names(StorageQuery(shelf, [.modified(since: 1_795_290_000)])) == ["third"])
+            let moved = StorageAddress("under an older key", in: shelf)
+            #expect(try await store.apply(.put(.bytes([1]), StorageMetadata(typeTag: "task"), at: moved)).isApplied)
+            #expect(try await store.apply(.delete(StorageAddress("first", in: shelf))).isApplied)
+            #expect(try await store.count(StorageQuery(shelf, [.typeTag("note")])) == 1)
+            #expect(try await store.count(StorageQuery(shelf, [.attribute("color", "red")])) == 1)
+            #expect(try await store.page(StorageQuery(shelf), after: nil, limit: 100).isComplete)
+            await store.close()
+            _ = try await Reader.dump(path, keyFile)
+        }
+
+        @Test func `labels that are made anew go on leading to a damaged row, of an older key too`() async throws {
+            let folder = try TemporaryDirectory()
+            let (path, keyFile) = (folder.file("golden.sqlite"), folder.file("golden.key"))
+            try Reader.copy("golden-labels.sqlite", to: path)
+            try Reader.copy("golden.key", to: keyFile)
+            let records = try Reader.golden("golden-labels.json").records
+            func slot(_ name: String) throws -> Data {
+                let record = try #require(records.first { $0.name == name && $0.namespace == "shelf" })
+                let slot = bytes(ofHexadecimal: record.slot ?? "")
+                return Data(try #require(slot))
+            }
+            let old = try slot("under an older key")
+            do {
+                let database = try PlainDatabase(path: path)
+                try database.execute("UPDATE records SET sealed = zeroblob(300) WHERE slot = ?", [old])
+                try database.execute("DELETE FROM labels WHERE slot = ?", [try slot("first")])
+            }
+            let store = sqliteStore(at: path, source: PinnedKeyFile(keyFile, pin: "golden"))
+            let query = StorageQuery(shelf)
+            let before = try await store.everythingAndDamage(query)
+            #expect(before.entries.map(\.address.name).sorted() == ["second", "third"] && before.damaged.count == 2)
+            let row = try #require(try await store.listing(in: shelf).damaged.first { $0.corruption.reason.contains("row") }?.handle)
+            for handle in before.damaged.map(\.handle) where handle != row { #expect(try await store.deleteDamage(at: handle)) }
+            let after = try await store.everythingAndDamage(query)
+            #expect(after.entries.map(\.address.name).sorted() == ["first", "second", "third"])
+            #expect(after.damaged.map(\.handle) == [row])
+            #expect(try await store.count(query) == 4)
+            #expect(try await store.deleteDamage(at: row))
+            #expect(try await store.everythingAndDamage(query).damaged.isEmpty)
+            #expect(try await store.count(query) == 3)
+            await store.close()
+        }
+
+        @Test func `a call that is undone leaves the counts of the others as they are`() async throws {
+            let place = try Place()
+            let store = place.store()
+            let metadata = StorageMetadata(typeTag: "note", modifiedAt: 10)
+            func put(_ name: String, _ size: Int) -> StorageMutation {
+                .put(
+                    .bytes([1]),
+                    StorageMetadata(typeTag: "note", modifiedAt: 10, attributes: ["long": String(repeating: "x", count: size)]),
+                    at: StorageAddress(name, in: shelf))
+            }
+            #expect(try await store.apply(.put(.bytes([1]), metadata, at: StorageAddress("begin", in: shelf))).isApplied)
+            // Attributes count with the value but not against its limit in SQLite's eyes: the second of these rows is refused by SQLite itself.
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<12 {
+                    group.addTask {
+                        _ = try? await store.apply([put("a \(number)", 10), put("b \(number)", number % 3 == 0 ? 30 << 20 : 10)])
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await store.count(StorageQuery(shelf)) == store.names(StorageQuery(shelf)).count)
+            #expect(try await store.page(StorageQuery(shelf), after: nil, limit: 100).isComplete)
+            await store.close()
+            try await place.check()
+        }
+
         @Test func `values that an older version wrote into another namespace are labelled when the feature comes`() async throws {
             let folder = try TemporaryDirectory()
             let (path, keyFile) = (folder.file("old.sqlite"), folder.file("old.key"))

@@ -30,6 +30,12 @@
             let keys: [Key]
             let wraps: [Wrap]
             let header: Header
+            struct LabelVector: Decodable {
+                let namespace, label, count, nonce, associated, sealed, days, hiddenDay: String
+                let attribute, slots, terms: [String]
+                let day: Int64
+            }
+            let label: LabelVector
             let records: [Record]
             let sizes: [Size]
         }
@@ -150,6 +156,28 @@
             }
         }
 
+        @Test func `labels, their days and their counts are those of the vectors`() throws {
+            let (vector, key) = (vectors.label, try keyset(keks[0]).active)
+            let namespace = StorageNamespace(vector.namespace)
+            let label = key.label(of: Label.attribute(vector.attribute[0], vector.attribute[1], namespace).fields)
+            #expect(hexadecimalText(of: label) == vector.label)
+            var count = LabelCount()
+            for (slot, term) in zip(vector.slots, vector.terms) {
+                let own = key.term(of: try hex(slot), under: label)
+                #expect(hexadecimalText(of: own) == term)
+                count.add(own)
+            }
+            #expect(hexadecimalText(of: count.bytes) == vector.count)
+            let nonce = try hex(vector.nonce)
+            #expect(hexadecimalText(of: try key.seal(count, of: label) { _ in nonce }) == vector.sealed)
+            #expect(key.openCount(try hex(vector.sealed), of: label) == count)
+            for term in vector.terms.reversed() { count.remove(try hex(term)) }
+            #expect(count.isNone)
+            let days = key.label(of: Label.days(namespace).fields)
+            #expect(hexadecimalText(of: days) == vector.days)
+            #expect(hexadecimalText(of: key.hiddenDay(vector.day, under: days)) == vector.hiddenDay)
+        }
+
         @Test func `a plaintext that is written in another way than the format's is damaged`() throws {
             let value = RowContent(StorageAddress("name"), .value, StorageMetadata(), payload: [1])
             let tombstone = RowContent(StorageAddress("name"), .tombstone, StorageMetadata(), payload: [1])
@@ -170,7 +198,7 @@
             let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables
             #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == statements)
             let script =
-                "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS]))"
+                "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS, reader.COUNTS]))"
             let result = try await run("/usr/bin/python3", ["-B", "-c", script, Reader.folder])
             #expect(result.status == 0, "\(result.stderr) (apt-get install -y --no-install-recommends python3-cryptography)")
             #expect(result.stdout.split(separator: "\n").map(String.init) == statements)

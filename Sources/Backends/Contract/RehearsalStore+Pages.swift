@@ -54,7 +54,8 @@ extension RehearsalStore {
             let kept = page.entries.filter { entry in slots[entry.address].map { !$0.isOver(entry.probe) } ?? true }
             if let next = page.next { return StoragePage(kept, damaged: page.damaged, next: StorageCursor([0] + next.bytes)) }
             let isOver = !slots.keys.contains { $0.namespace == query.namespace }
-            return StoragePage(kept, damaged: page.damaged, next: isOver ? nil : StorageCursor([1]))
+            return StoragePage(
+                kept, damaged: page.damaged, next: isOver ? nil : StorageCursor([1]), isComplete: isOver && page.isComplete)
         }
     }
 
@@ -67,7 +68,8 @@ extension RehearsalStore {
             }
             entries.append(entry)
         }
-        return StoragePage(entries, next: nil)
+        // What the store below has proven is not kept from its last page on.
+        return StoragePage(entries, next: nil, isComplete: false)
     }
 
     /// The count of the store below, corrected by what the rehearsal changed.

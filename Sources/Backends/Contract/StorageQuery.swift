@@ -109,10 +109,20 @@ public struct StoragePage: Hashable, Sendable {
     /// Where the next page begins; nil at the end, and only there: a page may be shorter than its limit, or empty, and not be the last.
     public let next: StorageCursor?
 
+    /// Whether this page ends an enumeration that is proven to have left nothing out. False on every page but the last, and there where slots
+    /// were changed while the pages were read, or where the store has met damage in what it finds them by.
+    public let isComplete: Bool
+
     /// Creates a page.
-    public init(_ entries: [Entry], damaged: [DamagedSlot] = [], next: StorageCursor?) {
+    /// - Parameters:
+    ///   - entries: The slots.
+    ///   - damaged: The damaged slots without a name.
+    ///   - next: Where the next page begins; nil at the end.
+    ///   - isComplete: Whether the enumeration is proven to have left nothing out; nil: if this is the last page.
+    public init(_ entries: [Entry], damaged: [DamagedSlot] = [], next: StorageCursor?, isComplete: Bool? = nil) {
         self.entries = entries
         self.damaged = damaged
         self.next = next
+        self.isComplete = isComplete ?? (next == nil)
     }
 }

@@ -158,6 +158,9 @@
 
         // MARK: Transactions
 
+        /// How many rows the last statement has changed.
+        var changes: Int32 { sqlite3_changes(handle) }
+
         /// Whether a transaction is open.
         var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 

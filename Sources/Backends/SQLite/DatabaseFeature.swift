@@ -22,7 +22,10 @@
         /// Labels: values outside the namespace of values can be found by what they have in common.
         static let labels = DatabaseFeature(
             name: "labels", need: .writing,
-            tables: ["CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"])
+            tables: [
+                "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID",
+                "CREATE TABLE counts (label BLOB PRIMARY KEY NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID",
+            ])
 
         /// Those that this version of the library knows.
         static let known = [labels]

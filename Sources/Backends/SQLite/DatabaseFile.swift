@@ -212,7 +212,7 @@
             keepOnly(file)
             guard let file else { return nil }
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
-            let writer = try DatabaseWriter(path: path, file: file, clock: clock, deadline: deadline, hasLog: try hasLog())
+            let writer = try DatabaseWriter(path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog())
             state.withLock { $0.writer = writer }
             return writer
         }

@@ -10,6 +10,7 @@
         let file: DatabaseFile.FileID
         private let state: Mutex<State>
         private let patience: Patience
+        private let randomBytes: @Sendable (Int) -> [UInt8]
 
         /// A connection with its statements.
         fileprivate struct Tools {
@@ -50,10 +51,11 @@
         /// Opens a database that exists.
         /// - Parameter hasLog: Whether there is a log that a killed process may have left: what that removed may still be in it.
         init(
-            path: String, file: DatabaseFile.FileID, clock: any RuntimeClock, deadline: MonotonicInstant, hasLog: Bool
+            path: String, file: DatabaseFile.FileID, runtime: Runtime, deadline: MonotonicInstant, hasLog: Bool
         ) throws(BackendError) {
             self.file = file
-            let patience = Patience(clock, deadline)
+            randomBytes = runtime.randomBytes
+            let patience = Patience(runtime.clock, deadline)
             self.patience = patience
             let connection: Connection
             do throws(SQLiteFault) { connection = try Connection(path: path) { patience.wait() } } catch { throw error.backendError() }
@@ -103,6 +105,7 @@
                     try header.requireWritable()
                     let rows = try Rows(tools, header)
                     guard try body(rows, header) else { return statements.undoTransaction() }
+                    try rows.labels?.flush(randomBytes)
                     do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
                     state.checked?.header = rows.header
                     state.mustScrub = state.mustScrub || rows.hasRemoved
@@ -216,7 +219,8 @@
             /// - Throws: ``BackendError``, the call's own, when the transaction cannot go on for any of them.
             func one(_ call: () -> CallOutcome) throws(BackendError) -> CallOutcome {
                 do throws(SQLiteFault) { try statements.beginSavepoint() } catch { throw error.backendError() }
-                let before = header
+                let before = (header: header, labels: labels)
+                labels?.beginCall()
                 let outcome = call()
                 if let failure = outcome.failure {
                     let isDamaged = finder.database.hasMetDamage
@@ -224,8 +228,8 @@
                     // Once SQLite has met a damaged page, every later change of the transaction fails.
                     if isDamaged { throw failure }
                     finder.database.forgetPages()
-                    header = before
-                    labels = header.isIndexed ? try LabelWriter(statements) : nil
+                    (header, labels) = before
+                    labels?.undoCall()
                 } else {
                     do throws(SQLiteFault) { try statements.releaseSavepoint() } catch { throw error.backendError() }
                 }

@@ -4,8 +4,12 @@
     /// The statements on the table of labels of the connection that writes, prepared once.
     final class LabelStatements {
         private let insert: Statement
+        private let slotsOf: Statement
+        private let labelsOf: Statement
+        private let count: Statement
+        private let putCount: Statement
+        private let deleteCount: Statement
         private let delete: Statement
-        private let purge: Statement
         private let header: Statement
         private let entry: Statement
         private let database: Connection
@@ -13,17 +17,61 @@
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
             entry = try database.keptStatement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2")
+            slotsOf = try database.keptStatement("SELECT slot FROM labels WHERE label = ?1")
+            labelsOf = try database.keptStatement("SELECT label FROM labels WHERE slot = ?1")
+            count = try database.keptStatement("SELECT sealed FROM counts WHERE label = ?1")
+            putCount = try database.keptStatement("INSERT OR REPLACE INTO counts VALUES (?1, ?2)")
+            deleteCount = try database.keptStatement("DELETE FROM counts WHERE label = ?1 AND ?2 = ?2")
             insert = try database.keptStatement("INSERT OR IGNORE INTO labels VALUES (?1, ?2)")
             delete = try database.keptStatement("DELETE FROM labels WHERE label = ?1 AND slot = ?2")
-            purge = try database.keptStatement("DELETE FROM labels WHERE slot = ?2")
             header = try database.keptStatement("UPDATE header SET value = ?2 WHERE name = CAST(?1 AS TEXT)")
         }
 
-        func insert(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try run(insert, label, slot) }
+        /// Adds an entry; false if it was there already.
+        func insert(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
+            try run(insert, label, slot)
+            return database.changes > 0
+        }
+
         func delete(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try run(delete, label, slot) }
 
-        /// Removes a slot from every label: it reads the whole table.
-        func purge(_ slot: [UInt8]) throws(BackendError) { try run(purge, [], slot) }
+        /// Every slot of a label.
+        func slots(of label: [UInt8]) throws(BackendError) -> [[UInt8]] { try column(slotsOf, label) }
+
+        /// Every label of a slot: it reads the whole table.
+        func labels(of slot: [UInt8]) throws(BackendError) -> [[UInt8]] { try column(labelsOf, slot) }
+
+        /// The sealed count of a label; nil where there is none.
+        func count(of label: [UInt8]) throws(BackendError) -> [UInt8]? { try column(count, label).first }
+
+        func putCount(_ label: [UInt8], _ sealed: [UInt8]) throws(BackendError) { try run(putCount, label, sealed) }
+        func deleteCount(_ label: [UInt8]) throws(BackendError) { try run(deleteCount, label, []) }
+
+        /// Every entry.
+        func entries() throws(BackendError) -> [(label: [UInt8], slot: [UInt8])] {
+            var entries: [(label: [UInt8], slot: [UInt8])] = []
+            try database.rows("SELECT label, slot FROM labels") { (statement) throws(BackendError) in
+                entries.append((statement.bytes(0), statement.bytes(1)))
+            }
+            return entries
+        }
+
+        /// Removes every entry and every count.
+        func clear() throws(BackendError) {
+            do throws(SQLiteFault) { try database.execute("DELETE FROM labels; DELETE FROM counts") } catch { throw error.backendError() }
+        }
+
+        private func column(_ statement: Statement, _ parameter: [UInt8]) throws(BackendError) -> [[UInt8]] {
+            defer { statement.reset() }
+            var values: [[UInt8]] = []
+            do throws(SQLiteFault) {
+                try statement.bind(parameter, at: 1)
+                while try statement.step() { values.append(statement.bytes(0)) }
+            } catch {
+                throw error.backendError()
+            }
+            return values
+        }
 
         func hasEntry(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
             defer { entry.reset() }

@@ -2,33 +2,68 @@
     import BackendContract
     import Sealing
 
-    /// Writes labels, inside one transaction. A label that many rows of a batch share is hashed once.
+    /// Writes labels and their counts, inside one transaction. A label that many rows of a batch share is hashed once, and its count is
+    /// sealed once.
     final class LabelWriter {
         private struct Known: Hashable {
             let key: [UInt8]
             let label: Label
         }
 
+        /// What a label's count is by now; nil where what is stored is not one that belongs to it: it is left as it is, to be found.
+        private struct Tally {
+            let key: DataKey
+            var count: LabelCount?
+        }
+
         private let statements: LabelStatements
         private var known: [Known: [UInt8]] = [:]
         private var days: Set<[UInt8]> = []
+        private var tallies: [[UInt8]: Tally] = [:]
+        /// The tallies that the present call has changed, as they were before.
+        private var journal: [(label: [UInt8], before: Tally?)] = []
 
         init(_ statements: WriterStatements) throws(BackendError) {
             do throws(SQLiteFault) { self.statements = try statements.labels() } catch { throw error.backendError() }
         }
 
+        // MARK: Entries
+
         /// Adds a slot to labels.
         func add(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
-            for label in labels { try statements.insert(bytes(label, key), slot) }
+            for label in labels { try add(bytes(label, key), slot, key) }
         }
 
-        /// Removes a slot from labels.
+        /// Adds a slot to a label.
+        func add(_ label: [UInt8], _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
+            try load(label, key)
+            // An entry that was there already is counted, unless another program has put it there.
+            if try !statements.insert(label, slot), try isCounted(label, slot) { return }
+            change(label) { $0.add(key.term(of: slot, under: label)) }
+        }
+
+        /// Removes a slot from labels that it has.
         func remove(_ labels: Set<Label>, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
-            for label in labels { try statements.delete(bytes(label, key), slot) }
+            for label in labels {
+                let label = bytes(label, key)
+                try load(label, key)
+                try statements.delete(label, slot)
+                change(label) { $0.remove(key.term(of: slot, under: label)) }
+            }
         }
 
-        /// Removes one entry.
-        func remove(entry label: [UInt8], _ slot: [UInt8]) throws(BackendError) { try statements.delete(label, slot) }
+        /// Removes an entry of which it is not known whether it was ever written.
+        func drop(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(BackendError) {
+            guard let key = try key(of: label, keyset) else { return try statements.delete(label, slot) }
+            let isCounted = try isCounted(label, slot)
+            try statements.delete(label, slot)
+            if isCounted { change(label) { $0.remove(key.term(of: slot, under: label)) } }
+        }
+
+        /// Removes a slot from every label.
+        func purge(_ slot: [UInt8], _ keyset: Keyset) throws(BackendError) {
+            for label in try statements.labels(of: slot) { try drop(label, slot, keyset) }
+        }
 
         /// Whether there is an entry.
         func hasEntry(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool { try statements.hasEntry(label, slot) }
@@ -36,15 +71,23 @@
         /// Every slot that has a label: it reads the whole table.
         func slots() throws(BackendError) -> Set<[UInt8]> { try statements.slots() }
 
-        /// Removes a slot from every label.
-        func purge(_ slot: [UInt8]) throws(BackendError) { try statements.purge(slot) }
+        /// Every entry: it reads the whole table.
+        func entries() throws(BackendError) -> [(label: [UInt8], slot: [UInt8])] { try statements.entries() }
+
+        /// Removes every entry and every count.
+        func clear() throws(BackendError) {
+            try statements.clear()
+            (tallies, days) = ([:], [])
+        }
 
         /// Records a day as one that is in use. It stays recorded when its values are gone.
         func use(_ day: Int64, _ namespace: StorageNamespace, _ key: DataKey) throws(BackendError) {
             let label = bytes(.days(namespace), key)
             let hidden = key.hiddenDay(day, under: label)
             guard days.insert(label + hidden).inserted else { return }
-            try statements.insert(label, hidden)
+            try load(label, key)
+            // Nobody without the key can have put a day there.
+            if try statements.insert(label, hidden) { change(label) { $0.add(key.term(of: hidden, under: label)) } }
         }
 
         /// Writes a changed header.
@@ -61,66 +104,78 @@
             if known.count < 256 { known[place] = bytes }
             return bytes
         }
-    }
 
-    extension DatabaseWriter.Rows {
-        /// Updates the labels of a name, before its row is changed. Only labels that differ are written.
-        /// - Parameters:
-        ///   - address: The name.
-        ///   - row: Its current row; nil where there is none.
-        ///   - metadata: That of the new value; nil for a removal or a tombstone.
-        ///   - keyset: The keys.
-        func relabel(
-            _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
-        ) throws(BackendError) {
-            let namespace = address.namespace
-            guard namespace != .values else { return }
-            if labels == nil, metadata != nil { try addLabels(keyset) }
-            guard let labels else { return }
-            var old: Set<Label> = []
-            switch row?.probe {
-            case .value(let record): old = Label.labels(of: record.metadata, namespace)
-            case .corrupt:
-                // Its labels are not known.
-                for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key)) }
-            default: break
-            }
-            let new = metadata.map { Label.labels(of: $0, namespace) } ?? []
-            let active = keyset.active
-            if let row, row.key.id != active.id {
-                try labels.remove(old, slot(of: address, row.key), row.key)
-                old = []
+        // MARK: Counts
+
+        /// Reads a label's count before its entries are changed.
+        private func load(_ label: [UInt8], _ key: DataKey) throws(BackendError) {
+            guard tallies[label] == nil else { return }
+            let count: LabelCount?
+            if let sealed = try statements.count(of: label) {
+                count = key.openCount(sealed, of: label)
             } else {
-                try labels.remove(old.subtracting(new), slot(of: address, active), active)
+                count = try statements.slots(of: label).isEmpty ? LabelCount() : nil
             }
-            let added = new.subtracting(old)
-            guard !added.isEmpty else { return }
-            try labels.add(added, slot(of: address, active), active)
-            if let day = metadata?.modifiedAt.flatMap(Label.day), added.contains(.day(day, namespace)) {
-                try labels.use(day, namespace, active)
-            }
+            journal.append((label, nil))
+            tallies[label] = Tally(key: key, count: count)
         }
 
-        private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
+        /// The key of a label, found by its count; nil where the count does not open.
+        func key(of label: [UInt8], _ keyset: Keyset) throws(BackendError) -> DataKey? {
+            if let tally = tallies[label] { return tally.key }
+            guard let sealed = try statements.count(of: label),
+                let key = ([keyset.active] + keyset.decryptOnly).first(where: { $0.openCount(sealed, of: label) != nil })
+            else { return nil }
+            try load(label, key)
+            return key
+        }
 
-        /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
-        private func addLabels(_ keyset: Keyset) throws(BackendError) {
-            do throws(SQLiteFault) { for table in DatabaseFeature.labels.tables { try finder.database.execute(table) } } catch {
-                throw error.backendError()
+        /// Whether an entry that is there is in its label's count. Where the count does not match the entries in either way, it stays as it is.
+        private func isCounted(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
+            guard let tally = tallies[label], let count = tally.count else { return false }
+            var others = LabelCount()
+            for other in try statements.slots(of: label) where other != slot { others.add(tally.key.term(of: other, under: label)) }
+            return count != others
+        }
+
+        /// Whether the entries of a label are those that were written, as far as its count says.
+        func isWhole(_ label: [UInt8], _ keyset: Keyset) throws(BackendError) -> Bool {
+            guard let key = try key(of: label, keyset) else {
+                guard try statements.count(of: label) == nil else { return false }
+                return try statements.slots(of: label).isEmpty
             }
-            let made = try LabelWriter(statements)
-            try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
-                let row = RawRow(statement, firstColumn: 0)
-                // A damaged row is reported by its handle. No value outside the namespace of values was there before the labels.
-                guard case .content(let content, _) = row.open(keyset) else { return }
-                let namespace = content.address.namespace
-                guard namespace != .values, content.kind == .value, let slot = row.slot, let key = row.key(keyset) else { return }
-                try made.add(Label.labels(of: content.metadata, namespace), Array(slot), key)
-                if let day = content.metadata.modifiedAt.flatMap(Label.day) { try made.use(day, namespace, key) }
+            var all = LabelCount()
+            for slot in try statements.slots(of: label) { all.add(key.term(of: slot, under: label)) }
+            return tallies[label]?.count == all
+        }
+
+        private func change(_ label: [UInt8], _ change: (inout LabelCount) -> Void) {
+            guard let tally = tallies[label], var count = tally.count else { return }
+            journal.append((label, tally))
+            change(&count)
+            tallies[label] = Tally(key: tally.key, count: count)
+        }
+
+        /// Begins a call, which may be undone.
+        func beginCall() { journal.removeAll(keepingCapacity: true) }
+
+        /// Forgets what the present call has changed.
+        func undoCall() {
+            for (label, before) in journal.reversed() { tallies[label] = before }
+            journal = []
+            days = []
+        }
+
+        /// Writes the counts that have changed, once for all calls of the transaction.
+        func flush(_ randomBytes: (Int) -> [UInt8]) throws(BackendError) {
+            for (label, tally) in tallies {
+                guard let count = tally.count else { continue }
+                if count.isNone {
+                    try statements.deleteCount(label)
+                } else {
+                    try statements.putCount(label, try tally.key.seal(count, of: label, randomBytes))
+                }
             }
-            header = header.adding(.labels, keyset)
-            try made.write(header)
-            labels = made
         }
     }
 #endif

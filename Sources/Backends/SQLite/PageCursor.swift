@@ -17,6 +17,25 @@
             var day: Int64
             var label: [UInt8]
             var slot: [UInt8]
+            /// The label's entries up to the slot.
+            var walked: Walked
+        }
+
+        /// What an enumeration has met under a label, to be compared with the label's count at its end.
+        struct Walked: Hashable {
+            /// The beginning of the sealed count when the label was begun: another one after any change of the label.
+            var mark: [UInt8]
+            /// Whether all labels before this one were whole.
+            var isWhole: Bool
+            /// Every entry.
+            var all = LabelCount()
+            /// The entries that lead to a value with the label, or to a damaged row.
+            var genuine = LabelCount()
+
+            static let markLength = 8
+            static let length = markLength + 1 + 2 * LabelCount.length
+
+            var bytes: [UInt8] { mark + [isWhole ? 1 : 0] + all.bytes + genuine.bytes }
         }
 
         private static let tagLength = 8
@@ -29,7 +48,7 @@
             case .scan(let slot): return StorageCursor([0] + slot)
             case .label(let place):
                 let day = withUnsafeBytes(of: place.day.bigEndian) { Array($0) }
-                return StorageCursor([1] + place.tag + place.key + day + place.label + place.slot)
+                return StorageCursor([1] + place.tag + place.key + day + place.label + place.slot + place.walked.bytes)
             }
         }
 
@@ -43,10 +62,16 @@
             let slot = DataKey.slotLength
             switch (cursor.bytes.first, rest.count) {
             case (0, slot): self = .scan(slot: take(slot))
-            case (1, Self.tagLength + SealingKey.idLength + 8 + 2 * slot):
+            case (1, Self.tagLength + SealingKey.idLength + 8 + 2 * slot + Walked.length):
                 let (tag, key) = (take(Self.tagLength), take(SealingKey.idLength))
                 let day = Int64(bitPattern: take(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
-                self = .label(Position(tag: tag, key: key, day: day, label: take(slot), slot: take(slot)))
+                let (label, place) = (take(slot), take(slot))
+                var walked = Walked(mark: take(Walked.markLength), isWhole: take(1) == [1])
+                guard let all = LabelCount(bytes: take(LabelCount.length)), let genuine = LabelCount(bytes: take(LabelCount.length)) else {
+                    throw StorageCursor.stranger
+                }
+                (walked.all, walked.genuine) = (all, genuine)
+                self = .label(Position(tag: tag, key: key, day: day, label: label, slot: place, walked: walked))
             default: throw StorageCursor.stranger
             }
         }

@@ -18,12 +18,13 @@
             case failed(BackendError)
         }
 
-        private let database: Connection
+        let database: Connection
         private let finder: RowFinder
         private let rows: Statement
         /// Made once there are labels.
-        private var slots: Statement?
-        private var counting: Statement?
+        var slots: Statement?
+        var counting: Statement?
+        var sealedCounts: Statement?
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
@@ -38,7 +39,11 @@
         private enum Found {
             case entry(StoragePage.Entry)
             case damaged(DamagedSlot)
+            /// An entry of the table of labels that leads to no value with the label.
+            case stray(DamagedSlot)
             case nothing
+
+            var isStray: Bool { if case .stray = self { true } else { false } }
         }
 
         /// A page that is being filled.
@@ -58,14 +63,17 @@
                 case .entry(let entry):
                     entries.append(entry)
                     bytes += entry.record.map { $0.payload.byteCount + $0.metadata.byteCount } ?? 0
-                case .damaged(let slot):
+                case .damaged(let slot), .stray(let slot):
                     damaged.append(slot)
                     bytes += slot.corruption.bytes.count
                 case .nothing: return
                 }
             }
 
-            func page(next: PageCursor?) -> StoragePage { StoragePage(entries, damaged: damaged, next: next?.cursor) }
+            /// - Parameter isComplete: Whether nothing was left out, if this is the last page.
+            func page(next: PageCursor?, isComplete: Bool = true) -> StoragePage {
+                StoragePage(entries, damaged: damaged, next: next?.cursor, isComplete: next == nil && isComplete)
+            }
 
             var isFull: Bool { entries.count + damaged.count >= limit || bytes >= maximumBytes || rows >= maximumRows }
             var isTimeToAsk: Bool { rows % 64 == 0 }
@@ -155,7 +163,7 @@
         // MARK: Labels
 
         /// A label whose slots are read, in the order of the slots.
-        private struct Source {
+        struct Source {
             let key: DataKey
             let day: Int64
             let label: [UInt8]
@@ -167,10 +175,11 @@
             var filling = Filling(request.limit)
             let (query, session) = (request.query, request.session)
             let tag = PageCursor.tag(session.header)
-            let (all, strayDays) = try sources(query, session.keyset)
+            let (all, strayDays, areDaysWhole) = try sources(query, session.keyset)
             var sources = all[...]
             if position == nil { for stray in strayDays { filling.add(.damaged(stray)) } }
             var after: [UInt8] = []
+            var walked: PageCursor.Walked?
             if let position {
                 guard position.tag == tag else { throw .failed(Self.otherKeys) }
                 // Earlier days are done. On the cursor's own day, its slot is the last one that was read.
@@ -180,7 +189,9 @@
                 guard let first = sources.first, first.key.id == position.key, first.day == position.day, first.label == position.label
                 else { throw .failed(StorageCursor.stranger) }
                 after = position.slot
+                walked = position.walked
             }
+            var isWhole = walked?.isWhole ?? true
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
             for source in sources {
                 try bind { () throws(SQLiteFault) in
@@ -189,44 +200,61 @@
                 }
                 after = []
                 defer { statement.reset() }
+                var met = PageCursor.Walked(mark: [], isWhole: isWhole)
+                if let before = walked { met = before } else { met.mark = try mark(of: source.label) }
+                walked = nil
                 while try step(statement) {
                     filling.look()
                     if filling.isTimeToAsk, !isWanted() { throw .ended }
                     let slot = statement.bytes(0)
-                    filling.add(try found(at: slot, source, query, session.keyset))
+                    let found = try found(at: slot, source, query, session.keyset)
+                    filling.add(found)
+                    let term = source.key.term(of: slot, under: source.label)
+                    met.all.add(term)
+                    if !found.isStray { met.genuine.add(term) }
                     // A cursor names a slot.
                     if filling.isFull, slot.count == DataKey.slotLength {
-                        let place = PageCursor.Position(tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot)
+                        let place = PageCursor.Position(
+                            tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot, walked: met)
                         return filling.page(next: .label(place))
                     }
                 }
+                switch try compare(met, source) {
+                case .whole: break
+                case .changed: isWhole = false
+                case .damaged:
+                    isWhole = false
+                    filling.add(.damaged(Self.missing(source.label)))
+                }
             }
-            return filling.page(next: nil)
+            return filling.page(next: nil, isComplete: isWhole && areDaysWhole)
         }
 
         /// The labels to read for a query: those that leave the fewest values to check, as far as that is known beforehand. Keys that
         /// only open come first: a value that is sealed again meanwhile moves to the active key, and is found there.
         private func sources(
             _ query: StorageQuery, _ keyset: Keyset
-        ) throws(Interruption) -> (sources: [Source], strays: [DamagedSlot]) {
+        ) throws(Interruption) -> (sources: [Source], strays: [DamagedSlot], areDaysWhole: Bool) {
             var sources: [Source] = []
             var strays: [DamagedSlot] = []
+            var areDaysWhole = true
             for key in keyset.decryptOnly + [keyset.active] {
                 if let label = Self.label(query) {
                     sources.append(Source(key: key, day: 0, label: key.label(of: label.fields)))
                 } else {
                     let days = try days(query, key)
                     strays += days.strays
+                    areDaysWhole = areDaysWhole && days.isWhole
                     sources += days.known.map { day in
                         Source(key: key, day: day, label: key.label(of: Label.day(day, query.namespace).fields))
                     }
                 }
             }
-            return (sources, strays)
+            return (sources, strays, areDaysWhole)
         }
 
         /// The one label that answers a query; nil where the days do.
-        private static func label(_ query: StorageQuery) -> Label? {
+        static func label(_ query: StorageQuery) -> Label? {
             var type: Label?
             var isOfDays = false
             for condition in query.conditions {
@@ -240,10 +268,12 @@
         }
 
         /// The days on which values of the query may have been changed, the earliest first, and the entries that are none.
-        private func days(_ query: StorageQuery, _ key: DataKey) throws(Interruption) -> (known: [Int64], strays: [DamagedSlot]) {
+        private func days(
+            _ query: StorageQuery, _ key: DataKey
+        ) throws(Interruption) -> (known: [Int64], strays: [DamagedSlot], isWhole: Bool) {
             var first = Int64.min
             for case .modified(let since) in query.conditions {
-                guard let day = Label.day(of: since) else { return ([], []) }
+                guard let day = Label.day(of: since) else { return ([], [], true) }
                 first = max(first, day)
             }
             let label = key.label(of: Label.days(query.namespace).fields)
@@ -252,25 +282,33 @@
                 try statement.bind(label, at: 1)
                 try statement.bind([], at: 2)
             }
+            var met = PageCursor.Walked(mark: try mark(of: label), isWhole: true)
             defer { statement.reset() }
             var days: [Int64] = []
             var strays: [DamagedSlot] = []
             while try step(statement) {
                 let entry = statement.bytes(0)
+                let term = key.term(of: entry, under: label)
+                met.all.add(term)
                 if let day = key.day(hiddenIn: entry, under: label) {
+                    met.genuine.add(term)
                     if day >= first { days.append(day) }
                 } else {
                     strays.append(Self.stray(label, entry, "names a day that is none"))
                 }
             }
-            return (days.sorted(), strays)
+            let comparison = try compare(met, Source(key: key, day: 0, label: label))
+            if case .damaged = comparison { strays.append(Self.missing(label)) }
+            var isWhole = false
+            if case .whole = comparison { isWhole = true }
+            return (days.sorted(), strays, isWhole)
         }
 
         /// The value in a slot that a label names; nothing where it does not meet the other conditions.
         private func found(
             at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset
         ) throws(Interruption) -> Found {
-            func stray(_ how: String) -> Found { .damaged(Self.stray(source.label, slot, how)) }
+            func stray(_ how: String) -> Found { .stray(Self.stray(source.label, slot, how)) }
             guard slot.count == DataKey.slotLength else { return stray("names no slot") }
             do throws(SQLiteFault) {
                 switch try finder.find(slot, source.key, keyset, inTransaction: true) {
@@ -294,6 +332,10 @@
 
         /// What is damaged where a handle leads; nil if nothing is.
         func damage(at place: DamagePlace, _ session: DatabaseSession) throws(Interruption) -> StorageCorruption? {
+            if case .label(let label, let slot) = place, slot.isEmpty {
+                guard session.header.isIndexed, try !isWhole(label, session.keyset) else { return nil }
+                return Self.missing(label).corruption
+            }
             do throws(SQLiteFault) {
                 switch place {
                 case .row(let id, _):
@@ -321,29 +363,13 @@
             return true
         }
 
-        /// How many slots the one label has that answers a query; nil where no single label does.
-        func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
-            guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1, let label = Self.label(query) else {
-                return nil
-            }
-            let statement = try kept(&counting, "SELECT count(*) FROM labels WHERE label = ?1")
-            defer { statement.reset() }
-            var count = 0
-            for key in session.keyset.decryptOnly + [session.keyset.active] {
-                try bind { () throws(SQLiteFault) in try statement.bind(key.label(of: label.fields), at: 1) }
-                if try step(statement) { count += Int(statement.integer(0)) }
-                statement.reset()
-            }
-            return count
-        }
-
         // MARK: Statements
 
-        private func bind(_ body: () throws(SQLiteFault) -> Void) throws(Interruption) {
+        func bind(_ body: () throws(SQLiteFault) -> Void) throws(Interruption) {
             do throws(SQLiteFault) { try body() } catch { throw .failed(error.backendError()) }
         }
 
-        private func kept(_ statement: inout Statement?, _ sql: String) throws(Interruption) -> Statement {
+        func kept(_ statement: inout Statement?, _ sql: String) throws(Interruption) -> Statement {
             if let statement { return statement }
             do throws(SQLiteFault) {
                 let made = try database.keptStatement(sql)
@@ -355,14 +381,14 @@
         }
 
         /// Whether there is another row.
-        private func step(_ statement: Statement) throws(Interruption) -> Bool {
+        func step(_ statement: Statement) throws(Interruption) -> Bool {
             do throws(SQLiteFault) { return try statement.step() } catch { throw .failed(error.readError()) }
         }
 
         // MARK: Errors
 
         /// An entry of the table of labels that was damaged or changed by another program.
-        private static func stray(_ label: [UInt8], _ slot: [UInt8], _ how: String) -> DamagedSlot {
+        static func stray(_ label: [UInt8], _ slot: [UInt8], _ how: String) -> DamagedSlot {
             DamagedSlot(
                 DamagePlace.label(label, slot: slot).handle,
                 StorageCorruption(bytes: label + slot, revision: nil, reason: "an entry of the table of labels \(how)"))

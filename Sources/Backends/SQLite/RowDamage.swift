@@ -6,7 +6,7 @@
     enum DamagePlace: Hashable {
         /// The row at a place, while its bytes are those of a digest.
         case row(id: Int64, digest: [UInt8])
-        /// An entry of the table of labels that leads to no value.
+        /// An entry of the table of labels that leads to no value; without a slot, entries of a label that are not those that were written.
         case label([UInt8], slot: [UInt8])
 
         private static let (digestLength, labelLength) = (32, 16)
@@ -141,12 +141,15 @@
                 guard let found, found.row.handle == place.handle else { return false }
                 try delete(at: id)
                 try purgeLabels(leadingTo: id, found.slot, keyset)
+            case .label(let label, let slot) where slot.isEmpty:
+                guard let labels, try !labels.isWhole(label, keyset) else { return false }
+                try rebuildLabels(keyset)
             case .label(let label, let slot):
                 guard let labels, try labels.hasEntry(label, slot) else { return false }
                 do throws(SQLiteFault) { guard try finder.isStray(label, slot, keyset) else { return false } } catch {
                     throw error.backendError()
                 }
-                try labels.remove(entry: label, slot)
+                try labels.drop(label, slot, keyset)
             }
             return true
         }
@@ -161,7 +164,7 @@
             for candidate in candidates {
                 let isOccupied: Bool
                 do throws(SQLiteFault) { isOccupied = try finder.isOccupied(candidate, keyset) } catch { throw error.backendError() }
-                if !isOccupied { try labels.purge(candidate) }
+                if !isOccupied { try labels.purge(candidate, keyset) }
             }
         }
     }

@@ -17,6 +17,11 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Initialised with the key of labels.
     private let labelling: HMAC<SHA256>
     private let daily: SymmetricKey
+    /// Seals how many slots a label has.
+    private let counting: XAES256GCM
+    /// Initialised with the key of the terms that stand for a label's slots.
+    private let membership: HMAC<SHA256>
+    private let database: [UInt8]
 
     /// The number of bytes of a slot's blind index.
     package static let slotLength = 16
@@ -34,6 +39,9 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         integrity = derived("integrity")
         labelling = HMAC(key: derived("labels"))
         daily = derived("days")
+        counting = try XAES256GCM(key: derived("counts"))
+        membership = HMAC(key: derived("members"))
+        self.database = database
     }
 
     /// The blind index of a name: a keyed hash that replaces it in a table, and says nothing about it without the key.
@@ -70,6 +78,38 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         for place in block.indices { block[place] ^= label[place] }
         guard block.prefix(8).allSatisfy({ $0 == 0 }) else { return nil }
         return Int64(bitPattern: block.suffix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
+    }
+
+    /// The 32 bytes that stand for a slot in the sum of a label's slots.
+    package func term(of slot: [UInt8], under label: [UInt8]) -> [UInt8] {
+        var fields = Fields("LocalData SQLite 1 member")
+        fields.add(label)
+        fields.add(slot)
+        var code = membership
+        fields.bytes.withUnsafeBytes { code.update(data: $0) }
+        return code.finalize().withUnsafeBytes { Array($0) }
+    }
+
+    /// Seals how many slots a label has: nonce, ciphertext, tag.
+    package func seal(
+        _ count: LabelCount, of label: [UInt8], _ randomBytes: (Int) -> [UInt8]
+    ) throws(BackendError) -> [UInt8] {
+        let nonce = randomBytes(XAES256GCM.nonceLength)
+        return nonce + (try counting.seal(count.bytes, nonce: nonce, authenticating: countContext(label)))
+    }
+
+    /// Opens what ``seal(_:of:_:)`` made; nil for anything else, such as the count of another label or key.
+    package func openCount(_ sealed: [UInt8], of label: [UInt8]) -> LabelCount? {
+        guard sealed.count == XAES256GCM.nonceLength + LabelCount.length + XAES256GCM.tagLength else { return nil }
+        let nonce = Array(sealed.prefix(XAES256GCM.nonceLength))
+        let plain = try? counting.open(Array(sealed.dropFirst(nonce.count)), nonce: nonce, authenticating: countContext(label))
+        return plain.flatMap { LabelCount(bytes: $0) }
+    }
+
+    private func countContext(_ label: [UInt8]) -> [UInt8] {
+        var fields = Fields("LocalData SQLite 1 count")
+        for part in [database, label, id] { fields.add(part) }
+        return fields.bytes
     }
 
     /// The tag of something that is not encrypted.

@@ -43,13 +43,14 @@ SCHEMA = {
     "records": "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
 }
 LABELS = "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"
+COUNTS = "CREATE TABLE counts (label BLOB PRIMARY KEY NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID"
 STATES = {1: "active", 2: "decrypt-only", 3: "destroyed"}
 STATE_NUMBERS = {name: number for number, name in STATES.items()}
 KINDS = {1: "value", 3: "tombstone"}
 KIND_NUMBERS = {name: number for number, name in KINDS.items()}
 # What a feature demands of who does not know it.
 NEEDS = {1: "must know to read", 2: "must know to write", 3: "neither"}
-KNOWN_FEATURES = {"labels": (2, [LABELS])}
+KNOWN_FEATURES = {"labels": (2, [LABELS, COUNTS])}
 ROW_OVERHEAD = 1 + 8 + 24 + 16
 CONTEXT = "LocalData store context 1"
 
@@ -453,6 +454,8 @@ class DataKey:
             self.integrity = hkdf(data, database, b"LocalData SQLite 1 integrity", 32)
             self.labels = hkdf(data, database, b"LocalData SQLite 1 labels", 32)
             self.days = hkdf(data, database, b"LocalData SQLite 1 days", 32)
+            self.counts = hkdf(data, database, b"LocalData SQLite 1 counts", 32)
+            self.members = hkdf(data, database, b"LocalData SQLite 1 members", 32)
 
     def slot(self, namespace, name):
         return hmac_sha256(self.indexing, fields("LocalData SQLite 1 slot", "records", namespace, name))[:16]
@@ -464,6 +467,15 @@ class DataKey:
         block = bytes(a ^ b for a, b in zip(label, bytes(8) + struct.pack(">q", day)))
         encryptor = Cipher(algorithms.AES(self.days), modes.ECB()).encryptor()
         return encryptor.update(block) + encryptor.finalize()
+
+    def count(self, label, slots):
+        """What a count is sealed from: the number of slots, and the sum of their terms."""
+        terms = [hmac_sha256(self.members, fields("LocalData SQLite 1 member", label, slot)) for slot in slots]
+        total = sum(int.from_bytes(term, "big") for term in terms) % (1 << 256)
+        return struct.pack(">q", len(terms)) + total.to_bytes(32, "big")
+
+    def count_associated(self, label):
+        return fields("LocalData SQLite 1 count", self.database, label, self.id)
 
     def associated(self, slot, version):
         return fields("LocalData SQLite 1 record", self.database, "records", slot, struct.pack(">Q", version), self.id)
@@ -685,12 +697,12 @@ def day_of(moment):
     return min(max(math.floor(moment / 86400), -(2**52)), 2**52)
 
 
-def check_labels(entries, records, keys):
-    """Every value outside the namespace of values stands under its labels, and nothing else does but days."""
-    expected, days = set(), {}
+def labels_of(records, keys):
+    """What has to stand in the table of labels: its entries, the days in use, and the key of each label."""
+    expected, days, owners = set(), {}, {}
     for record in records:
         key = keys[bytes.fromhex(record["key"])]
-        if record.get("kind") != "value" or not record["namespace"]:
+        if key.data is None or record.get("kind") != "value" or not record["namespace"]:
             continue
         namespace, slot, metadata = record["namespace"], bytes.fromhex(record["slot"]), record["metadata"]
         labels = [("namespace",)]
@@ -702,7 +714,17 @@ def check_labels(entries, records, keys):
             labels.append(("day", str(day)))
             label = key.label(namespace, "days")
             days.setdefault(label, set()).add(key.hidden_day(day, label))
-        expected |= {(key.label(namespace, *label), slot) for label in labels}
+            owners[label] = key
+        for label in labels:
+            label = key.label(namespace, *label)
+            expected.add((label, slot))
+            owners[label] = key
+    return expected, days, owners
+
+
+def check_labels(entries, counts, records, keys):
+    """Every value outside the namespace of values stands under its labels, nothing else does but days, and every label has its count."""
+    expected, days, _ = labels_of(records, keys)
     found = set(entries)
     if expected - found:
         raise broken("%d labels are missing." % len(expected - found))
@@ -714,6 +736,24 @@ def check_labels(entries, records, keys):
     for label, used in days.items():
         if used - {slot for other, slot in found if other == label}:
             raise broken("A day in use is not listed.")
+    slots = {}
+    for label, slot in found:
+        slots.setdefault(label, []).append(slot)
+    if set(slots) != set(counts):
+        raise broken("Some labels have no count, or some counts no label.")
+    for label, sealed in counts.items():
+        plain = None
+        for key in keys.values():
+            if key.data is not None and len(sealed) == 80:
+                try:
+                    plain = unseal(key.counts, sealed, key.count_associated(label))
+                    break
+                except InvalidTag:
+                    continue
+        if plain is None:
+            raise broken("A count cannot be opened.")
+        if plain != key.count(label, slots[label]):
+            raise broken("A count is not that of the entries of its label.")
 
 
 def check_places(rows):
@@ -747,6 +787,7 @@ def dump(path, key_path):
             rows = sorted(typed(connection, "records", columns))
             has_labels = "labels" in features
             labels = list(typed(connection, "labels", {"label": "blob", "slot": "blob"})) if has_labels else []
+            counts = dict(typed(connection, "counts", {"label": "blob", "sealed": "blob"})) if has_labels else {}
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -764,7 +805,7 @@ def dump(path, key_path):
         records.append(record)
     check_places(rows)
     if has_labels:
-        check_labels(labels, records, keys)
+        check_labels(labels, counts, records, keys)
     return {
         "database": header["database"].hex(),
         "context": read_context(header["context"]),
@@ -890,6 +931,25 @@ def make_header(database, context, features, keys, wraps):
     return header
 
 
+def make_labels(rows, keys, random):
+    """The entries of the tables of labels and of counts for some rows."""
+    by_id = {key.id: key for key in keys}
+    # A key that will be destroyed is whole here, and its rows have no labels all the same.
+    living = {key.id: key if STATES[key.state] != "destroyed" else DataKey(key.database, key.id, key.state, None) for key in keys}
+    records = [read_record(row, living, [1])[0] for row in rows]
+    entries, days, owners = labels_of(records, living)
+    entries |= {(label, day) for label, used in days.items() for day in used}
+    slots = {}
+    for label, slot in sorted(entries):
+        slots.setdefault(label, []).append(slot)
+    counts = []
+    for number, (label, members) in enumerate(sorted(slots.items())):
+        key = by_id[owners[label].id]
+        plain = key.count(label, members)
+        counts.append((label, seal(key.counts, random.take("count nonce %d" % number, 24), plain, key.count_associated(label))))
+    return sorted(entries), counts
+
+
 def make(path, key_path, states, source, others, context, features, collide, seed, records):
     random = Randomness(seed)
     if os.path.exists(path):
@@ -901,6 +961,7 @@ def make(path, key_path, states, source, others, context, features, collide, see
     wraps = make_wraps(keys, recipients, random)
     header = make_header(database, context, features, keys, wraps)
     rows = make_rows(records, keys, random, collide)
+    labels, counts = make_labels(rows, keys, random) if "labels" in features else ([], [])
 
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(path, isolation_level=None)
@@ -915,6 +976,9 @@ def make(path, key_path, states, source, others, context, features, collide, see
     connection.executemany("INSERT INTO keys VALUES (?, ?)", sorted((key.id, key.state) for key in keys))
     connection.executemany("INSERT INTO wraps VALUES (?, ?, ?, ?, ?)", sorted(wraps))
     connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+    if "labels" in features:
+        connection.executemany("INSERT INTO labels VALUES (?, ?)", labels)
+        connection.executemany("INSERT INTO counts VALUES (?, ?)", counts)
     connection.execute("COMMIT")
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
@@ -976,6 +1040,11 @@ def vectors(seed):
                 "sealed": sealed.hex(),
             }
         )
+    label = keys[0].label("ledger", "attribute", "a", "first")
+    members = [bytes.fromhex(record["slot"]) for record in records[:3]]
+    count_nonce = random.take("count nonce", 24)
+    count = seal(keys[0].counts, count_nonce, keys[0].count(label, members), keys[0].count_associated(label))
+    days = keys[0].label("ledger", "days")
     lengths = [0, 1, 14, 123, 124, 125, 252, 253, 1019, 1020, 1021, 2043, 2044, 2045, 2300, 2301]
     lengths += [4091, 4092, 4093, 5120, 65532, 65533, 1000000]
     return {
@@ -1020,6 +1089,20 @@ def vectors(seed):
             "formats": header["formats"].hex(),
             "tagInput": tag_input(header, [(key.id, key.state) for key in keys], wraps).hex(),
             "tag": header["tag"].hex(),
+        },
+        "label": {
+            "namespace": "ledger",
+            "attribute": ["a", "first"],
+            "label": label.hex(),
+            "slots": [slot.hex() for slot in members],
+            "terms": [hmac_sha256(keys[0].members, fields("LocalData SQLite 1 member", label, slot)).hex() for slot in members],
+            "count": keys[0].count(label, members).hex(),
+            "nonce": count_nonce.hex(),
+            "associated": keys[0].count_associated(label).hex(),
+            "sealed": count.hex(),
+            "days": days.hex(),
+            "day": 20777,
+            "hiddenDay": keys[0].hidden_day(20777, days).hex(),
         },
         "records": records,
         "sizes": [{"content": length, "plaintext": size_class(length + 4)} for length in lengths],
@@ -1096,6 +1179,7 @@ def main():
     command.add_argument("--source", default="test", help="the name of the key file's source")
     command.add_argument("--recipient", nargs=2, action="append", default=[], metavar=("SOURCE", "KEYFILE"), help="one more recipient")
     command.add_argument("--context", nargs=3, default=["test", "sqlite", "store"], metavar=("APPLICATION", "KIND", "SCOPE"))
+    command.add_argument("--labels", action="store_true", help="with the feature labels: values outside the namespace of values have some")
     command.add_argument("--feature", action="append", default=[], metavar="NAME:NEED", help="a feature without tables")
     command.add_argument("--collide", action="store_true", help='a record with "collide": true finds its own id taken')
     command.add_argument("--seed", type=int, help="everything random comes from this number: for golden files only")
@@ -1111,6 +1195,8 @@ def main():
             records = json.load(sys.stdin)
             states = arguments.keys.split(",")
             features = dict((name, (int(need), [])) for name, need in (feature.split(":") for feature in arguments.feature))
+            if arguments.labels:
+                features["labels"] = KNOWN_FEATURES["labels"]
             make(
                 arguments.database,
                 arguments.key_file,

@@ -1,0 +1,84 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    extension DatabaseWriter.Rows {
+        /// Updates the labels of a name, before its row is changed. Only labels that differ are written.
+        /// - Parameters:
+        ///   - address: The name.
+        ///   - row: Its current row; nil where there is none.
+        ///   - metadata: That of the new value; nil for a removal or a tombstone.
+        ///   - keyset: The keys.
+        func relabel(
+            _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
+        ) throws(BackendError) {
+            let namespace = address.namespace
+            guard namespace != .values else { return }
+            if labels == nil, metadata != nil { try addLabels(keyset) }
+            guard let labels else { return }
+            var old: Set<Label> = []
+            switch row?.probe {
+            case .value(let record): old = Label.labels(of: record.metadata, namespace)
+            case .corrupt:
+                // Its labels are not known.
+                for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key), keyset) }
+            default: break
+            }
+            let new = metadata.map { Label.labels(of: $0, namespace) } ?? []
+            let active = keyset.active
+            if let row, row.key.id != active.id {
+                try labels.remove(old, slot(of: address, row.key), row.key)
+                old = []
+            } else {
+                try labels.remove(old.subtracting(new), slot(of: address, active), active)
+            }
+            let added = new.subtracting(old)
+            guard !added.isEmpty else { return }
+            try labels.add(added, slot(of: address, active), active)
+            if let day = metadata?.modifiedAt.flatMap(Label.day), added.contains(.day(day, namespace)) {
+                try labels.use(day, namespace, active)
+            }
+        }
+
+        private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
+
+        /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
+        private func addLabels(_ keyset: Keyset) throws(BackendError) {
+            do throws(SQLiteFault) { for table in DatabaseFeature.labels.tables { try finder.database.execute(table) } } catch {
+                throw error.backendError()
+            }
+            let made = try LabelWriter(statements)
+            try fill(made, keyset)
+            header = header.adding(.labels, keyset)
+            try made.write(header)
+            labels = made
+        }
+
+        /// Adds the labels of every row that has some. A damaged row is reported by its handle.
+        private func fill(_ labels: LabelWriter, _ keyset: Keyset) throws(BackendError) {
+            try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
+                let row = RawRow(statement, firstColumn: 0)
+                guard case .content(let content, _) = row.open(keyset) else { return }
+                let namespace = content.address.namespace
+                guard namespace != .values, content.kind == .value, let slot = row.slot, let key = row.key(keyset) else { return }
+                try labels.add(Label.labels(of: content.metadata, namespace), Array(slot), key)
+                if let day = content.metadata.modifiedAt.flatMap(Label.day) { try labels.use(day, namespace, key) }
+            }
+        }
+
+        /// Makes all labels and counts anew from the rows. Entries that lead to a damaged row stay, so that pages go on reporting it.
+        func rebuildLabels(_ keyset: Keyset) throws(BackendError) {
+            guard let labels else { return }
+            var kept: [(label: [UInt8], slot: [UInt8], key: DataKey)] = []
+            for entry in try labels.entries() where entry.slot.count == DataKey.slotLength {
+                do throws(SQLiteFault) { guard try finder.damage(of: entry.slot, keyset) != nil else { continue } } catch {
+                    throw error.backendError()
+                }
+                kept.append((entry.label, entry.slot, try labels.key(of: entry.label, keyset) ?? keyset.active))
+            }
+            try labels.clear()
+            try fill(labels, keyset)
+            for entry in kept { try labels.add(entry.label, entry.slot, entry.key) }
+        }
+    }
+#endif
