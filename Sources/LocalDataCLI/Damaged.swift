@@ -35,12 +35,12 @@ struct Damaged: AsyncParsableCommand {
             let entries = try await place.withRouter(for: [domain.domain]) {
                 try await $0.names(in: domain.domain, collection: collection)
             }
-            var count = 0
-            for case .damaged(let record, let reason) in entries {
-                print("\(record.handle)  \(record.name ?? "-")  \(reason.message)")
-                count += 1
+            let damage = entries.compactMap { entry in
+                if case .damaged(let record, let reason) = entry { ShownDamage(record, reason) } else { nil }
             }
-            if count == 0 { Failure.write("Nothing is damaged among \(entries.count) names.") }
+            if place.json { return try Output.json(damage) }
+            for record in damage { Output.line("\(record.handle)  \(record.name ?? "-")  \(record.reason)") }
+            if damage.isEmpty { Failure.write("Nothing is damaged among \(entries.count) names.") }
         }
     }
 
@@ -51,7 +51,9 @@ struct Damaged: AsyncParsableCommand {
         @OptionGroup var record: RecordOptions
 
         func run() async throws {
-            FileHandle.standardOutput.write(try await record.withRecord { try await $0.damagedData($1) })
+            let data = try await record.withRecord { try await $0.damagedData($1) }
+            if record.place.json { return try Output.json(["base64": data]) }
+            Output.bytes(data)
         }
     }
 
@@ -62,7 +64,10 @@ struct Damaged: AsyncParsableCommand {
 
         @OptionGroup var record: RecordOptions
 
-        func run() async throws { try await record.withRecord { try await $0.setAside($1) } }
+        func run() async throws {
+            try await record.withRecord { try await $0.setAside($1) }
+            if record.place.json { try Output.done() }
+        }
     }
 
     struct RemoveDamage: AsyncParsableCommand {
@@ -71,6 +76,9 @@ struct Damaged: AsyncParsableCommand {
 
         @OptionGroup var record: RecordOptions
 
-        func run() async throws { try await record.withRecord { try await $0.removeDamaged($1) } }
+        func run() async throws {
+            try await record.withRecord { try await $0.removeDamaged($1) }
+            if record.place.json { try Output.done() }
+        }
     }
 }

@@ -27,5 +27,6 @@ struct EndWindow: AsyncParsableCommand {
                 key.name, domain: key.domain, security: key.security, owner: key.owner, description: key.description, id: { _ in "" })
             try await router.requestReleaseWindowEnd(of: records)
         }
+        if place.json { try Output.done() }
     }
 }

@@ -4,12 +4,27 @@ import LocalData
 
 /// How the tool reports errors: one line with the next step on standard error, and an exit status for scripts.
 enum Failure {
+    /// What `--json` prints of an error.
+    private struct Shown: Encodable {
+        let error: String
+        let name: String
+        let message: String
+        let status: Int32
+    }
+
     /// Prints an error and returns the exit code to throw for it.
-    static func exit(for error: any Error) -> any Error {
+    /// - Parameter asJSON: Whether standard error gets one JSON value, not text.
+    static func exit(for error: any Error, asJSON: Bool) -> any Error {
         guard let error = error as? StorageError else { return error }
-        write("localdata: \(error.localizedDescription)")
-        if error.code == StorageError.locked { write("To unlock it: localdata unlock DOMAIN") }
-        return ExitCode(status(of: error))
+        let status = status(of: error)
+        let shown = Shown(error: error.code.name, name: error.keyName, message: error.message, status: status)
+        if asJSON, let json = try? Output.jsonText(shown) {
+            write(json)
+        } else {
+            write("localdata: \(error.localizedDescription)")
+            if error.code == StorageError.locked { write("To unlock it: localdata unlock DOMAIN") }
+        }
+        return ExitCode(status)
     }
 
     /// The exit status of an error: the one of `sysexits.h` if there is one.
@@ -21,11 +36,14 @@ enum Failure {
         case StorageError.unavailable, StorageError.unsupported, StorageError.encryptionKeyMissing: 69
         case StorageError.noSpace: 73
         case StorageError.locked, StorageError.promptDismissed, StorageError.timedOut, StorageError.conflict: 75
-        case StorageError.accessDenied: 77
+        case StorageError.accessDenied, StorageError.untrusted: 77
         default: 70
         }
     }
 
-    /// Writes a line to standard error.
-    static func write(_ line: String) { FileHandle.standardError.write(Data((line + "\n").utf8)) }
+    /// Writes a line to standard error; on a terminal without control characters.
+    static func write(_ line: String) {
+        let isTerminal = isatty(STDERR_FILENO) == 1
+        FileHandle.standardError.write(Data(((isTerminal ? line.escapingControls(except: ["\n"]) : line) + "\n").utf8))
+    }
 }

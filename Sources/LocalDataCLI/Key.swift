@@ -18,8 +18,11 @@ struct Key: ParsableCommand {
                   key file    (umask 077; set -C; localdata key new > FILE)
                 """)
 
-        func run() {
-            print(KeySourceReference.newKeyText())
+        @Flag(help: "Print one JSON value: {\"key\": …}.") var json = false
+
+        func run() throws {
+            let key = KeySourceReference.newKeyText()
+            if json { try Output.json(["key": key]) } else { Output.line(key) }
             Failure.write("The tool does not store this key. Keep a copy: without it, sealed data is lost. See localdata key new --help.")
         }
     }

@@ -1,7 +1,8 @@
 import ArgumentParser
+import Foundation
+import LocalData
 
 /// The `localdata` tool: shows what programs store, and changes single values. It only parses and prints; LocalData does the work.
-@main
 struct LocalDataTool: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "localdata", abstract: "Shows what programs store with LocalData, and changes single values.",
@@ -10,10 +11,32 @@ struct LocalDataTool: AsyncParsableCommand {
             application --app-id. The tool refuses a key source that differs from the program's.
 
             Exit status: 0 done, 1 no such value, 64 wrong usage, 65 damaged or undecodable, 69 unavailable, 70 other failures, 73 no room, \
-            75 locked or busy (try again), 77 access denied.
+            75 locked or busy (try again), 77 access denied, or a file that others can change.
             """,
         subcommands: [
             Status.self, Unlock.self, List.self, Get.self, Set.self, Remove.self, Damaged.self, SetAside.self, Quarantine.self, Key.self,
             EndWindow.self,
         ])
+}
+
+/// Checks the arguments before they are parsed.
+@main
+enum Main {
+    static func main() async {
+        // Bytes that are no text would become another name, the same for many.
+        for argument in CommandLine.argumentBytes where String(validating: argument, as: UTF8.self) == nil {
+            Failure.write("localdata: An argument is not text (UTF-8): \(String(decoding: argument, as: UTF8.self)). Nothing was done.")
+            exit(64)
+        }
+        await LocalDataTool.main()
+    }
+}
+
+extension CommandLine {
+    /// The arguments, byte for byte.
+    fileprivate static var argumentBytes: [[UInt8]] {
+        (0..<Int(argc)).compactMap { index in
+            unsafeArgv[index].map { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) }
+        }
+    }
 }

@@ -10,6 +10,9 @@ struct PlaceOptions: ParsableArguments {
     @Option(help: "The root folder of a program that stores everything in one folder. Default: the folders of the session.")
     var root: String?
 
+    @Flag(help: "Print one JSON value: on standard output the answer, on standard error an error.")
+    var json = false
+
     @OptionGroup(title: "Key source")
     var key: KeyOptions
 
@@ -28,7 +31,7 @@ struct PlaceOptions: ParsableArguments {
             return answer
         } catch {
             try? await router.shutdown()
-            throw Failure.exit(for: error)
+            throw Failure.exit(for: error, asJSON: json)
         }
     }
 
@@ -37,7 +40,7 @@ struct PlaceOptions: ParsableArguments {
         var configuration: StorageConfiguration =
             root.map { StorageConfiguration(root: URL(fileURLWithPath: $0), applicationID: applicationID) }
             ?? .xdg(applicationID: applicationID)
-        do { try key.apply(to: &configuration) } catch { throw Failure.exit(for: error) }
+        do { try key.apply(to: &configuration) } catch { throw Failure.exit(for: error, asJSON: json) }
         return configuration
     }
 }

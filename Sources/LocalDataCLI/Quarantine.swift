@@ -35,8 +35,9 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            let values = try await owner.place.withRouter { try await $0.audit().quarantine }
-            for value in values.sorted(by: { $0.since < $1.since }) { print("\(value.id)  \(value.key)  \(value.place)") }
+            let values = try await owner.place.withRouter { try await $0.audit().quarantine }.sorted { $0.since < $1.since }
+            if owner.place.json { return try Output.json(values) }
+            for value in values { Output.line("\(value.id)  \(value.key)  \(value.place)") }
             if values.isEmpty { Failure.write("The quarantine is empty.") }
         }
     }
@@ -44,18 +45,26 @@ struct Quarantine: AsyncParsableCommand {
     struct Show: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Describes an entry; prints its bytes only with --reveal.")
 
+        /// What `--json` prints: the bytes only with `--reveal`.
+        private struct Shown: Encodable {
+            let entry: QuarantinedValue
+            let base64: Data?
+        }
+
         @Argument(help: "The entry's id.") var id: String
         @Flag(help: "Print the bytes to standard output.") var reveal = false
         @OptionGroup var owner: Owner
 
         func run() async throws {
             try await owner.withEntry(id) { router, value in
-                if reveal { return FileHandle.standardOutput.write(try await router.quarantinedData(value)) }
-                print("key     \(value.key)")
-                print("stood   \(value.place)")
-                print("reason  \(value.reason)")
-                print("since   \(Date(timeIntervalSince1970: value.since).ISO8601Format())")
-                print("sealed  \(value.isSealed ? "yes" : "no")")
+                let data = reveal ? try await router.quarantinedData(value) : nil
+                if owner.place.json { return try Output.json(Shown(entry: value, base64: data)) }
+                if let data { return Output.bytes(data) }
+                Output.line("key     \(value.key)")
+                Output.line("stood   \(value.place)")
+                Output.line("reason  \(value.reason)")
+                Output.line("since   \(Date(timeIntervalSince1970: value.since).ISO8601Format())")
+                Output.line("sealed  \(value.isSealed ? "yes" : "no")")
             }
         }
     }
@@ -68,6 +77,7 @@ struct Quarantine: AsyncParsableCommand {
 
         func run() async throws {
             try await owner.withEntry(id) { router, value in try await router.discardQuarantined(value) }
+            if owner.place.json { try Output.done() }
         }
     }
 }

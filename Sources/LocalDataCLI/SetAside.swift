@@ -14,6 +14,7 @@ struct SetAside: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        print(try await place.withRouter(for: [domain.domain]) { try await $0.setAsideDamagedStore(of: domain.domain) })
+        let copy = try await place.withRouter(for: [domain.domain]) { try await $0.setAsideDamagedStore(of: domain.domain) }
+        if place.json { try Output.json(["copy": copy]) } else { Output.line(copy) }
     }
 }

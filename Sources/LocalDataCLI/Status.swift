@@ -5,6 +5,24 @@ import LocalData
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(abstract: "Shows whether domains can be used, without opening a prompt.")
 
+    /// What `--json` prints of a domain.
+    private struct Shown: Encodable {
+        let domain: String
+        /// `ready`, `locked`, `absent` or `unavailable`.
+        let status: String
+        /// Why it is unavailable.
+        let message: String?
+
+        init(_ domain: StorageDomain, _ status: DomainStatus) {
+            self.domain = "\(domain)"
+            if case .unavailable(let error) = status {
+                (self.status, message) = ("unavailable", error.message)
+            } else {
+                (self.status, message) = ("\(status)", nil)
+            }
+        }
+    }
+
     @Argument(help: DomainArgument.help) var domains: [DomainArgument] = []
     @OptionGroup var place: PlaceOptions
 
@@ -12,15 +30,17 @@ struct Status: AsyncParsableCommand {
         let domains = domains.isEmpty ? [StorageDomain.keychain] : domains.map(\.domain)
         let worst = try await place.withRouter(for: domains) { router in
             var worst: Int32 = 0
+            var shown: [Shown] = []
             for domain in domains {
                 let status = await router.status(of: domain)
-                print("\(domain): \(status)")
+                if place.json { shown.append(Shown(domain, status)) } else { Output.line("\(domain): \(status)") }
                 switch status {
                 case .ready, .absent: break
                 case .locked: worst = max(worst, 75)
                 case .unavailable: worst = max(worst, 69)
                 }
             }
+            if place.json { try Output.json(shown) }
             return worst
         }
         if worst != 0 { throw ExitCode(worst) }
@@ -34,5 +54,8 @@ struct Unlock: AsyncParsableCommand {
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @OptionGroup var place: PlaceOptions
 
-    func run() async throws { try await place.withRouter(for: [domain.domain]) { try await $0.unlock(domain.domain) } }
+    func run() async throws {
+        try await place.withRouter(for: [domain.domain]) { try await $0.unlock(domain.domain) }
+        if place.json { try Output.done() }
+    }
 }

@@ -14,13 +14,19 @@ enum Terminal {
 
     /// Asks a question with a visible answer.
     /// - Returns: The line; nil if the user cancels, or if there is no terminal.
-    static func ask(_ question: String) async -> String? {
+    static func ask(_ question: String) async -> String? { await ask(question, echoes: true) }
+
+    /// Asks for something secret without echo.
+    /// - Returns: The line; nil if the user cancels, or if there is no terminal.
+    static func askSecret(_ question: String) async -> String? { await ask(question, echoes: false) }
+
+    private static func ask(_ question: String, echoes: Bool) async -> String? {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
                 guard terminal >= 0 else { return continuation.resume(returning: nil) }
                 defer { close(terminal) }
-                continuation.resume(returning: line(terminal, question, echoes: true))
+                continuation.resume(returning: line(terminal, question, echoes: echoes))
             }
         }
     }
@@ -40,7 +46,7 @@ enum Terminal {
         return first
     }
 
-    /// Reads a line; nil if the user cancels (Control-C, Control-D).
+    /// Reads a line; nil if the user cancels (Control-C, Control-D), or if it is not text.
     private static func line(_ terminal: Int32, _ prompt: String, echoes: Bool = false) -> String? {
         var usual = termios()
         guard tcgetattr(terminal, &usual) == 0 else { return nil }
@@ -56,9 +62,19 @@ enum Terminal {
         }
         show(prompt, terminal)
         var typed: [UInt8] = []
+        // A line of a terminal has fewer bytes, so there is one copy to overwrite.
+        typed.reserveCapacity(8_192)
+        defer { typed.withUnsafeMutableBytes { bytes in bytes.baseAddress.map { explicit_bzero($0, bytes.count) } } }
         var byte: UInt8 = 0
         while read(terminal, &byte, 1) == 1 {
-            if byte == UInt8(ascii: "\n") { return String(decoding: typed, as: UTF8.self) }
+            if byte == UInt8(ascii: "\n") {
+                // Bytes that are no text would become other ones, the same for many inputs.
+                guard let text = String(validating: typed, as: UTF8.self) else {
+                    Failure.write("localdata: What was typed is not text (UTF-8). Set the terminal to UTF-8.")
+                    return nil
+                }
+                return text
+            }
             if byte == giveUp { return nil }
             typed.append(byte)
         }
@@ -66,7 +82,7 @@ enum Terminal {
     }
 
     private static func show(_ text: String, _ terminal: Int32) {
-        let bytes = Array(text.utf8)
+        let bytes = Array(text.escapingControls(except: ["\n"]).utf8)
         _ = write(terminal, bytes, bytes.count)
     }
 }

@@ -10,13 +10,26 @@ struct List: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        try await place.withRouter(for: [domain.domain]) { router in
-            for entry in try await router.names(in: domain.domain) {
-                switch entry {
-                case .value(let name): print(name)
-                case .damaged(let record, let reason):
-                    Failure.write("damaged: \(record.name ?? "a record without a name"): \(reason.message)")
-                }
+        let entries = try await place.withRouter(for: [domain.domain]) { try await $0.names(in: domain.domain) }
+        if place.json { return try Output.json(entries.map(Shown.init)) }
+        for entry in entries {
+            switch entry {
+            case .value(let name): Output.line(name)
+            case .damaged(let record, let reason):
+                Failure.write("damaged: \(record.name ?? "a record without a name"): \(reason.message)")
+            }
+        }
+    }
+
+    /// What `--json` prints of an entry: one of the two.
+    private struct Shown: Encodable {
+        let name: String?
+        let damaged: ShownDamage?
+
+        init(_ entry: ListEntry<String>) {
+            switch entry {
+            case .value(let name): (self.name, damaged) = (name, nil)
+            case .damaged(let record, let reason): (name, damaged) = (nil, ShownDamage(record, reason))
             }
         }
     }
@@ -61,26 +74,29 @@ struct Get: AsyncParsableCommand {
 
     func run() async throws {
         let value = try await place.withRouter(for: [slot.domain.domain]) { try await $0.get(slot.key(DocumentValue.self)) }
-        print(reveal ? try value.text() : "\(slot.name): \(value.summary); print it with --reveal")
+        if place.json { return try Output.json(ShownValue(name: slot.name, value, isRevealed: reveal)) }
+        if reveal { Output.value(try value.text()) } else { Output.line("\(slot.name): \(value.summary); print it with --reveal") }
     }
 }
 
 /// `localdata set`: stores a value.
 struct Set: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Stores a value.",
-        discussion: "Without VALUE, the command reads the value from standard input. This keeps a secret out of the shell's history.")
+        abstract: "Stores a value, which is read from standard input.",
+        discussion: """
+            On a terminal, the command asks for the value and does not show it. The value is never an argument: other users can read the arguments \
+            of a program, and the shell keeps them. One newline at its end does not count.
+            """)
 
     @OptionGroup var slot: SlotOptions
-    @Argument(help: "The value, as text.") var value: String?
-    @Flag(help: "The value is JSON: a number, true, an object, …") var json = false
+    @Flag(help: "The value is JSON: a number, true, an object, …") var fromJSON = false
     @OptionGroup var sealingKey: SealingKeyOptions
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let text = try value ?? Self.readStandardInput()
-        let document = json ? DocumentValue(json: text) : nil
-        if json, document == nil { throw ValidationError("The value is not JSON.") }
+        let text = try await Self.readValue(slot.name)
+        let document = fromJSON ? DocumentValue(json: text) : nil
+        if fromJSON, document == nil { throw ValidationError("The value is not JSON.") }
         try await place.withRouter(for: [slot.domain.domain]) { router in
             try await sealingKey.requireConsent(router, slot, to: "replace")
             if let document {
@@ -89,10 +105,14 @@ struct Set: AsyncParsableCommand {
                 try await router.set(text, for: slot.key(String.self))
             }
         }
+        if place.json { try Output.done() }
     }
 
-    /// The text of standard input, without the newline at its end.
-    private static func readStandardInput() throws -> String {
+    private static func readValue(_ name: String) async throws -> String {
+        if isatty(STDIN_FILENO) == 1 {
+            guard let value = await Terminal.askSecret("Value of \(name): ") else { throw ValidationError("No value was given.") }
+            return value
+        }
         let data = try FileHandle.standardInput.readToEnd() ?? Data()
         guard var text = String(data: data, encoding: .utf8) else { throw ValidationError("Standard input is not text (UTF-8).") }
         if text.hasSuffix("\n") { text.removeLast() }
@@ -118,5 +138,6 @@ struct Remove: AsyncParsableCommand {
             try await sealingKey.requireConsent(router, slot, to: "remove")
             try await router.remove(slot.key(DocumentValue.self))
         }
+        if place.json { try Output.done() }
     }
 }

@@ -1,0 +1,51 @@
+import Foundation
+import LocalData
+
+/// What `--json` shows of a stored value: its name and kind, and its content only when it was asked for.
+struct ShownValue: Encodable {
+    let name: String
+    /// `null`, `boolean`, `number`, `text`, `date`, `data`, `list` or `object`.
+    let kind: String
+    /// A date in ISO 8601, data in Base64, everything else as itself.
+    let value: DocumentValue?
+
+    init(name: String, _ value: DocumentValue, isRevealed: Bool) {
+        self.name = name
+        kind = value.kind
+        self.value = isRevealed ? value.shown : nil
+    }
+}
+
+/// What `--json` shows of a damaged record.
+struct ShownDamage: Encodable {
+    let handle: String
+    let name: String?
+    let reason: String
+
+    init(_ record: DamagedRecord, _ reason: StorageError) {
+        (handle, name, self.reason) = (record.handle, record.name, reason.message)
+    }
+}
+
+extension DocumentValue {
+    fileprivate var kind: String {
+        switch self {
+        case .null: "null"
+        case .boolean: "boolean"
+        case .integer, .unsigned, .real, .decimal: "number"
+        case .string: "text"
+        case .date: "date"
+        case .data: "data"
+        case .array: "list"
+        case .object: "object"
+        }
+    }
+
+    fileprivate var shown: DocumentValue {
+        switch self {
+        case .date(let date): .string(date.ISO8601Format())
+        case .data(let data): .string(data.base64EncodedString())
+        default: self
+        }
+    }
+}
