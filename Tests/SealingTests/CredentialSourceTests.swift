@@ -94,11 +94,29 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
     }
 
-    @Test(arguments: [0o602, 0o666, 0o777])
-    func `a credential that everybody may write to is refused`(permissions: Int) async throws {
+    @Test(arguments: [0o602, 0o406, 0o666, 0o777])
+    func `a credential that others may write to is refused`(permissions: Int) async throws {
         try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"), permissions: permissions)
         let source = try source(in: bench.folder.path)
-        #expect(await code { () throws(BackendError) in try await source.load() } == .accessDenied)
+        #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
+    }
+
+    @Test func `a credential in a folder where others could replace it is refused`() async throws {
+        let directory = try bench.folder.folder("credentials")
+        try writeFile(bench.key.text.utf8, to: "\(directory)/vault", permissions: 0o400)
+        let source = try source(in: directory)
+        #expect(try await bench.key.isSame(as: source.load()))
+        try setPermissions(0o777, of: directory)
+        #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a credential of another user is refused`() async throws {
+        let path = bench.folder.file("vault")
+        try writeFile(bench.key.text.utf8, to: path, permissions: 0o400)
+        #expect(chown(path, 65_534, 65_534) == 0)
+        let source = try source(in: bench.folder.path)
+        let error = try await #require(throws: BackendError.self) { try await source.load() }
+        #expect(error.code == .untrusted && error.reason.contains(path))
     }
 
     @Test(arguments: ["", ".", "..", "..data", "a/b", "/etc/passwd", "../vault", "a\u{0}b", "a\nb", String(repeating: "a", count: 256)])

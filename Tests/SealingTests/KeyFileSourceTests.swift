@@ -58,6 +58,69 @@ import Testing
         #expect(await code { () throws(BackendError) in try await source.load() } == .accessDenied)
     }
 
+    @Test(arguments: [0o702, 0o707])
+    func `a key file in a folder where others could replace it is refused, and none is made there`(permissions: Int) async throws {
+        _ = try await source.create(bench.key)
+        let folder = bench.folder.file("keys")
+        try setPermissions(permissions, of: folder)
+        let error = try await #require(throws: BackendError.self) { try await source.load() }
+        #expect(error.code == .untrusted && error.reason.contains("folder \(folder),") && error.reason.contains("chmod"))
+        try FileManager.default.removeItem(atPath: path)
+        #expect(await code { () throws(BackendError) in try await source.create(bench.key) } == .untrusted)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        try setPermissions(0o700, of: folder)
+        #expect(try await bench.key.isSame(as: source.create(bench.key)))
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a key file of another user is refused`() async throws {
+        _ = try await source.create(bench.key)
+        #expect(chown(path, 65_534, 65_534) == 0)
+        #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
+    }
+
+    /// The operations that make a key file: create, synchronizeFile, link, remove, synchronizeDirectory. The process is killed before each.
+    @Test(arguments: 1...8) func `no draft of a key outlives the next start`(step: Int) async throws {
+        _ = try bench.folder.folder("keys")
+        let files = HookedFiles()
+        files.arm(.stops, at: step)
+        var runtime = Runtime.live
+        runtime.files = files
+        let killed = KeyFileSource(path: path, deadline: bench.deadline, runtime: runtime)
+        _ = await code { () throws(BackendError) in try await killed.create(bench.key) }
+        if try await source.load() == nil { _ = try await source.create(bench.otherKey) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.file("keys")) == ["vault.key"])
+        #expect(try await source.load() != nil)
+    }
+
+    @Test func `only drafts of the key are removed beside it`() async throws {
+        _ = try await source.create(bench.key)
+        let keys = bench.folder.file("keys")
+        let kept = [".vault.key.0123.tmp", ".other.key.0123456789abcdef.tmp", ".vault.key.0123456789abcdef", ".vault.key.0123456789abcdeg.tmp"]
+        for name in kept + [".vault.key.0123456789abcdef.tmp"] { try writeFile([1], to: "\(keys)/\(name)") }
+        #expect(try await bench.key.isSame(as: source.load()))
+        #expect(try Set(FileManager.default.contentsOfDirectory(atPath: keys)) == Set(kept + ["vault.key"]))
+    }
+
+    @Test(arguments: ["link", "synchronizeFile"]) func `who loses the draft to the one who made the key takes that key`(moment: String) async throws {
+        let (other, path) = (source, path)
+        _ = try await other.create(bench.otherKey)
+        let bytes = try fileBytes(path)
+        try FileManager.default.removeItem(atPath: path)
+        // Just before the draft is linked, another process makes the key and a third one starts.
+        let files = HookedFiles { operation, _ in
+            guard operation == moment, !FileManager.default.fileExists(atPath: path) else { return }
+            try? writeFile(bytes, to: path)
+            let folder = (path as NSString).deletingLastPathComponent
+            for name in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] where name.hasSuffix(".tmp") {
+                try? FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            }
+        }
+        var runtime = Runtime.live
+        runtime.files = files
+        let late = KeyFileSource(path: path, deadline: bench.deadline, runtime: runtime)
+        #expect(try await bench.otherKey.isSame(as: late.create(bench.key)))
+    }
+
     @Test func `a source in a store that can be locked unlocks it, and its name holds no folder`() async throws {
         let store = FaultingBackend(InMemoryStore(identity: BackendIdentity(kind: "memory", store: "/some/folder")))
         let source = BackendKeySource(store, address: StorageAddress("vault"))

@@ -24,6 +24,8 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unavailable = Code("unavailable")
         /// The machine refused access.
         public static let accessDenied = Code("accessDenied")
+        /// Other users can change a file or a folder that has to be trusted.
+        public static let untrusted = Code("untrusted")
         /// There is no room left.
         public static let noSpace = Code("noSpace")
         /// The deadline passed.

@@ -16,16 +16,19 @@ final class PropertyListFile: Sendable {
     let path: String
     let lockPath: String
     let quarantineDirectory: String
+    /// Whether no other user may be able to change the file.
+    let isPrivate: Bool
     let runtime: Runtime
     private let state = Mutex(State())
 
     var files: any FileSystem { runtime.files }
     var clock: any RuntimeClock { runtime.clock }
 
-    init(path: String, lockPath: String, quarantineDirectory: String, runtime: Runtime) {
+    init(path: String, lockPath: String, quarantineDirectory: String, isPrivate: Bool, runtime: Runtime) {
         self.path = path
         self.lockPath = lockPath
         self.quarantineDirectory = quarantineDirectory
+        self.isPrivate = isPrivate
         self.runtime = runtime
     }
 
@@ -64,6 +67,7 @@ final class PropertyListFile: Sendable {
         if !rereading, let known, known.isCurrent(try onFiles { (files) throws(FileError) in try files.status(path) }, at: clock.now) {
             return known
         }
+        if isPrivate, known == nil { try requireTrust() }
         var pauses = Self.pauses[...]
         while true {
             let before = try onFiles { (files) throws(FileError) in try files.status(path) }
@@ -97,6 +101,11 @@ final class PropertyListFile: Sendable {
             }
             clock.pause(pause)
         }
+    }
+
+    /// Checks that nobody but the user and root can change the file, its copies when it was damaged, and the lock that keeps writers apart.
+    private func requireTrust() throws(BackendError) {
+        try files.requireTrust(in: [path, quarantineDirectory, lockPath])
     }
 
     /// Whether there is no file of this name. False if one was created meanwhile.

@@ -35,15 +35,17 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     ///   - deadline: How long a call may wait, and how long its work may show no progress.
     ///   - runtime: The machine.
     ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
+    ///   - isPrivate: Whether the file is refused when another user can change it or a folder above it, which is checked when it is opened.
     package init(
         path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
-        protection: ProtectionLevel = .plain
+        protection: ProtectionLevel = .plain, isPrivate: Bool = false
     ) {
         identity = BackendIdentity(kind: "property-list", store: runtime.files.resolve(path))
         capabilities = BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, protection: protection, maximumValueSize: Self.maximumValueSize,
             storesNativeValues: true, sharedWithOthers: true, usefulConcurrency: 1_024)
-        let file = PropertyListFile(path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, runtime: runtime)
+        let file = PropertyListFile(
+            path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, isPrivate: isPrivate, runtime: runtime)
         let lane = runtime.makeLane("defaults.\(Self.suiteName(ofPath: path))")
         self.file = file
         self.lane = lane

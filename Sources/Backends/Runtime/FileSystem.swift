@@ -54,6 +54,8 @@ package struct FileStatus: Hashable, Sendable {
     package var permissions: UInt32
     /// The owner's number.
     package var owner: UInt32
+    /// The group's number.
+    package var group: UInt32
     /// Whether it is a regular file.
     package var isRegular: Bool
     /// Whether it is a directory.
@@ -61,8 +63,8 @@ package struct FileStatus: Hashable, Sendable {
 
     /// Creates a status.
     package init(
-        device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64, permissions: UInt32, owner: UInt32, isRegular: Bool,
-        isDirectory: Bool
+        device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64, permissions: UInt32, owner: UInt32, group: UInt32,
+        isRegular: Bool, isDirectory: Bool
     ) {
         self.device = device
         self.inode = inode
@@ -71,6 +73,7 @@ package struct FileStatus: Hashable, Sendable {
         self.changed = changed
         self.permissions = permissions
         self.owner = owner
+        self.group = group
         self.isRegular = isRegular
         self.isDirectory = isDirectory
     }
@@ -109,6 +112,9 @@ package protocol FileLock: Sendable {
 package protocol FileSystem: Sendable {
     /// The state of the file at a path, following links, or nil when there is none. Short enough to be called off a lane.
     func status(_ path: String) throws(FileError) -> FileStatus?
+
+    /// The owners whose files and folders this process trusts, now: a service may give up root's rights after its start.
+    var trustedOwners: TrustedOwners { get }
 
     /// The content of a regular file, or nil when there is none at the path.
     func read(_ path: String) throws(FileError) -> FileContents?

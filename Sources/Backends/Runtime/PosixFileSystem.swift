@@ -23,6 +23,17 @@ package struct PosixFileSystem: FileSystem {
         return FileStatus(info)
     }
 
+    /// The effective user of the process, and root.
+    package var trustedOwners: TrustedOwners {
+        // A process stays in its user namespace, unless it makes one.
+        let map = try? read("/proc/self/uid_map")
+        let unknown = try? read("/proc/sys/kernel/overflowuid")
+        func text(_ contents: FileContents) -> String { String(decoding: contents.bytes, as: UTF8.self) }
+        return TrustedOwners(
+            user: geteuid(), map: map.map(text),
+            unknownOwner: unknown.flatMap { UInt32(text($0).filter { !$0.isWhitespace }) } ?? 65_534)
+    }
+
     /// Reads a regular file whole, and returns the status of the same open file.
     package func read(_ path: String) throws(FileError) -> FileContents? {
         // O_NONBLOCK: opening a FIFO must not block the lane. The flag has no effect on regular files.
@@ -188,7 +199,7 @@ extension FileStatus {
             device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(info.st_ino), size: Int64(info.st_size),
             modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
             changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec), permissions: UInt32(info.st_mode) & 0o7777,
-            owner: info.st_uid, isRegular: info.st_mode & S_IFMT == S_IFREG, isDirectory: info.st_mode & S_IFMT == S_IFDIR)
+            owner: info.st_uid, group: info.st_gid, isRegular: info.st_mode & S_IFMT == S_IFREG, isDirectory: info.st_mode & S_IFMT == S_IFDIR)
     }
 }
 

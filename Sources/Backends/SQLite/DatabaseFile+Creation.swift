@@ -16,8 +16,9 @@
                 guard try fileID() == nil else { return }
                 let directory = parentDirectory(of: path)
                 let draft = "\(directory)/\(draftPrefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
+                do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
+                try requireTrust()
                 do throws(FileError) {
-                    try files.createDirectory(directory)
                     try removeDrafts()
                     try files.create(draft, [])
                 } catch {

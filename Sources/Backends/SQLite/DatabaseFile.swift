@@ -95,6 +95,7 @@
                 state.withLock { $0.found = again }
                 return again
             }
+            try requireTrust()
             let connection: Connection
             do throws(SQLiteFault) { connection = try Connection.reading(path) } catch { throw error.backendError() }
             guard try fileID() == file else {
@@ -169,6 +170,11 @@
             return FileID(file)
         }
 
+        /// Checks that nobody but the user and root can change the database, the files beside it, and the lock that keeps writers apart.
+        func requireTrust() throws(BackendError) {
+            try files.requireTrust(in: [path, path + "-wal", path + "-shm", lockPath])
+        }
+
         // MARK: Opening
 
         /// Opens a session of a database that was found, with its keys; nil when another database is there by now.
@@ -211,6 +217,7 @@
             let file = try fileID()
             keepOnly(file)
             guard let file else { return nil }
+            try requireTrust()
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
             let writer = try DatabaseWriter(path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog())
             state.withLock { $0.writer = writer }

@@ -9,7 +9,8 @@ package import BackendRuntime
 ///
 /// The file is only read. The service manager sets its permissions: systemd gives 0400, Kubernetes 0644 or what `defaultMode` says, behind
 /// symbolic links, in a folder whose mode (1777) lets every user write, but which no other program sees. So a file that
-/// other users may read is accepted; one that *every user may write* comes from neither manager, and is refused.
+/// other users may read is accepted; one that they may write, or that belongs to another user than this program's and root, comes from neither
+/// manager, and is refused.
 package struct CredentialSource: KeySource {
     private let name: String
     private let directory: String?
@@ -47,7 +48,7 @@ package struct CredentialSource: KeySource {
     }
 
     /// Reads the key; nil when the folder is there and holds no such credential.
-    /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`;
+    /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`; `untrusted`;
     ///   `encryptionKeyMismatch`.
     package func load() async throws(BackendError) -> SealingKey? {
         guard let directory else {
@@ -81,11 +82,7 @@ package struct CredentialSource: KeySource {
             return nil
         }
         defer { wipe(&contents.bytes) }
-        guard contents.status.permissions & 0o002 == 0 else {
-            throw BackendError(
-                .accessDenied,
-                "Every user may write to the credential \(path), so its key cannot be trusted. Correct its permissions (chmod o-w).")
-        }
+        try files.runtime.files.requireTrust(in: [path])
         return try SealingKey(textBytes: contents.bytes)
     }
 }

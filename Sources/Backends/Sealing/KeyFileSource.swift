@@ -3,7 +3,8 @@ package import BackendRuntime
 
 /// A key in a file that only its owner can read.
 ///
-/// The file holds ``SealingKey/text`` and a newline, with permissions 0600; one that others can read or write is refused.
+/// The file holds ``SealingKey/text`` and a newline, with permissions 0600; one that others can read or write is refused, and one in a folder
+/// where others could put another file in its place.
 package struct KeyFileSource: KeySource {
     private let path: String
     private let files: KeyFiles
@@ -51,12 +52,8 @@ package struct KeyFileSource: KeySource {
     }
 
     private func read() throws(BackendError) -> SealingKey? {
-        guard var contents = try files.read(path) else { return nil }
+        guard var contents = try files.readPrivate(path, "key file", ifExposed: "the key known") else { return nil }
         defer { wipe(&contents.bytes) }
-        guard contents.status.permissions & 0o077 == 0 else {
-            throw BackendError(
-                .accessDenied, "The key file \(path) can be used by others. Make it private (chmod 600) and consider the key known.")
-        }
         return try SealingKey(textBytes: contents.bytes)
     }
 }

@@ -28,35 +28,76 @@ struct KeyFiles: Sendable {
         do throws(FileError) { return try runtime.files.read(path) } catch { throw error.backendError() }
     }
 
+    /// The content of a file that this library made, or nil when there is none. It must be trusted, and no other user may read it.
+    ///
+    /// Drafts of it that a killed process left are removed: the file has its name, so they are of no use to anyone.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - name: What the file is, and what to consider once others could read it, for an error.
+    func readPrivate(_ path: String, _ name: String, ifExposed advice: String) throws(BackendError) -> FileContents? {
+        guard var contents = try read(path) else { return nil }
+        do throws(BackendError) {
+            guard contents.status.permissions & 0o077 == 0 else {
+                throw BackendError(
+                    .accessDenied, "The \(name) \(path) can be used by others. Make it private (chmod 600), and consider \(advice).")
+            }
+            try runtime.files.requireTrust(in: [path])
+        } catch {
+            wipe(&contents.bytes)
+            throw error
+        }
+        discardDrafts(of: path)
+        return contents
+    }
+
     /// A name for a draft of a file: hidden, beside it, and unique.
-    func draftName(for path: String) -> String { ".\(lastComponent(of: path)).\(hexadecimalText(of: runtime.randomBytes(8))).tmp" }
+    func draftName(for path: String) -> String { "\(Self.draftPrefix(for: path))\(hexadecimalText(of: runtime.randomBytes(8))).tmp" }
+
+    private static func draftPrefix(for path: String) -> String { ".\(lastComponent(of: path))." }
+
+    /// Whether a name is one that ``draftName(for:)`` gives.
+    private static func isDraft(_ name: String, of path: String) -> Bool {
+        let prefix = draftPrefix(for: path)
+        guard name.hasPrefix(prefix), name.hasSuffix(".tmp") else { return false }
+        let digits = name.dropFirst(prefix.count).dropLast(4)
+        return digits.utf8.count == 16 && bytes(ofHexadecimal: digits) != nil
+    }
 
     /// Makes a file with permissions 0600, durably and whole, if there is none.
     ///
     /// It is written as a draft, flushed, and then linked to its name: that fails if another process has made one meanwhile, and no process
-    /// sees half a file. The file at the path is durable when this returns.
+    /// sees half a file. The file at the path is durable when this returns, and no draft of it is left.
     /// - Returns: Whether the file was made: false when there was one, which is left as it is.
     func make(_ path: String, _ bytes: [UInt8], draftName: String) throws(BackendError) -> Bool {
         let directory = parentDirectory(of: path)
-        let draft = directory + "/" + draftName
+        do throws(FileError) { try runtime.files.createDirectory(directory) } catch { throw error.backendError() }
+        try runtime.files.requireTrust(in: [directory])
         do throws(FileError) {
-            try runtime.files.createDirectory(directory)
-            // Remove a draft that was written in part, unless the name belongs to another process.
-            do throws(FileError) { try runtime.files.create(draft, bytes) } catch {
-                if !error.isNameTaken { discard(draft) }
-                throw error
-            }
-            defer { discard(draft) }
-            try runtime.files.synchronizeFile(draft)
-            var isMade = true
-            do throws(FileError) { try runtime.files.link(draft, to: path) } catch {
-                guard error.isNameTaken else { throw error }
-                isMade = false
-            }
+            let isMade = try link(directory + "/" + draftName, to: path, bytes)
             try runtime.files.synchronizeDirectory(directory)
+            discardDrafts(of: path)
             return isMade
         } catch {
             throw error.backendError()
+        }
+    }
+
+    private func link(_ draft: String, to path: String, _ bytes: [UInt8]) throws(FileError) -> Bool {
+        // Remove a draft that was written in part, unless the name belongs to another process.
+        do throws(FileError) { try runtime.files.create(draft, bytes) } catch {
+            if !error.isNameTaken { discard(draft) }
+            throw error
+        }
+        defer { discard(draft) }
+        do throws(FileError) {
+            try runtime.files.synchronizeFile(draft)
+            try runtime.files.link(draft, to: path)
+            return true
+        } catch {
+            // A draft is removed by others only when the file has its name.
+            if error.isNameTaken { return false }
+            guard error.isNotFound, try runtime.files.status(path) != nil else { throw error }
+            return false
         }
     }
 
@@ -65,9 +106,18 @@ struct KeyFiles: Sendable {
         do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
     }
 
+    /// Removes every draft of a file that has its name. One that another process is about to link is as useless: that process finds the name
+    /// taken.
+    private func discardDrafts(of path: String) {
+        let directory = parentDirectory(of: path)
+        let names: [String]?
+        do throws(FileError) { names = try runtime.files.list(directory) } catch { return }
+        for name in names ?? [] where Self.isDraft(name, of: path) { discard(directory + "/" + name) }
+    }
+
     private func discard(_ draft: String) {
         do throws(FileError) { try runtime.files.remove(draft) } catch {
-            // The draft is not used; the file at the path is complete.
+            // The draft is not used, and removed with the next start that may write here.
         }
     }
 }

@@ -15,7 +15,7 @@ package protocol KeySource: Sendable {
     var protection: ProtectionLevel { get }
 
     /// The key, or nil when it is proven that there is none. It ends when its task is cancelled, because other callers wait for it.
-    /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied`, `encryptionKeyMismatch` for something that is no key.
+    /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied`, `untrusted`, `encryptionKeyMismatch` for something that is no key.
     func load() async throws(BackendError) -> SealingKey?
 
     /// Stores a first key, durably, unless another process has stored one before.

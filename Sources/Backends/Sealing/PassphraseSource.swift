@@ -81,13 +81,9 @@ package struct PassphraseSource: KeySource {
         guard status?.size ?? 0 <= 1 << 16 else {
             throw BackendError(.corrupted, "\(path) is too large for a passphrase file. Restore the right file; nothing was changed.")
         }
-        guard let contents = try files.read(path) else { return nil }
-        guard contents.status.permissions & 0o077 == 0 else {
-            throw BackendError(
-                .accessDenied,
-                "The passphrase file \(path) can be used by others. Make it private (chmod 600), and consider whether its passphrase withstands guessing."
-            )
-        }
+        guard
+            let contents = try files.readPrivate(path, "passphrase file", ifExposed: "whether its passphrase withstands guessing")
+        else { return nil }
         return try PassphraseFile(contents.bytes, of: path)
     }
 

@@ -22,7 +22,7 @@ extension Wiring {
         case .memory(let world):
             let domain = StorageDomain.userDefaults(suite: "LocalData.\(name)")
             return InMemoryStore.standIn(for: domain, medium: world.medium(domain), runtime: configuration.runtime)
-        default: return try DefaultsProvider.makeStore(at: path(try configuration.requiredDirectories()), configuration)
+        default: return try DefaultsProvider.makeStore(at: path(try configuration.requiredDirectories()), isPrivate: true, configuration)
         }
     }
 }

@@ -8,6 +8,7 @@ package struct NoFiles: FileSystem {
     private func refuse(_ operation: String, _ path: String) -> FileError { FileError(number: ENOSYS, operation: operation, path: path) }
 
     package func status(_ path: String) throws(FileError) -> FileStatus? { throw refuse("stat", path) }
+    package var trustedOwners: TrustedOwners { TrustedOwners(user: 0) }
     package func read(_ path: String) throws(FileError) -> FileContents? { throw refuse("read", path) }
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) { throw refuse("create", path) }
     package func synchronizeFile(_ path: String) throws(FileError) { throw refuse("fsync", path) }

@@ -86,6 +86,7 @@ package final class HookedFiles: FileSystem {
         before("status", path)
         return try real.status(path).map { freeze($0, path) }
     }
+    package var trustedOwners: TrustedOwners { real.trustedOwners }
     package func read(_ path: String) throws(FileError) -> FileContents? {
         guard var contents = try real.read(path) else { return nil }
         contents.status = freeze(contents.status, path)

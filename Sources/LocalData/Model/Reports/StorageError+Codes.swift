@@ -18,6 +18,8 @@ extension StorageError.Code {
     public static let residueRemains = Self("residueRemains")
     /// The machine refused access.
     public static let accessDenied = Self("accessDenied")
+    /// Other users can change a file or a folder that has to be trusted: a key's, a database's, or one above it.
+    public static let untrusted = Self("untrusted")
     /// There is no room left.
     public static let noSpace = Self("noSpace")
     /// The deadline passed.
@@ -82,6 +84,8 @@ extension StorageError {
     public static var residueRemains: Code { .residueRemains }
     /// ``Code/accessDenied``
     public static var accessDenied: Code { .accessDenied }
+    /// ``Code/untrusted``
+    public static var untrusted: Code { .untrusted }
     /// ``Code/noSpace``
     public static var noSpace: Code { .noSpace }
     /// ``Code/timedOut``

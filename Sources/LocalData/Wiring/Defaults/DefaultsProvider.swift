@@ -17,11 +17,14 @@ struct DefaultsProvider: BackendProvider {
     }
 
     /// Makes the store of a property list at any path: a suite's, or one of the library's own.
-    static func makeStore(at path: String, _ configuration: StorageConfiguration) throws -> any StorageBackend {
+    /// - Parameter isPrivate: Whether it is the library's own, so that no other user may be able to change it.
+    static func makeStore(
+        at path: String, isPrivate: Bool = false, _ configuration: StorageConfiguration
+    ) throws -> any StorageBackend {
         let directories = try configuration.requiredDirectories()
         let lockPath = PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files)
         return PropertyListStore(
             path: path, lockPath: lockPath, quarantineDirectory: "\(directories.data)/quarantine",
-            deadline: configuration.deadlines.files, runtime: configuration.runtime)
+            deadline: configuration.deadlines.files, runtime: configuration.runtime, isPrivate: isPrivate)
     }
 }

@@ -1,0 +1,93 @@
+import BackendContract
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// Folders and files in which another user could put something of his own: refused when a store is opened, as ssh does.
+@Suite struct TrustTests {
+    private let secret = "a-secret-nobody-guesses"
+
+    private func key(_ name: String = "a") -> StorageKey<String> {
+        StorageKey(name: name, domain: .userDefaults(suite: "app"), security: .encrypted, owner: "Tests", description: "A value")
+    }
+
+    /// What a program of its own does with a stage whose path was opened to others, and after that was corrected.
+    private func expectRefusal(
+        of key: StorageKey<String>, _ path: String, mode: Int, on stage: Stage
+    ) async throws {
+        let before = try #require(try filePermissions(path))
+        try setPermissions(mode, of: path)
+        let router = stage.launch()
+        for body: () async throws -> Void in [
+            { _ = try await router.get(key) }, { try await router.set("other", for: key) },
+        ] {
+            let error = try await #require(throws: StorageError.self) { try await body() }
+            #expect(error.code == .untrusted, "\(path): \(error)")
+            #expect(error.message.contains("\(path),") && error.message.contains("chmod go-w"), "\(error)")
+            #expect(!"\(error)".contains(secret))
+        }
+        try setPermissions(before, of: path)
+        #expect(try await router.get(key) == secret)
+        #expect(try await stage.launch().get(key) == secret)
+    }
+
+    @Test(arguments: ["", "/data", "/state"])
+    func `a sealed value is not read or changed below a folder that others can write`(folder: String) async throws {
+        let stage = try Stage()
+        try await stage.launch().set(secret, for: key())
+        for mode in [0o702, 0o707] { try await expectRefusal(of: key(), stage.root.path + folder, mode: mode, on: stage) }
+    }
+
+    @Test func `a ledger that others can write is refused`() async throws {
+        let stage = try Stage()
+        try await stage.launch().set(secret, for: key())
+        try await expectRefusal(of: key(), stage.root.path + "/state/ledger.plist", mode: 0o602, on: stage)
+    }
+
+    #if SQLite
+        private func row(_ name: String = "a") -> StorageKey<String> {
+            StorageKey(name: name, domain: .encryptedSQLite(database: "main"), owner: "Tests", description: "A value")
+        }
+
+        @Test(arguments: ["/data", "/data/databases", "/locks", "/data/databases/main.sqlite"])
+        func `a database that others can write or replace is not opened`(path: String) async throws {
+            let stage = try Stage()
+            let first = stage.launch()
+            try await first.set(secret, for: row())
+            await first.shutdown()
+            try await expectRefusal(of: row(), stage.root.path + path, mode: 0o772, on: stage)
+        }
+
+        @Test func `no database is made in a folder that others can write`() async throws {
+            let stage = try Stage()
+            let folder = stage.root.path + "/data/databases"
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try setPermissions(0o777, of: folder)
+            await #expect(throws: StorageError.untrusted) { try await stage.launch().set(secret, for: row()) }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a program trusts root and itself, and no third user`() async throws {
+            let stage = try Stage()
+            let root = stage.root.path
+            let first = stage.launch()
+            try await first.set(secret, for: row("a"))
+            await first.shutdown()
+            let nobody: UInt32 = 65_534
+            for path in ["", "/data", "/state", "/locks", "/data/databases"] { #expect(chown(root + path, nobody, nobody) == 0) }
+            for name in try FileManager.default.subpathsOfDirectory(atPath: root) { #expect(chown(root + "/" + name, nobody, nobody) == 0) }
+            // To root these are another user's.
+            let error = try await #require(throws: StorageError.self) { try await stage.launch().get(row("a")) }
+            #expect(error.code == .untrusted && error.message.contains("user 65534"), "\(error)")
+            // To that user they are its own, below folders of root.
+            try setPermissions(0o755, of: stage.directory.path)
+            #expect(try await stage.workerAsNobody().ask("look database:main a") == "value \(secret)")
+            // One folder of a third user is enough.
+            #expect(chown(root + "/data", 12_345, 12_345) == 0)
+            try setPermissions(0o755, of: root + "/data")
+            let answer = try await stage.workerAsNobody().ask("look database:main a")
+            #expect(answer.contains("untrusted") && !answer.contains(secret), "\(answer)")
+        }
+    #endif
+}
