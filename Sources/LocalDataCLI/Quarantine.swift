@@ -19,7 +19,7 @@ struct Quarantine: AsyncParsableCommand {
         /// Runs a command on one entry.
         func withEntry(_ id: String, _ body: (StorageRouter, QuarantinedValue) async throws -> Void) async throws {
             try await place.withRouter { router in
-                guard let value = try await router.audit().quarantine.first(where: { $0.id == id }) else {
+                guard let value = try await router.quarantine().first(where: { $0.id == id }) else {
                     throw StorageError(
                         StorageError.notFound, key: id,
                         "The quarantine has no entry with this id. To list the entries: localdata quarantine list.")
@@ -35,9 +35,9 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            let values = try await owner.place.withRouter { try await $0.audit().quarantine }.sorted { $0.since < $1.since }
+            let values = try await owner.place.withRouter { try await $0.quarantine() }.sorted { $0.since < $1.since }
             if owner.place.json { return try Output.json(values) }
-            for value in values { Output.line("\(value.id)  \(value.key)  \(value.place)") }
+            for value in values { Output.line("\(value.id)  \(value.key.isEmpty ? "-" : value.key)  \(value.place)") }
             if values.isEmpty { Failure.write("The quarantine is empty.") }
         }
     }

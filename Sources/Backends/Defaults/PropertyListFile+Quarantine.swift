@@ -6,8 +6,8 @@ import Crypto
 extension PropertyListFile {
     /// Where the copy of damaged bytes is kept: named by the file and by its content, so that it is made once.
     func quarantinePath(of bytes: [UInt8]) -> String {
-        let name = PropertyListStore.suiteName(ofPath: path)
-        return "\(quarantineDirectory)/\(name)-\(hexadecimalText(of: SHA256.hash(data: bytes).prefix(16))).plist"
+        let suite = PropertyListStore.suiteName(ofPath: path)
+        return "\(quarantineDirectory)/\(PropertyListCopies.name(suite: suite, digest: SHA256.hash(data: bytes).prefix(16)))"
     }
 
     /// Makes a copy if possible. If not, the damage is still reported, and the file is not changed in either case.

@@ -7,13 +7,17 @@ import Sealing
 /// Keeps what would otherwise be destroyed unseen: durably, no less protected than it was, under a name that follows from its content.
 final class Quarantine: Sendable {
     private let own: OwnStore
+    private let damagedFiles: DamagedFiles
     private let seals: RecordSeals
     /// Where else the program keeps keys.
     private let otherSources: [KeySourceReference]
     private let runtime: Runtime
 
-    init(_ own: OwnStore, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime) {
+    init(
+        _ own: OwnStore, damagedFiles: DamagedFiles, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime
+    ) {
         self.own = own
+        self.damagedFiles = damagedFiles
         self.seals = seals
         self.otherSources = otherSources
         self.runtime = runtime
@@ -21,7 +25,9 @@ final class Quarantine: Sendable {
 
     /// A quarantine for a rehearsal: what it keeps stays in memory, and it makes no key.
     func rehearsed(_ seals: RecordSeals, _ rehearse: @escaping @Sendable (any StorageBackend) -> any StorageBackend) -> Quarantine {
-        Quarantine(OwnStore { [own] in rehearse(try own.backend()) }, seals, otherSources: otherSources, runtime: runtime)
+        Quarantine(
+            OwnStore { [own] in rehearse(try own.backend()) }, damagedFiles: damagedFiles, seals, otherSources: otherSources,
+            runtime: runtime)
     }
 
     private func store() throws -> any StorageBackend { try own.backend() }
@@ -129,8 +135,18 @@ final class Quarantine: Sendable {
             })
     }
 
-    /// Everything that is kept.
+    /// Everything that is kept: values, and copies of damaged files.
     func list() async throws -> [QuarantinedValue] {
+        let copies = try await translatingErrors(key: "quarantine") { () throws(BackendError) in try await damagedFiles.list() }
+        return try await values()
+            + copies.map {
+                QuarantinedValue(
+                    id: $0.id, key: "", place: $0.place, reason: "a copy of the whole file: it was damaged", isSealed: false,
+                    since: $0.since)
+            }
+    }
+
+    private func values() async throws -> [QuarantinedValue] {
         let store = try store()
         return try await translatingErrors(key: "quarantine") { () throws(BackendError) in
             let addresses = try await store.addresses(in: .values).filter { $0.name.hasPrefix("q") }
@@ -147,6 +163,8 @@ final class Quarantine: Sendable {
 
     /// The payload of an entry, as it stood in its place.
     func content(of id: String) async throws -> Data {
+        let copy = try await translatingErrors(key: id) { () throws(BackendError) in try await damagedFiles.content(id) }
+        if let copy { return Data(copy) }
         guard case .value(let record) = try await probe(id), case .bytes(var content) = record.payload else {
             throw StorageError(StorageError.notFound, key: id, "Nothing is quarantined under this name.")
         }
@@ -183,6 +201,7 @@ final class Quarantine: Sendable {
 
     /// Destroys an entry.
     func discard(_ id: String) async throws {
+        if try await translatingErrors(key: id, { () throws(BackendError) in try await damagedFiles.remove(id) }) { return }
         let store = try store()
         let result = try await translatingErrors(key: id) { () throws(BackendError) in try await store.apply(.delete(StorageAddress(id))) }
         guard result.isApplied else {

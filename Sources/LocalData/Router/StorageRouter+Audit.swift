@@ -13,6 +13,10 @@ extension StorageRouter {
         return StorageAudit(rows: rows, quarantine: try await env.quarantine.list(), recordedResidue: await env.ledger.residues())
     }
 
+    /// What is in quarantine: values that a migration displaced, and whole copies of damaged property lists. Writes nothing.
+    /// - Throws: ``StorageError`` when the quarantine cannot be listed.
+    public func quarantine() async throws -> [QuarantinedValue] { try await env.quarantine.list() }
+
     /// The bytes of a quarantined value, as its serializer made them; a text as its UTF-8 bytes. What was sealed in its place is opened, if it opens.
     /// - Throws: ``StorageError``: `notFound`; for a sealed one what fetching the key throws.
     public func quarantinedData(_ value: QuarantinedValue) async throws -> Data { try await env.quarantine.content(of: value.id) }

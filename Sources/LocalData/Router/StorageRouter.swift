@@ -39,7 +39,9 @@ public actor StorageRouter {
         let env = Environment(
             routes: RouteTable(stores: wiring, judge: configuration.safeguards.contains(.sealsProven) ? seals : nil),
             coder: RecordCoder(seals: seals, runtime: runtime, safeguards: configuration.safeguards), ledger: ledger,
-            quarantine: Quarantine(quarantine, seals, otherSources: configuration.otherKeySources, runtime: runtime),
+            quarantine: Quarantine(
+                quarantine, damagedFiles: Wiring.damagedFiles(configuration), seals, otherSources: configuration.otherKeySources,
+                runtime: runtime),
             registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
             safeguards: configuration.safeguards, pageSize: configuration.pageSize,
             logger: configuration.logger)

@@ -1,4 +1,5 @@
 import BackendContract
+import DefaultsBackend
 import MemoryBackend
 
 /// The library's own stores: the ledger's and the quarantine's. They need no sealing key, so they can be made before there is any.
@@ -11,6 +12,27 @@ extension Wiring {
     /// The store of the quarantine.
     static func quarantineStore(_ configuration: StorageConfiguration) -> OwnStore {
         OwnStore { try makeOwnStore("quarantine", configuration) { "\($0.data)/quarantine/quarantine.plist" } }
+    }
+
+    /// The copies of damaged property lists. A configuration without folders has none; one whose folders are unknown says so when it is asked.
+    static func damagedFiles(_ configuration: StorageConfiguration) -> DamagedFiles {
+        guard !configuration.isInMemory else { return .none }
+        @Sendable func copies() throws(BackendError) -> PropertyListCopies? {
+            do {
+                guard let directories = try configuration.directories else { return nil }
+                return PropertyListCopies(
+                    directory: "\(directories.data)/quarantine", deadline: configuration.deadlines.files, runtime: configuration.runtime)
+            } catch {
+                throw BackendError(.unavailable, (error as? StorageError)?.message ?? "The configuration has no directories.")
+            }
+        }
+        return DamagedFiles(
+            list: { () throws(BackendError) in
+                try await copies()?.list().map {
+                    DamagedFiles.Entry(id: $0.name, place: "\(StorageDomain.userDefaults(suite: $0.suite))", since: $0.since)
+                } ?? []
+            }, content: { (id) throws(BackendError) in try await copies()?.content(of: id) },
+            remove: { (id) throws(BackendError) in try await copies()?.remove(id) ?? false })
     }
 
     private static func makeOwnStore(

@@ -137,6 +137,32 @@ import Testing
         #expect(try await stage.launch().get(key("a")) == "new")
     }
 
+    @Test func `copies of a damaged property list are in quarantine, and purged with it`() async throws {
+        let stage = try Stage()
+        try FileManager.default.createDirectory(atPath: stage.preferences, withIntermediateDirectories: true)
+        let damaged = Data("<plist><dict><key>\(secret)".utf8)
+        try damaged.write(to: URL(fileURLWithPath: stage.preferences + "/broken-list.plist"))
+        let router = stage.launch()
+        let broken = StorageDomain.userDefaults(suite: "broken-list")
+        await expectRefusal(StorageError.corrupted, hiding: [secret]) { _ = try await router.get(key("a", broken)) }
+        let kept = try await router.setAsideDamagedStore(of: broken)
+        let entries = try await stage.launch().quarantine()
+        #expect(entries.map(\.place) == ["\(broken)"] && entries.allSatisfy { !$0.isSealed && $0.key.isEmpty })
+        let entry = try #require(entries.first)
+        #expect(try await router.audit().quarantine.map(\.id) == [entry.id])
+        #expect(try await router.quarantinedData(entry) == damaged)
+        // Other files of that folder are no entries, and nothing outside of it is one.
+        for name in ["note.plist", ".x-00112233445566778899aabbccddeeff.plist", "x-00112233445566778899aabbccddeeff.txt"] {
+            try writeFile([1], to: stage.root.path + "/data/quarantine/" + name)
+        }
+        #expect(try await router.quarantine().map(\.id) == [entry.id])
+        try await router.discardQuarantined(entry)
+        #expect(try await router.quarantine().isEmpty)
+        #expect(!FileManager.default.fileExists(atPath: kept))
+        #expect(try stage.traces(of: secret).isEmpty)
+        await expectRefusal(StorageError.notFound) { _ = try await router.quarantinedData(entry) }
+    }
+
     // MARK: Sealing keys
 
     private func sealed(_ name: String, suite: String = "sealed") -> StorageKey<String> {

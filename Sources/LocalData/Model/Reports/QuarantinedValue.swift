@@ -2,7 +2,7 @@
 public struct QuarantinedValue: Sendable, Codable, Identifiable {
     /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
     public let id: String
-    /// The name of the key.
+    /// The name of the key; empty for a copy of a whole file.
     public let key: String
     /// Where the value stood.
     public let place: String
