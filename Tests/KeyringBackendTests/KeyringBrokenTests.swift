@@ -122,6 +122,43 @@
             #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
         }
 
+        @Test(arguments: ["tcp:host=localhost,port=1", "unixexec:path=/bin/true", "nonce-tcp:host=x", "unix:path=/none;tcp:host=localhost"])
+        func `a bus on another machine, or one that is a program, is refused`(address: String) async throws {
+            let fixture = try await ProbeFixture(.noDaemon)
+            let probe = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": address])
+            #expect(try await probe.ask("get a").outcome == "unavailable unavailable")
+        }
+
+        @Test func `a bus in a folder where others could put their own is refused`() async throws {
+            let fixture = try await ProbeFixture()
+            #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
+            let home = String(fixture.keyring.file("bus").dropLast("/bus".count))
+            let mode = try filePermissions(home) ?? 0o700
+            try setPermissions(0o777, of: home)
+            defer { try? setPermissions(mode, of: home) }
+            #expect(try await fixture.probe().ask("get a").outcome == "unavailable untrusted")
+            let found = try fixture.probe(changing: ["DBUS_SESSION_BUS_ADDRESS": nil])
+            #expect(try await found.ask("get a").outcome == "unavailable untrusted")
+            #expect(try await found.ask("put a two").outcome == "failed untrusted notApplied")
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a bus of another user is refused`() async throws {
+            let fixture = try await ProbeFixture()
+            #expect(chown(fixture.keyring.file("bus"), 65_534, 65_534) == 0)
+            #expect(try await fixture.probe().ask("get a").outcome == "unavailable untrusted")
+        }
+
+        @Test(arguments: ["GIO_MODULE_DIR", "GIO_EXTRA_MODULES"])
+        func `a folder of modules that others can write is refused before anything is loaded`(variable: String) async throws {
+            let fixture = try await ProbeFixture()
+            let modules = try TemporaryDirectory()
+            let trusted = try fixture.probe(changing: [variable: modules.path])
+            #expect(try await trusted.ask("put a one").outcome == "applied durable")
+            try setPermissions(0o777, of: modules.path)
+            let probe = try fixture.probe(changing: [variable: "/usr/lib:" + modules.path])
+            #expect(try await probe.ask("get a").outcome == "unavailable untrusted")
+        }
+
         @Test func `a bus address that leads nowhere is unavailable at once`() async throws {
             let fixture = try await ProbeFixture(.noDaemon)
             for address in ["unix:path=/nonexistent/bus", "nonsense", "unix:path=\(fixture.keyring.file("bus.conf"))"] {

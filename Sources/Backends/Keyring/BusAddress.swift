@@ -8,22 +8,23 @@
     /// The real environment is read at the time of the call, since that is what libsecret and GIO read.
     enum BusAddress {
         static func current() throws(KeyringFault) -> String {
-            if let backend = variable("SECRET_BACKEND"), backend != "service" {
+            if let backend = systemEnvironmentVariable("SECRET_BACKEND"), backend != "service" {
                 throw KeyringFault(
                     .noBus,
                     "The environment variable SECRET_BACKEND names another store than the Secret Service. Unset it, or set it to \"service\"."
                 )
             }
-            if let address = variable("DBUS_SESSION_BUS_ADDRESS") {
-                if address.split(separator: ";").contains(where: { $0.hasPrefix("autolaunch:") }) {
+            if let address = systemEnvironmentVariable("DBUS_SESSION_BUS_ADDRESS") {
+                for entry in address.split(separator: ";") where !entry.hasPrefix("unix:") {
+                    let transport = entry.prefix { $0 != ":" }
                     throw KeyringFault(
                         .noBus,
-                        "DBUS_SESSION_BUS_ADDRESS asks for a bus to be started. Start the program in a desktop session, or with dbus-run-session."
+                        "DBUS_SESSION_BUS_ADDRESS has an entry \(transport):, which starts a program or leaves this machine. Only unix: is used: start the program in a desktop session, or with dbus-run-session."
                     )
                 }
                 return address
             }
-            if let directory = variable("XDG_RUNTIME_DIR") {
+            if let directory = systemEnvironmentVariable("XDG_RUNTIME_DIR") {
                 let socket = directory + "/bus"
                 var info = stat()
                 if stat(socket, &info) == 0, info.st_mode & S_IFMT == S_IFSOCK { return "unix:path=" + escape(socket) }
@@ -34,9 +35,51 @@
                     + "Start the program in a desktop session, or with dbus-run-session.")
         }
 
-        private static func variable(_ name: String) -> String? {
-            guard let text = getenv(name).map({ String(cString: $0) }), !text.isEmpty else { return nil }
-            return text
+        /// Checks, before a connection is made, that no other user could be the bus, or load code into this process: the sockets of the address
+        /// belong to the user or to root, nobody else can write to the folders above them, and the same holds for the folders of modules
+        /// that GIO is told to load.
+        static func requireTrust(in address: String, _ files: any FileSystem) throws(KeyringFault) {
+            do throws(BackendError) {
+                for entry in address.split(separator: ";") {
+                    guard let socket = path(in: entry) else { continue }
+                    try files.requireTrust(in: [parentDirectory(of: socket)])
+                    guard let status = try status(socket, files), !files.trustedOwners.own(status) else { continue }
+                    throw BackendError(
+                        .untrusted,
+                        "The session bus \(socket) belongs to user \(status.owner), who would see every secret. Start the program in a session of its own user, or correct DBUS_SESSION_BUS_ADDRESS. Nothing was read or changed."
+                    )
+                }
+                let folders = ["GIO_MODULE_DIR", "GIO_EXTRA_MODULES"].compactMap(systemEnvironmentVariable)
+                try files.requireTrust(in: folders.flatMap { $0.split(separator: ":").map(String.init) })
+            } catch {
+                throw KeyringFault(.untrusted, error.reason)
+            }
+        }
+
+        private static func status(_ path: String, _ files: any FileSystem) throws(BackendError) -> FileStatus? {
+            do throws(FileError) { return try files.status(path) } catch { throw error.backendError() }
+        }
+
+        /// The path of an entry's socket; nil for one without a file.
+        private static func path(in entry: Substring) -> String? {
+            let values = entry.dropFirst("unix:".count).split(separator: ",")
+            guard let value = values.first(where: { $0.hasPrefix("path=") }) else { return nil }
+            return unescape(value.dropFirst("path=".count))
+        }
+
+        /// The opposite of ``escape(_:)``.
+        private static func unescape(_ text: Substring) -> String {
+            var bytes: [UInt8] = []
+            var rest = text.utf8[...]
+            while let byte = rest.popFirst() {
+                if byte == UInt8(ascii: "%"), let number = UInt8(String(rest.prefix(2)) ?? "", radix: 16) {
+                    bytes.append(number)
+                    rest = rest.dropFirst(2)
+                } else {
+                    bytes.append(byte)
+                }
+            }
+            return String(decoding: bytes, as: UTF8.self)
         }
 
         /// D-Bus specification, "Server Addresses": every byte but these is written as % and two hexadecimal digits.

@@ -10,6 +10,8 @@
             case vanished
             /// There is no bus to talk to.
             case noBus
+            /// Another user could be the bus.
+            case untrusted
             /// No program on the bus offers the Secret Service.
             case noService
             /// The daemon does not know our session: it is another one than before.
@@ -55,7 +57,7 @@
         var isCertainlyNotDone: Bool {
             guard wasSent else { return true }
             return switch kind {
-            case .locked, .vanished, .noBus, .noService, .noSession, .denied: true
+            case .locked, .vanished, .noBus, .untrusted, .noService, .noSession, .denied: true
             default: false
             }
         }
@@ -67,6 +69,8 @@
                 BackendError(.locked, "The keyring is locked. Unlock it (unlock, or your keyring program) and try again.", outcome: outcome)
             case .noBus:
                 BackendError(.unavailable, detail, outcome: outcome)
+            case .untrusted:
+                BackendError(.untrusted, detail, outcome: outcome)
             case .noService:
                 BackendError(
                     .unavailable,

@@ -14,10 +14,12 @@
         /// Prompts wait for people: they have a lane of their own, so that reading goes on meanwhile.
         let promptLane: any Lane
         private let current = Mutex<SecretLink?>(nil)
+        private let files: any FileSystem
 
         /// Creates a connection; nothing is opened.
         /// - Parameter runtime: Makes the lanes.
         package init(runtime: Runtime) {
+            files = runtime.files
             lane = runtime.makeLane("keyring")
             promptLane = runtime.makeLane("keyring-prompt")
         }
@@ -50,6 +52,7 @@
         private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
             let address = try BusAddress.current()
             if let link = current.withLock({ $0 }), link.address == address, !link.isClosed { return link }
+            try BusAddress.requireTrust(in: address, files)
             let link = try SecretLink(address: address, call)
             current.withLock { $0 = link }
             return link

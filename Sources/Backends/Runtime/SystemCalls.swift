@@ -54,6 +54,24 @@ func systemPause(nanoseconds: Int64) {
     while nanosleep(&wanted, &left) != 0 && errno == EINTR { wanted = left }
 }
 
+#if canImport(Darwin)
+    private let isSecurelyExecuted = issetugid() != 0
+#else
+    /// `getauxval` of the C library, whose header Swift's module of it leaves out.
+    @_silgen_name("getauxval") private func auxiliaryValue(_ type: UInt) -> UInt
+
+    /// Whether the program has rights that whoever started it does not have: its file is set-user-id or has capabilities (`AT_SECURE`, 23),
+    /// so its environment was chosen by somebody else.
+    private let isSecurelyExecuted = auxiliaryValue(23) != 0
+#endif
+
+/// An environment variable as it is now; nil where it is not set or empty, and in a program with rights that whoever started it does not
+/// have.
+package func systemEnvironmentVariable(_ name: String) -> String? {
+    guard !isSecurelyExecuted, let text = getenv(name).map({ String(cString: $0) }), !text.isEmpty else { return nil }
+    return text
+}
+
 extension HostFacts {
     /// The facts about this process, read from the machine.
     package static func current() -> HostFacts {
@@ -65,7 +83,7 @@ extension HostFacts {
         #endif
         while let text = entry?.pointee {
             let parts = String(cString: text).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2 { environment[String(parts[0])] = String(parts[1]) }
+            if parts.count == 2, !isSecurelyExecuted { environment[String(parts[0])] = String(parts[1]) }
             entry = entry?.advanced(by: 1)
         }
         let bootFile = try? PosixFileSystem().read("/proc/sys/kernel/random/boot_id")
