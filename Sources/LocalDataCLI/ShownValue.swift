@@ -12,7 +12,7 @@ struct ShownValue: Encodable {
     init(name: String, _ value: DocumentValue, isRevealed: Bool) {
         self.name = name
         kind = value.kind
-        self.value = isRevealed ? value.shown : nil
+        self.value = isRevealed ? .some(value.shown) : .none
     }
 }
 

@@ -7,50 +7,10 @@
     import Testing
 
     /// The tool `localdata`, as a program of its own: encrypted databases and their keys.
-    @Suite(.inTurn, .tags(.process)) struct ToolTests {
-        private let folder: TemporaryDirectory
+    @Suite(.inTurn, .tags(.process)) struct ToolTests: ToolUser {
+        let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }
-
-        private func tool(_ arguments: String..., input: String = "") async throws -> ProgramResult {
-            try await run(
-                try Program.built("localdata"), arguments + ["--root", folder.file("root")], environment: environment, input: input)
-        }
-
-        private var environment: [String: String] {
-            ["PATH": "/usr/bin:/bin", "HOME": folder.path, "CREDENTIALS_DIRECTORY": folder.file("credentials")]
-        }
-
-        private func provideKey(_ name: String) async throws {
-            let made = try await run(try Program.built("localdata"), ["key", "new"], environment: environment)
-            #expect(made.status == 0)
-            try Data(made.stdout.utf8).write(to: URL(fileURLWithPath: folder.folder("credentials") + "/\(name)"))
-        }
-
-        /// Runs the tool on a terminal and answers each of its questions: what the person sees, and the exit status.
-        private func onTerminal(_ arguments: String..., answers: [String]) async throws -> ProgramResult {
-            let person = """
-                import os, pty, sys
-                answers = sys.argv[1].encode().split(b"|")
-                process, terminal = pty.fork()
-                if process == 0: os.execv(sys.argv[2], sys.argv[2:])
-                seen = b""
-                while True:
-                    try: more = os.read(terminal, 1000)
-                    except OSError: break
-                    if not more: break
-                    seen += more
-                    if seen.endswith(b": ") and answers: os.write(terminal, answers.pop(0))
-                print(seen.decode() + "%d answers left" % len(answers))
-                sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) % 256)
-                """
-            return try await run(
-                "/usr/bin/python3",
-                ["-c", person, answers.joined(separator: "|"), try Program.built("localdata")] + arguments + [
-                    "--root", folder.file("root"),
-                ],
-                environment: environment, limit: 300)
-        }
 
         @Test func `a new key is one line, another one each time, and made from the runtime's randomness`() async throws {
             let program = try Program.built("localdata")
@@ -85,7 +45,7 @@
         @Test func `a damaged row is listed beside the others, exported, set aside and removed by its handle`() async throws {
             try await provideKey("vault")
             for name in ["one", "two", "three"] {
-                #expect(try await tool("set", "sqlite:documents", name, "abc", "--credential", "vault").status == 0)
+                #expect(try await tool("set", "sqlite:documents", name, "--credential", "vault", input: "abc").status == 0)
             }
             let path = folder.file("root/data/databases/documents.sqlite")
             func overwrite() throws {
@@ -151,12 +111,12 @@
         @Test func `JSON is stored and shown with every digit, and described without its content`() async throws {
             try await provideKey("vault")
             let json = #"{"list":[1,18446744073709551615,0.12345678901234567891],"none":null,"yes":true}"#
-            #expect(try await tool("set", "sqlite:documents", "mixed", json, "--json", "--credential", "vault").status == 0)
+            #expect(try await tool("set", "sqlite:documents", "mixed", "--from-json", "--credential", "vault", input: json).status == 0)
             let shown = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault", "--reveal")
             #expect(shown.stdout.filter { !$0.isWhitespace } == json)
             let described = try await tool("get", "sqlite:documents", "mixed", "--credential", "vault")
             #expect(described.stdout == "mixed: an object with 3 fields; print it with --reveal\n")
-            #expect(try await tool("set", "sqlite:documents", "mixed", "{", "--json", "--credential", "vault").status == 64)
+            #expect(try await tool("set", "sqlite:documents", "mixed", "--from-json", "--credential", "vault", input: "{").status == 64)
         }
 
         @Test func `values that another program wrote into a property list are shown by their kind`() async throws {
@@ -186,7 +146,7 @@
             #expect(aside.status == 0, "\(aside.stderr)")
             let kept = try String(contentsOfFile: aside.stdout.trimmingCharacters(in: .newlines), encoding: .utf8)
             #expect(kept == "<plist><dict><key>")
-            #expect(try await tool("set", "defaults:old", "a", "new").status == 0)
+            #expect(try await tool("set", "defaults:old", "a", input: "new").status == 0)
             #expect(try await tool("set-aside", "defaults:old").status != 0)
             #expect(try await tool("get", "defaults:old", "a", "--reveal").stdout == "new\n")
         }
@@ -194,12 +154,12 @@
         @Test func `another key, another source and no key are refused, and the value stays`() async throws {
             try await provideKey("vault")
             let key = try String(contentsOfFile: folder.file("credentials/vault"), encoding: .utf8)
-            #expect(try await tool("set", "sqlite:documents", "note", "abc", "--credential", "vault").status == 0)
+            #expect(try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "abc").status == 0)
             #expect(try await tool("get", "sqlite:documents", "note").status == 65)
             try await provideKey("vault")
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 65)
             try FileManager.default.removeItem(atPath: folder.file("credentials/vault"))
-            let missing = try await tool("set", "sqlite:documents", "note", "def", "--credential", "vault")
+            let missing = try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "def")
             #expect(missing.status == 69)
             try Data(key.utf8).write(to: URL(fileURLWithPath: folder.file("credentials/vault")))
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault", "--reveal").stdout == "abc\n")
@@ -207,17 +167,18 @@
 
         @Test func `a key file is made, and a vault stands in for the keyring`() async throws {
             let key = folder.file("elsewhere")
-            #expect(try await tool("set", "keychain:example", "token", "abc", "--vault", "--key-file", key).status == 0)
+            #expect(try await tool("set", "keychain:example", "token", "--vault", "--key-file", key, input: "abc").status == 0)
             #expect(try SealingKey(text: String(contentsOfFile: key, encoding: .utf8)).id.count == 8)
             #expect(try await tool("get", "keychain:example", "token", "--vault", "--key-file", key, "--reveal").stdout == "abc\n")
         }
 
         @Test func `a passphrase is asked for unseen, twice when it is new`() async throws {
             let made = try await onTerminal(
-                "set", "sqlite:documents", "note", "abc", "--passphrase", "default", answers: ["correct horse\n", "correct horse\n"])
+                "set", "sqlite:documents", "note", "--passphrase", "default", answers: ["abc\n", "correct horse\n", "correct horse\n"])
             #expect(made.status == 0, "\(made.stdout)")
             #expect(made.stdout.contains("New passphrase default: ") && made.stdout.contains("Repeat the passphrase: "))
             #expect(made.stdout.contains("0 answers left") && !made.stdout.contains("horse"))
+            #expect(made.stdout.contains("Value of note: ") && !made.stdout.contains("abc"))
 
             let read = try await onTerminal(
                 "get", "sqlite:documents", "note", "--reveal", "--passphrase", "default", answers: ["correct horse\n"])
@@ -230,7 +191,7 @@
         @Test(arguments: [["correct horse\n", "correct house\n"], ["\u{3}"], ["correct horse\n", "\u{3}"], ["\n", "\n"]])
         func `a slip of the fingers, a Control-C or an empty passphrase makes nothing`(answers: [String]) async throws {
             let made = try await onTerminal(
-                "set", "sqlite:documents", "note", "abc", "--passphrase", "default", answers: answers)
+                "set", "sqlite:documents", "note", "--passphrase", "default", answers: ["abc\n"] + answers)
             #expect(made.status == 75 && made.stdout.contains("0 answers left"), "\(made.stdout)")
             #expect(!FileManager.default.fileExists(atPath: folder.file("root/data/default.passphrase")))
             #expect(!FileManager.default.fileExists(atPath: folder.file("root/data/databases/documents.sqlite")))
@@ -239,7 +200,7 @@
         @Test func `without a terminal no passphrase is given, and the tool says so`() async throws {
             let made = try await run(
                 "setsid",
-                ["--wait", try Program.built("localdata")] + ["set", "sqlite:documents", "note", "abc"]
+                ["--wait", try Program.built("localdata")] + ["set", "sqlite:documents", "note"]
                     + ["--passphrase", "default", "--root", folder.file("root")], environment: environment)
             #expect(made.status == 75)
             #expect(made.stderr.contains("no terminal"))
@@ -254,8 +215,8 @@
                     "setsid", ["--wait", try Program.built("localdata")] + arguments + vault, environment: environment, input: input)
             }
             #expect(try await unattended(["set"] + place, input: text).status == 0)
-            for command in [["remove"] + place, ["set"] + place + ["other"]] {
-                let refused = try await unattended(command)
+            for command in [["remove"] + place, ["set"] + place] {
+                let refused = try await unattended(command, input: "other")
                 #expect(refused.status == 64 && refused.stderr.contains("sealing key"), "\(refused.stderr)")
                 #expect(refused.stderr.contains("--destroy-sealing-key"), "\(refused.stderr)")
             }
@@ -275,12 +236,12 @@
             @Test(.tags(.keyring)) func `the key of a database in the session's keyring is not removed without consent`() async throws {
                 let (keyring, id) = (try PrivateKeyring.shared(), "org.example.\(UUID().uuidString)")
                 let environment = keyring.environment.merging(["HOME": folder.path]) { $1 }
-                func tool(_ arguments: String...) async throws -> ProgramResult {
+                func tool(_ arguments: String..., input: String = "") async throws -> ProgramResult {
                     try await run(
                         "setsid", ["--wait", try Program.built("localdata")] + arguments + ["--app-id", id],
-                        environment: environment)
+                        environment: environment, input: input)
                 }
-                #expect(try await tool("set", "sqlite:documents", "note", "abc").status == 0)
+                #expect(try await tool("set", "sqlite:documents", "note", input: "abc").status == 0)
                 let refused = try await tool("remove", "keychain", "LocalData sealing key")
                 #expect(refused.status == 64, "\(refused.stderr)")
                 #expect(try await tool("get", "sqlite:documents", "note", "--reveal").stdout == "abc\n")

@@ -1,0 +1,139 @@
+#if SQLite
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// What the tool `localdata` prints, and what it refuses to take from a command line.
+    @Suite(.inTurn, .tags(.process)) struct ToolOutputTests: ToolUser {
+        let folder: TemporaryDirectory
+
+        init() throws { folder = try TemporaryDirectory() }
+
+        /// What a program that writes property lists could have chosen: it moves the cursor, hides text, and reverses its order.
+        private let hostile = "a\u{1B}]0;title\u{7}\u{9B}2J\u{202E}z"
+        private let escaped = #"a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}z"#
+
+        private func write(_ entries: [String: Any]) throws {
+            try PropertyListSerialization.data(fromPropertyList: entries, format: .binary, options: 0)
+                .write(to: URL(fileURLWithPath: folder.folder("root/preferences") + "/old.plist"))
+        }
+
+        private func json(_ result: ProgramResult) throws -> NSObject? {
+            #expect(result.stdout.split(separator: "\n").count == 1, "\(result.stdout) \(result.stderr)")
+            return try JSONSerialization.jsonObject(with: Data(result.stdout.utf8), options: .fragmentsAllowed) as? NSObject
+        }
+
+        @Test func `a value is no argument, and a stray one changes nothing`() async throws {
+            let refused = try await tool("set", "defaults:new", "a", "hunter2")
+            #expect(refused.status == 64)
+            #expect(!FileManager.default.fileExists(atPath: folder.file("root/preferences/new.plist")))
+            let help = try await tool("set", "--help")
+            #expect(help.stdout.contains("<name>") && !help.stdout.contains("<value>"), "\(help.stdout)")
+        }
+
+        @Test func `a value that is typed is not shown, and Control-C stores nothing`() async throws {
+            let set = try await onTerminal("set", "defaults:new", "a", answers: ["hunter2\n"])
+            #expect(set.status == 0 && set.stdout.contains("Value of a: ") && !set.stdout.contains("hunter2"), "\(set.stdout)")
+            #expect(try await tool("get", "defaults:new", "a", "--reveal").stdout == "hunter2\n")
+            #expect(try await onTerminal("set", "defaults:new", "b", answers: ["\u{3}"]).status == 64)
+            #expect(try await tool("get", "defaults:new", "b").status == 1)
+        }
+
+        @Test func `a terminal gets no control character of a name or a value`() async throws {
+            try write([hostile: "x", "plain": hostile, "data": Data("x\u{1B}y".utf8), "lines": "one\n\ttwo\u{1B}"])
+            let commands = [
+                ["list", "defaults:old"], ["get", "defaults:old", hostile], ["get", "defaults:old", "plain", "--reveal"],
+                ["get", "defaults:old", "data", "--reveal"], ["get", "defaults:old", "lines", "--reveal"],
+                ["get", "defaults:old", hostile + "!"],
+            ]
+            for command in commands {
+                let shown = try await onTerminal(command, answers: [])
+                for scalar in ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"] { #expect(!shown.stdout.contains(scalar), "\(command)") }
+            }
+            #expect(try await onTerminal(["list", "defaults:old"], answers: []).stdout.contains(escaped))
+            #expect(try await onTerminal(["get", "defaults:old", "plain", "--reveal"], answers: []).stdout.contains(escaped))
+            #expect(try await onTerminal(commands[4], answers: []).stdout.contains("one\r\n\ttwo\\u{1b}"))
+            // Programs that read the output get the bytes.
+            #expect(try await tool("get", "defaults:old", "plain", "--reveal").stdout == hostile + "\n")
+            #expect(try await tool("list", "defaults:old").stdout.contains(hostile + "\n"))
+        }
+
+        @Test func `bytes that are no text are refused as an argument, an input and an answer`() async throws {
+            let program = try Program.built("localdata")
+            let script = "exec \"$0\" set defaults:new \"$(printf 'a\\377')\" --root \"$1\""
+            let argument = try await run(
+                "/bin/sh", ["-c", script, program, folder.file("root")], environment: environment, input: "x")
+            #expect(argument.status == 64 && argument.stderr.contains("UTF-8"), "\(argument.stderr)")
+            let input = try await run(
+                "/bin/sh", ["-c", "printf 'x\\377' | \"$0\" set defaults:new a --root \"$1\"", program, folder.file("root")],
+                environment: environment)
+            #expect(input.status == 64 && input.stderr.contains("UTF-8"), "\(input.stderr)")
+            let typed = try await onTerminal("set", "defaults:new", "a", answers: ["x\\xff\n"])
+            #expect(typed.status == 64 && typed.stdout.contains("UTF-8"), "\(typed.stdout)")
+            #expect(!FileManager.default.fileExists(atPath: folder.file("root/preferences/new.plist")))
+        }
+
+        @Test func `every command answers in JSON`() async throws {
+            try write(["text": "one\u{9B}", "date": Date(timeIntervalSinceReferenceDate: 0), "data": Data([0xFF])])
+            func answer(_ arguments: String..., input: String = "") async throws -> NSObject? {
+                try json(
+                    try await run(
+                        try Program.built("localdata"), arguments + ["--json", "--root", folder.file("root")], environment: environment,
+                        input: input))
+            }
+            let done: NSObject = ["done": true] as NSDictionary
+            #expect(try await answer("status", "defaults:old") == [["domain": "userDefaults(old)", "status": "ready"]] as NSArray)
+            #expect(try await answer("unlock", "defaults:old") == done)
+            #expect(
+                try await answer("list", "defaults:old") == [["name": "data"], ["name": "date"], ["name": "text"]] as NSArray)
+            #expect(try await answer("get", "defaults:old", "text") == ["name": "text", "kind": "text"] as NSDictionary)
+            #expect(
+                try await answer("get", "defaults:old", "text", "--reveal")
+                    == ["name": "text", "kind": "text", "value": "one\u{9B}"] as NSDictionary)
+            #expect(
+                try await answer("get", "defaults:old", "data", "--reveal")
+                    == ["name": "data", "kind": "data", "value": "/w=="] as NSDictionary)
+            #expect(
+                try await answer("get", "defaults:old", "date", "--reveal")
+                    == ["name": "date", "kind": "date", "value": "2001-01-01T00:00:00Z"] as NSDictionary)
+            #expect(try await answer("set", "defaults:old", "new", input: "x") == done)
+            #expect(try await answer("remove", "defaults:old", "new") == done)
+            #expect(try await answer("end-window", "defaults:old", "text") == done)
+            #expect(try await answer("quarantine", "list") == [] as NSArray)
+            #expect(try await answer("damaged", "list", "defaults:old") == [] as NSArray)
+            let key = try json(try await run(try Program.built("localdata"), ["key", "new", "--json"], environment: environment))
+            #expect(((key as? NSDictionary)?["key"] as? String)?.hasPrefix("LocalData-key-1 ") == true)
+            try Data("<plist><dict><key>".utf8).write(to: URL(fileURLWithPath: folder.file("root/preferences/old.plist")))
+            let aside = try await answer("set-aside", "defaults:old") as? NSDictionary
+            #expect((aside?["copy"] as? String)?.hasSuffix(".plist") == true)
+        }
+
+        @Test func `JSON for programs holds no control character`() async throws {
+            try write([hostile: "x", "plain": hostile])
+            for command in [["list", "defaults:old"], ["get", "defaults:old", "plain", "--reveal"]] {
+                let result = try await run(
+                    try Program.built("localdata"), command + ["--json", "--root", folder.file("root")], environment: environment)
+                for scalar in ["\u{1B}", "\u{7}", "\u{9B}", "\u{202E}"] { #expect(!result.stdout.contains(scalar)) }
+                #expect(try "\(String(describing: json(result)))".contains("2J"))
+            }
+        }
+
+        @Test func `an error in JSON says the code, the name and the exit status`() async throws {
+            let missing = try await tool("get", "defaults:old", "none", "--json")
+            #expect(missing.status == 1 && missing.stdout.isEmpty)
+            let error = try JSONSerialization.jsonObject(with: Data(missing.stderr.utf8)) as? NSDictionary
+            #expect(error?["error"] as? String == "notFound" && error?["name"] as? String == "none" && error?["status"] as? Int == 1)
+        }
+
+        @Test(.enabled(if: geteuid() == 0, "changes users")) func `a program with the rights of another user believes no variable`()
+            async throws
+        {
+            // Its effective user is root, its real one is not: as a set-user-id program that somebody else starts.
+            let result = try await run(
+                "setpriv", ["--ruid", "65534", try Program.built("localdata"), "get", "defaults:never", "nothing"],
+                environment: environment)
+            #expect(result.status == 69 && result.stderr.contains("HOME"), "\(result.status) \(result.stderr)")
+        }
+    }
+#endif
