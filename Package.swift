@@ -10,6 +10,9 @@ let house: [SwiftSetting] = [
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
 ]
 
+/// Programs of ours resolve every function when they start: the dynamic linker would save registers, and a key in them, at each first call.
+let bindingNow: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux]))]
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -106,7 +109,8 @@ let package = Package(
                 "SwiftCompilerPlugin", "SwiftDiagnostics", "SwiftParser", "SwiftSyntax", "SwiftSyntaxBuilder", "SwiftSyntaxMacros"),
             swiftSettings: house),
         .target(name: "LocalDataModels", dependencies: ["LocalData", macros], swiftSettings: house),
-        .executableTarget(name: "LocalDataCLI", dependencies: ["LocalData", arguments], swiftSettings: house),
+        .executableTarget(
+            name: "LocalDataCLI", dependencies: ["LocalData", arguments], swiftSettings: house, linkerSettings: bindingNow),
 
         // MARK: Small whole programs
         .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore", swiftSettings: house),
@@ -152,7 +156,7 @@ let package = Package(
             swiftSettings: house),
         .executableTarget(
             name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", sqlite],
-            path: "Tests/SQLiteProbe", swiftSettings: house),
+            path: "Tests/SQLiteProbe", swiftSettings: house, linkerSettings: bindingNow),
         .testTarget(
             name: "LocalDataTests",
             dependencies: [
@@ -187,7 +191,8 @@ let package = Package(
             name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
             swiftSettings: [.defaultIsolation(MainActor.self)]),
         .executableTarget(
-            name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house),
+            name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house,
+            linkerSettings: bindingNow),
         .executableTarget(
             name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             path: "Tests/KeyringProbe",

@@ -85,10 +85,11 @@ import Testing
         #expect(error.reason.contains(folder.file(name)) && error.reason.contains("user 65534") && error.reason.contains("chown"))
     }
 
-    @Test(arguments: [
-        ("         0          0 4294967295\n", nil), ("         0       1000          1\n", 65_534), ("1000 1000 1\n", 65_534),
-        ("1000 1000 1\n0 0 1\n", nil), (nil, nil),
-    ] as [(String?, UInt32?)])
+    @Test(
+        arguments: [
+            ("         0          0 4294967295\n", nil), ("         0       1000          1\n", 65_534), ("1000 1000 1\n", 65_534),
+            ("1000 1000 1\n0 0 1\n", nil), (nil, nil),
+        ] as [(String?, UInt32?)])
     func `only where root is not known an unknown owner may be root`(map: String?, unknown: UInt32?) {
         let owners = TrustedOwners(user: 1_000, map: map, unknownOwner: 65_534)
         #expect(owners == TrustedOwners(user: 1_000, unknownOwner: unknown))

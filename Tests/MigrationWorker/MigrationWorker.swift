@@ -4,7 +4,8 @@ import LocalData
 
 /// A program of its own for the tests: it does to a stage what it is told, so that it can be run twice at once, and killed.
 ///
-/// Arguments: the root folder, the application id, the data home of the keyring's daemon (or `-`). Each line of the standard input is a command; each is
+/// Arguments: the root folder, the application id, the data home of the keyring's daemon (or `-`); then, for a look at its memory, `leak`, a place and a control
+/// text. Each line of the standard input is a command; each is
 /// answered by one line, after any number of lines that begin with `progress`.
 @main
 struct MigrationWorker {
@@ -31,6 +32,9 @@ struct MigrationWorker {
         case "credential": configuration.keychain = .sealedVault(.credential("store-key"))
         case "passphrase": configuration.keychain = .sealedVault(.passphrase())
         case let file?: configuration.keychain = .sealedVault(.keyFile(file))
+        }
+        if arguments.count > 6, arguments[4] == "leak" {
+            return await leak(configuration, arguments[2], place: arguments[5], control: arguments[6])
         }
         let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
         while let line = readLine() {

@@ -50,19 +50,10 @@
 
             let control = String(UInt64.random(in: .min ... .max), radix: 36)
             let core = place.folder + "/core"
-            // gdb starts the program, so that no setting of the kernel keeps it from looking into it; at SIGTRAP it writes the core.
-            let result = try await run(
-                "gdb",
-                [
-                    "-nx", "-batch", "--readnever", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-ex",
-                    "set startup-with-shell off",
-                    "-ex", "run", "-ex", "generate-core-file \(core)", "-ex", "kill", "--args",
-                    try Program.built("SQLiteProbe"), "leak", place.folder, control,
-                ], limit: 120)
+            let result = try await dumpMemory(of: try Program.built("SQLiteProbe"), ["leak", place.folder, control], to: core)
             #expect(result.stdout.contains("read 64"), "\(result.stdout)\n\(result.stderr)")
-            let memory = try Data(contentsOf: URL(filePath: core), options: .alwaysMapped)
-            func count(_ bytes: some Collection<UInt8>) -> Int { occurrences(of: Array(bytes), in: memory) }
-            #expect(count("control-\(control)".utf8) > 0, "the core does not show the program's memory")
+            let memory = try CoreDump(path: core)
+            #expect(!memory.hits("control-\(control)".utf8).isEmpty, "the core does not show the program's memory")
             let raw = kek.key.withUnsafeBytes { Array($0) }
             let text = Data(raw).base64EncodedString()
             // Halves: what is given back to the allocator loses its first bytes to the allocator's own list.
@@ -70,23 +61,10 @@
                 ("the key", raw[..<16]), ("the key's second half", raw[16...]), ("the key's text", Array(text.utf8)[..<22]),
                 ("the second half of the key's text", Array(text.utf8)[22...]), ("the data key", dataKey[..<16]),
                 ("the data key's second half", dataKey[16...]),
-            ].map { (what: $0.0, times: count($0.1)) }
-            print("core after close: \(found.map { "\($0.what) \($0.times)" }.joined(separator: ", "))")
+            ].map { (what: $0.0, hits: memory.hits($0.1)) }
+            print("core after close: \(found.map { "\($0.what) \($0.hits.count)" }.joined(separator: ", "))")
             // The value is not looked for: whoever read it has it, and lets go of it as he likes.
-            for (what, times) in found { #expect(times == 0, "\(what) is in memory \(times) times") }
-        }
-    }
-
-    private func occurrences(of needle: [UInt8], in memory: Data) -> Int {
-        memory.withUnsafeBytes { all in
-            guard let start = all.baseAddress else { return 0 }
-            let end = start + all.count - needle.count
-            var (count, from) = (0, start)
-            while from <= end, let found = memchr(from, Int32(needle[0]), end - from + 1) {
-                if memcmp(found, needle, needle.count) == 0 { count += 1 }
-                from = UnsafeRawPointer(found) + 1
-            }
-            return count
+            for (what, hits) in found { #expect(hits.isEmpty, "\(what) is in memory: \(hits)") }
         }
     }
 #endif

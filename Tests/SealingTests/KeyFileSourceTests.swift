@@ -95,13 +95,17 @@ import Testing
     @Test func `only drafts of the key are removed beside it`() async throws {
         _ = try await source.create(bench.key)
         let keys = bench.folder.file("keys")
-        let kept = [".vault.key.0123.tmp", ".other.key.0123456789abcdef.tmp", ".vault.key.0123456789abcdef", ".vault.key.0123456789abcdeg.tmp"]
+        let kept = [
+            ".vault.key.0123.tmp", ".other.key.0123456789abcdef.tmp", ".vault.key.0123456789abcdef", ".vault.key.0123456789abcdeg.tmp",
+        ]
         for name in kept + [".vault.key.0123456789abcdef.tmp"] { try writeFile([1], to: "\(keys)/\(name)") }
         #expect(try await bench.key.isSame(as: source.load()))
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: keys)) == Set(kept + ["vault.key"]))
     }
 
-    @Test(arguments: ["link", "synchronizeFile"]) func `who loses the draft to the one who made the key takes that key`(moment: String) async throws {
+    @Test(arguments: ["link", "synchronizeFile"]) func `who loses the draft to the one who made the key takes that key`(
+        moment: String
+    ) async throws {
         let (other, path) = (source, path)
         _ = try await other.create(bench.otherKey)
         let bytes = try fileBytes(path)

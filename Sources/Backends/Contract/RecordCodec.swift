@@ -82,12 +82,17 @@ public enum RecordCodec {
     }
 
     private static func frame(kind: UInt8, _ revision: StorageRevision, _ metadata: StorageMetadata, payload: [UInt8]) -> [UInt8] {
+        var head = ByteWriter()
+        head.bytes = magic + [format, kind]
+        head.counted(revision.bytes)
+        encodeMetadata(metadata, into: &head)
+        // Room for all of it: bytes that grow leave copies of what may be a key.
         var writer = ByteWriter()
-        writer.bytes = magic + [format, kind]
-        writer.counted(revision.bytes)
-        encodeMetadata(metadata, into: &writer)
+        writer.bytes.reserveCapacity(head.bytes.count + payload.count + 8)
+        writer.bytes += head.bytes
         writer.counted(payload)
-        writer.fixed(CRC32.checksum(writer.bytes[...]))
+        let checksum = CRC32.checksum(writer.bytes[...])
+        writer.fixed(checksum)
         return writer.bytes
     }
 }

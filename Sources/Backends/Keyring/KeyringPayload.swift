@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 
 /// The content of an item's secret: `LD1:` and record format 1 in base64, on one line; or the bare text of another program.
 ///
@@ -7,11 +8,25 @@ import BackendContract
 enum KeyringPayload {
     private static let prefix = Array("LD1:".utf8)
 
-    /// The line of a record.
-    static func line(_ record: StorageRecord) -> [UInt8] { prefix + Base64.encode(RecordCodec.encode(record)) }
+    /// The line of a record, which the caller wipes: there is no other copy.
+    static func line(_ record: StorageRecord) -> [UInt8] {
+        var bytes = RecordCodec.encode(record)
+        defer { wipe(&bytes) }
+        return line(bytes)
+    }
 
     /// The line of a tombstone.
-    static func line(_ tombstone: StorageTombstone) -> [UInt8] { prefix + Base64.encode(RecordCodec.encode(tombstone)) }
+    static func line(_ tombstone: StorageTombstone) -> [UInt8] { line(RecordCodec.encode(tombstone)) }
+
+    private static func line(_ bytes: [UInt8]) -> [UInt8] {
+        Array(unsafeUninitializedCapacity: prefix.count + Base64.encodedLength(of: bytes.count)) { line, filled in
+            filled = line.initialize(fromContentsOf: prefix)
+            let text = UnsafeMutableBufferPointer(rebasing: line[filled...])
+            text.initialize(repeating: 0)
+            bytes.withUnsafeBytes { Base64.encode($0, into: text) }
+            filled = line.count
+        }
+    }
 
     /// What a secret holds.
     /// - Parameters:
@@ -20,9 +35,10 @@ enum KeyringPayload {
     ///   - revision: The revision of a state that carries none itself.
     static func probe(_ secret: [UInt8], isInterop: Bool, revision: StorageRevision) -> StorageProbe {
         guard !isInterop, secret.starts(with: prefix) else { return .value(foreign(secret, revision)) }
-        guard let bytes = Base64.decode(secret[prefix.count...]) else {
+        guard var bytes = Base64.decode(secret[prefix.count...]) else {
             return .corrupt(StorageCorruption(bytes: secret, revision: revision, reason: "the item's line is not base64"))
         }
+        defer { wipe(&bytes) }
         switch RecordCodec.decode(bytes) {
         case .record(let record): return .value(record)
         case .tombstone(let tombstone): return .tombstone(tombstone)

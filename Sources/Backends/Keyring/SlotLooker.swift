@@ -1,5 +1,6 @@
 #if Keyring && os(Linux)
     import BackendContract
+    import BackendRuntime
 
     /// The content of a slot and the item that holds it.
     struct SlotView {
@@ -107,7 +108,8 @@
         /// The views of slots that have items.
         private func values(_ items: [StorageAddress: [SecretServiceClient.Item]]) throws(KeyringFault) -> [StorageAddress: SlotView] {
             let single = items.compactMapValues { $0.count == 1 ? $0.first : nil }
-            let secrets = try client.secrets(single.values.map(\.path))
+            var secrets = try client.secrets(single.values.map(\.path))
+            defer { for path in single.values.map(\.path) { wipe(&secrets[path, default: []]) } }
             var views: [StorageAddress: SlotView] = [:]
             for (address, all) in items {
                 guard let item = single[address] else {

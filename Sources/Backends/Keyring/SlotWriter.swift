@@ -91,7 +91,8 @@
             let before = store.directory.file(of: collection)
             var generator = store.runtime.generator
             let revision = StorageRevision.random(using: &generator)
-            let secret: [UInt8]
+            var secret: [UInt8] = []
+            defer { wipe(&secret) }
             switch mutation.operation {
             case .check: return .applied(view.probe.revision, store.directory.flush(collection))
             case .delete:

@@ -199,7 +199,8 @@ extension FileStatus {
             device: UInt64(truncatingIfNeeded: info.st_dev), inode: UInt64(info.st_ino), size: Int64(info.st_size),
             modified: Int64(modified.tv_sec) * 1_000_000_000 + Int64(modified.tv_nsec),
             changed: Int64(changed.tv_sec) * 1_000_000_000 + Int64(changed.tv_nsec), permissions: UInt32(info.st_mode) & 0o7777,
-            owner: info.st_uid, group: info.st_gid, isRegular: info.st_mode & S_IFMT == S_IFREG, isDirectory: info.st_mode & S_IFMT == S_IFDIR)
+            owner: info.st_uid, group: info.st_gid, isRegular: info.st_mode & S_IFMT == S_IFREG,
+            isDirectory: info.st_mode & S_IFMT == S_IFDIR)
     }
 }
 

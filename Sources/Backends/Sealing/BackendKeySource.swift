@@ -1,4 +1,5 @@
 package import BackendContract
+internal import BackendRuntime
 
 /// A key in a slot of another store: the keyring on a desktop, memory in a test.
 package struct BackendKeySource: KeySource {
@@ -22,9 +23,10 @@ package struct BackendKeySource: KeySource {
     /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or
     /// damaged.
     package func load() async throws(BackendError) -> SealingKey? {
-        switch try await backend.read(address, .validated) {
+        var probe = try await backend.read(address, .validated)
+        switch probe {
         case .absent: return nil
-        case .value(let record): return try key(in: record)
+        case .value: return try takeKey(from: &probe)
         case .locked: throw BackendError(.locked, "The store that holds the key is locked. Unlock it and try again.")
         case .unavailable(let error): throw error
         case .tombstone:
@@ -44,7 +46,9 @@ package struct BackendKeySource: KeySource {
         }
         switch result {
         case .applied: return key
-        case .conflict(.value(let record)): return try self.key(in: record)
+        case .conflict(var probe) where probe.record != nil:
+            result = .notAttempted
+            return try takeKey(from: &probe)
         case .locked: throw BackendError(.locked, "The store that is to hold the key is locked. Unlock it and try again.")
         case .failed(let error): throw error
         case .conflict, .notAttempted:
@@ -57,7 +61,10 @@ package struct BackendKeySource: KeySource {
     package func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
 
     private func put(_ key: SealingKey, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
-        try await backend.apply(.put(.bytes(key.textBytes()), StorageMetadata(serializer: "key"), at: address, if: precondition))
+        var text = key.textBytes()
+        // A store that keeps these bytes themselves, as one in memory does, has its own copy by then.
+        defer { wipe(&text) }
+        return try await backend.apply(.put(.bytes(text), StorageMetadata(serializer: "key"), at: address, if: precondition))
     }
 
     /// Unlocks the store, if it is one that can be locked.
@@ -65,11 +72,20 @@ package struct BackendKeySource: KeySource {
         if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
     }
 
-    private func key(in record: StorageRecord) throws(BackendError) -> SealingKey {
-        switch record.payload {
-        case .bytes(let bytes): try SealingKey(textBytes: bytes)
-        case .native(.string(let text)): try SealingKey(text: text)
-        case .native: throw BackendError(.encryptionKeyMismatch, "What \(identifier) holds is not a key. Restore it; nothing was changed.")
+    /// The key in a record, whose bytes are overwritten: the probe holds nothing afterwards.
+    private func takeKey(from probe: inout StorageProbe) throws(BackendError) -> SealingKey {
+        guard let payload = probe.record?.payload else { throw notAKey }
+        probe = .absent
+        switch payload {
+        case .bytes(var bytes):
+            defer { wipe(&bytes) }
+            return try SealingKey(textBytes: bytes)
+        case .native(.string(let text)): return try SealingKey(text: text)
+        case .native: throw notAKey
         }
+    }
+
+    private var notAKey: BackendError {
+        BackendError(.encryptionKeyMismatch, "What \(identifier) holds is not a key. Restore it; nothing was changed.")
     }
 }

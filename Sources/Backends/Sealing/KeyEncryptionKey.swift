@@ -1,4 +1,5 @@
 package import BackendContract
+import BackendRuntime
 package import Crypto
 
 /// A key-encryption key at work in one database: what is derived from it wraps data keys and does nothing else.

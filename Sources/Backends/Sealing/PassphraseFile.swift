@@ -1,4 +1,5 @@
 internal import BackendContract
+internal import BackendRuntime
 internal import Crypto
 internal import CryptoExtras
 

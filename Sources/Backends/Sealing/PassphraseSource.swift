@@ -102,7 +102,8 @@ package struct PassphraseSource: KeySource {
         guard !text.isEmpty else {
             throw BackendError(.locked, "The passphrase given for \(path) is empty. Give one and try again; nothing was changed.")
         }
-        var bytes = Array(text.precomposedStringWithCanonicalMapping.utf8)
+        // A text of ASCII is in form C, and Foundation's copy of it cannot be overwritten.
+        var bytes = Array((text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping).utf8)
         defer { wipe(&bytes) }
         return SecretBytes(bytes)
     }

@@ -1,4 +1,5 @@
 package import BackendContract
+internal import BackendRuntime
 package import Crypto
 
 /// A 256-bit key and its id. The id is computed from the key and says nothing about it; it is stored with everything the key seals.
@@ -62,7 +63,11 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// Reads ``text``, with or without a newline at its end.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for anything else: shortened, foreign or garbage, or with an id that is not
     ///   that of the key.
-    package init(text: String) throws(BackendError) { try self.init(textBytes: Array(text.utf8)) }
+    package init(text: String) throws(BackendError) {
+        var bytes = Array(text.utf8)
+        defer { wipe(&bytes) }
+        try self.init(textBytes: bytes)
+    }
 
     /// Reads ``text`` from its bytes, and leaves no copy of them.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch`.

@@ -1,3 +1,5 @@
+internal import BackendRuntime
+
 /// A secret's bytes in memory of their own, which is overwritten before it is given back.
 final class SecretBytes: @unchecked Sendable {
     // Proof: the memory is written in `init` and in `deinit` only.

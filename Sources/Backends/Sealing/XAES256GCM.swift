@@ -1,4 +1,5 @@
 package import BackendContract
+internal import BackendRuntime
 package import Crypto
 internal import CryptoExtras
 internal import Foundation

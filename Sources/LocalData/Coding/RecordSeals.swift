@@ -1,4 +1,5 @@
 import BackendContract
+import BackendRuntime
 import Sealing
 
 /// Seals values and what stands beside them, and opens them again.

@@ -1,4 +1,5 @@
 #if os(Linux)
+    import BackendRuntime
     import Foundation
     import Glibc
     import Sealing

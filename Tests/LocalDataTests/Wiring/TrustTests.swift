@@ -13,7 +13,7 @@ import Testing
     }
 
     /// What a program of its own does with a stage whose path was opened to others, and after that was corrected.
-    private func expectRefusal(
+    private func expectUntrusted(
         of key: StorageKey<String>, _ path: String, mode: Int, on stage: Stage
     ) async throws {
         let before = try #require(try filePermissions(path))
@@ -36,13 +36,13 @@ import Testing
     func `a sealed value is not read or changed below a folder that others can write`(folder: String) async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key())
-        for mode in [0o702, 0o707] { try await expectRefusal(of: key(), stage.root.path + folder, mode: mode, on: stage) }
+        for mode in [0o702, 0o707] { try await expectUntrusted(of: key(), stage.root.path + folder, mode: mode, on: stage) }
     }
 
     @Test func `a ledger that others can write is refused`() async throws {
         let stage = try Stage()
         try await stage.launch().set(secret, for: key())
-        try await expectRefusal(of: key(), stage.root.path + "/state/ledger.plist", mode: 0o602, on: stage)
+        try await expectUntrusted(of: key(), stage.root.path + "/state/ledger.plist", mode: 0o602, on: stage)
     }
 
     #if SQLite
@@ -55,16 +55,17 @@ import Testing
             let stage = try Stage()
             let first = stage.launch()
             try await first.set(secret, for: row())
-            await first.shutdown()
-            try await expectRefusal(of: row(), stage.root.path + path, mode: 0o772, on: stage)
+            try await first.shutdown()
+            try await expectUntrusted(of: row(), stage.root.path + path, mode: 0o772, on: stage)
         }
 
         @Test func `no database is made in a folder that others can write`() async throws {
             let stage = try Stage()
             let folder = stage.root.path + "/data/databases"
-            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             try setPermissions(0o777, of: folder)
-            await #expect(throws: StorageError.untrusted) { try await stage.launch().set(secret, for: row()) }
+            await expectRefusal(StorageError.untrusted, hiding: [secret]) { try await stage.launch().set(secret, for: row()) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         }
 
@@ -73,7 +74,7 @@ import Testing
             let root = stage.root.path
             let first = stage.launch()
             try await first.set(secret, for: row("a"))
-            await first.shutdown()
+            try await first.shutdown()
             let nobody: UInt32 = 65_534
             for path in ["", "/data", "/state", "/locks", "/data/databases"] { #expect(chown(root + path, nobody, nobody) == 0) }
             for name in try FileManager.default.subpathsOfDirectory(atPath: root) { #expect(chown(root + "/" + name, nobody, nobody) == 0) }

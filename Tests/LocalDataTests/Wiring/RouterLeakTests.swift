@@ -1,0 +1,56 @@
+#if SQLite && Keyring && os(Linux)
+    import Foundation
+    import LocalData
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// What stays in a process's memory after a router was shut down and released, seen in a core dump.
+    @Suite(.alone, .slow("dumps the memory of processes"), .tags(.process, .keyring)) struct RouterLeakTests {
+        /// A database whose key is in a file, and one whose key is in the keyring.
+        @Test(arguments: ["database:main", "database:ringed"])
+        func `after a shutdown no key of a router is in memory`(place: String) async throws {
+            let stage = try Stage(keyring: true)
+            let keyring = try #require(stage.keyring)
+            let worker = try stage.worker(keyring.environment)
+            #expect(try await worker.run("put", place, "a", "some-value") == "done")
+            await worker.kill()
+            let text = place == "database:main" ? try keyInFile(stage) : try await keyInKeyring(stage)
+            let key = try SealingKey(text: text).key.withUnsafeBytes { Array($0) }
+            let line = Array(Data(key).base64EncodedString().utf8)
+
+            let control = String(UInt64.random(in: .min ... .max), radix: 36)
+            let core = stage.directory.file("core")
+            let result = try await dumpMemory(
+                of: try Program.built("MigrationWorker"),
+                [stage.root.path, stage.service, keyring.environment["XDG_DATA_HOME"] ?? "-", "leak", place, control],
+                environment: keyring.environment, to: core)
+            #expect(result.stdout.contains("read\n") && result.stdout.contains("released\n"), "\(result.stdout)\n\(result.stderr)")
+            let memory = try CoreDump(path: core)
+            #expect(!memory.hits("control-\(control)".utf8).isEmpty, "the core does not show the program's memory")
+            // Halves: what is given back to the allocator loses its first bytes to the allocator's own list.
+            for (what, bytes) in [
+                ("the key", key[..<16]), ("the key's second half", key[16...]), ("the key's line", line[..<22]),
+                ("the second half of the key's line", line[22...]),
+            ] {
+                let hits = memory.hits(bytes)
+                print("core after shutdown, \(place): \(what) \(hits.count) \(hits)")
+                #expect(hits.isEmpty, "\(what) is in memory: \(hits)")
+            }
+        }
+
+        private func keyInFile(_ stage: Stage) throws -> String {
+            try String(contentsOfFile: stage.root.path + "/data/sealing-key", encoding: .utf8)
+        }
+
+        private func keyInKeyring(_ stage: Stage) async throws -> String {
+            let item = StorageKey<DocumentValue>(
+                name: "LocalData sealing key", domain: .keychain(service: stage.service), owner: "Tests", description: "The key")
+            switch try await stage.launch().get(item) {
+            case .string(let text): return text
+            case .data(let data): return String(decoding: data, as: UTF8.self)
+            default: return ""
+            }
+        }
+    }
+#endif
