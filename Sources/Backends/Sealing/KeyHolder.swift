@@ -1,4 +1,5 @@
 package import BackendContract
+internal import BackendRuntime
 package import Crypto
 
 /// Somebody who can unwrap the data keys of a database.

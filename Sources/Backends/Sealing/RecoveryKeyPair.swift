@@ -1,4 +1,5 @@
 package import BackendContract
+internal import BackendRuntime
 internal import Crypto
 internal import Foundation
 
