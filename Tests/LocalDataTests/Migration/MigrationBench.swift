@@ -91,7 +91,7 @@ struct MigrationBench {
     }
 
     private static func place(_ index: Int, _ place: OlderPlace) -> String {
-        "\(place.isStrong ? "keychain" : "userDefaults")/s\(index)//v"
+        LocalData.Place(kind: place.isStrong ? "keychain" : "userDefaults", scope: "s\(index)", StorageAddress("v")).text
     }
 
     /// What a record that is gone was known by. It had the same content.

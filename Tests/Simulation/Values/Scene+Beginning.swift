@@ -32,7 +32,7 @@ extension Scene {
                 if !moving.spot.medium.hasPrefix("userDefaults") { machine.keepSecret(text) }
             case .removed:
                 put(.tombstone(StorageMetadata()), moving.spot)
-                model.isSettled = true
+                model.isSettled = !plan.isForged(.removed)
             case .damaged: machine.disk.corrupt(moving.spot.medium, moving.spot.address, bytes: Array("damage \(index)".utf8))
             case .undecodable: put(.value(Self.undecodable, StorageMetadata(serializer: "json"), isForeign: false), moving.spot)
             }

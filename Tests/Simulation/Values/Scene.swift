@@ -110,6 +110,9 @@ final class Scene: Stage {
         switch here {
         case nil: return olderValues.isEmpty ? .absent : .pending
         case .damaged: return olderValues.isEmpty ? .damaged : .torn
+        case .tombstone(let metadata) where plan.kind == .sealed && metadata.origin == nil:
+            // A forged removal is damage.
+            return olderValues.isEmpty ? .damaged : .torn
         case .tombstone(let metadata):
             if olderValues.isEmpty { return .removed }
             return named(metadata) ? .removed : .removedConflict

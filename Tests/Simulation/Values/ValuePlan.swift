@@ -44,6 +44,9 @@ package struct ValuePlan: CampaignPlan {
     var older: [OlderBeginning]
     package var rounds: [Round<Program>]
 
+    /// Whether what stands somewhere in the beginning is a forged removal: in a place of sealed values, one that nobody sealed. It is damage.
+    func isForged(_ beginning: Beginning) -> Bool { kind == .sealed && beginning == .removed }
+
     package init(seed: UInt64, kind: ValueKind? = nil) {
         // Another stream than the one that picks the steps.
         var numbers = SeededGenerator(seed ^ 0x9E1A_1A90_5EED_5EED)
@@ -60,7 +63,7 @@ package struct ValuePlan: CampaignPlan {
         let keys = count * (kind == .shared ? 2 : 1)
         beginnings = (0..<keys).map { _ in
             guard draw(3) == 0 else { return .absent }
-            // Nobody outside can seal a value.
+            // Nobody outside can seal a value; a removal that nobody sealed is a forged one.
             return pick(kind == .sealed || kind == .inPlace ? [.removed, .damaged, .undecodable] : Beginning.allCases)
         }
         older = (0..<2 * keys).map { place in

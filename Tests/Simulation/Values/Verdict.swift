@@ -47,7 +47,7 @@ struct Verdict: Sendable {
     private func isExcused(_ code: String?) -> Bool {
         if plan.kind == .weaker, code == StorageError.weakerProtection.name { return true }
         let isHurt =
-            plan.beginnings.contains { $0 == .damaged || $0 == .undecodable }
+            plan.beginnings.contains { $0 == .damaged || $0 == .undecodable || plan.isForged($0) }
             || plan.older.contains { $0 == .damaged || $0 == .undecodable }
             || !machine.disk.damage.isEmpty
         return isHurt && [StorageError.corrupted, StorageError.migrationFailed, StorageError.undecodable].map(\.name).contains(code)
