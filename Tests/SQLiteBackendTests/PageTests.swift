@@ -103,7 +103,7 @@
             #expect(try header(place, "features") == Data())
             #expect(try header(place, "tag") == tag)
             let tables = try PlainDatabase(path: place.path).rows("SELECT name FROM sqlite_schema ORDER BY name")
-            #expect(tables == [[.text("header")], [.text("keys")], [.text("records")], [.text("wraps")]])
+            #expect(tables == [[.text("header")], [.text("keys")], [.text("records")], [.text("state")], [.text("wraps")]])
             await store.close()
             try await place.check()
         }

@@ -52,12 +52,19 @@
             var source: String
         }
 
+        struct State: Codable, Hashable {
+            var commits: Int64
+            var rows: Int64
+            var isAnchored: Bool
+        }
+
         var database: String
         var context: [String]
         var features: [String]
         var formats: [Int]
         var recipients: [Recipient]
         var keys: [Key]
+        var state: State
         var records: [DumpedRecord]
 
         /// What is said of a name, as a look finds it.

@@ -36,6 +36,12 @@
                 let day: Int64
             }
             let label: LabelVector
+            struct StateVector: Decodable {
+                let commits: Int64
+                let terms: [String]
+                let plaintext, nonce, associated, sealed: String
+            }
+            let state: StateVector
             let records: [Record]
             let sizes: [Size]
         }
@@ -161,7 +167,7 @@
             let namespace = StorageNamespace(vector.namespace)
             let label = key.label(of: Label.attribute(vector.attribute[0], vector.attribute[1], namespace).fields)
             #expect(hexadecimalText(of: label) == vector.label)
-            var count = LabelCount()
+            var count = CountedSum()
             for (slot, term) in zip(vector.slots, vector.terms) {
                 let own = key.term(of: try hex(slot), under: label)
                 #expect(hexadecimalText(of: own) == term)
@@ -176,6 +182,31 @@
             let days = key.label(of: Label.days(namespace).fields)
             #expect(hexadecimalText(of: days) == vector.days)
             #expect(hexadecimalText(of: key.hiddenDay(vector.day, under: days)) == vector.hiddenDay)
+        }
+
+        @Test func `the terms of rows and the sealed state are those of the vectors`() throws {
+            let (vector, keyset) = (vectors.state, try keyset(keks[0]))
+            var state = CommitState()
+            (state.commits, state.isAnchored) = (vector.commits, true)
+            for (record, term) in zip(vectors.records, vector.terms) {
+                let own = try hex(record.slot).withUnsafeBytes { slot in
+                    try hex(record.sealed).withUnsafeBytes { RawRow(slot: slot, version: record.version, sealed: $0).term(keyset) }
+                }
+                #expect(own.map { hexadecimalText(of: $0) } == term)
+                state.rows.add(try #require(own))
+            }
+            #expect(hexadecimalText(of: state.bytes) == vector.plaintext)
+            let nonce = try hex(vector.nonce)
+            #expect(hexadecimalText(of: try keyset.active.seal(state) { _ in nonce }) == vector.sealed)
+            #expect(keyset.active.openState(try hex(vector.sealed)) == state)
+            #expect(keyset.decryptOnly.allSatisfy { $0.openState(Array(vector.sealed.utf8)) == nil })
+            for record in vectors.records {
+                let term = try hex(record.slot).withUnsafeBytes { slot in
+                    try hex(record.sealed).withUnsafeBytes { RawRow(slot: slot, version: record.version, sealed: $0).term(keyset) }
+                }
+                state.rows.remove(try #require(term))
+            }
+            #expect(state.rows.isNone)
         }
 
         @Test func `a plaintext that is written in another way than the format's is damaged`() throws {

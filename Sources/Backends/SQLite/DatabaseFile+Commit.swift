@@ -7,6 +7,9 @@
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
+
+        /// Whether the call was made for this header of this file.
+        func isFor(_ file: DatabaseFile.FileID, _ header: DatabaseHeader) -> Bool { session.file == file && session.header == header }
     }
 
     /// The result of a call.
@@ -47,9 +50,13 @@
         ) throws(BackendError) -> [CommitResponse] {
             var responses: [CommitResponse] = []
             var isChanged = false
-            try writer.transaction(deadline: deadline) { (rows, header) throws(BackendError) in
+            try writer.transaction(deadline: deadline) { header in
+                requests.first { $0.isFor(writer.file, header) }?.session.keyset
+            } _: { (rows) throws(BackendError) in
+                // A call may add a feature to it.
+                let header = rows.header
                 for request in requests {
-                    guard request.session.file == writer.file, request.session.header == header else {
+                    guard request.isFor(writer.file, header) else {
                         responses.append(.outdated)
                         continue
                     }
@@ -62,7 +69,7 @@
                 return isChanged
             }
             if isChanged { try confirm(writer.file) }
-            return responses
+            return responses.isEmpty ? requests.map { _ in .outdated } : responses
         }
 
         /// Checks that the commit went to the file that is at the path.

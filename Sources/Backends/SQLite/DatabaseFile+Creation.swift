@@ -28,7 +28,8 @@
                 let database = runtime.randomBytes(Keyset.databaseLength)
                 let (keyset, keys) = try Keyset.make(
                     database: database, formats: [SealedRow.format], kek: kek, source: source, randomBytes: runtime.randomBytes)
-                try write(DatabaseHeader(database: database, context: context, keys: keys, tagged: keyset), to: draft)
+                let state = try keyset.active.seal(CommitState(), runtime.randomBytes)
+                try write(DatabaseHeader(database: database, context: context, keys: keys, tagged: keyset), state, to: draft)
                 do throws(FileError) {
                     try files.synchronizeFile(draft)
                     try files.link(draft, to: path)
@@ -41,7 +42,7 @@
         }
 
         /// Fills a draft with a rollback journal. Once it is closed it is one file, and has a write-ahead log from then on.
-        private func write(_ header: DatabaseHeader, to draft: String) throws(BackendError) {
+        private func write(_ header: DatabaseHeader, _ state: [UInt8], to draft: String) throws(BackendError) {
             do throws(SQLiteFault) {
                 let connection = try Connection(path: draft, leavesLog: false)
                 defer { connection.close() }
@@ -53,6 +54,7 @@
                 try connection.execute("BEGIN")
                 for statement in DatabaseFormat.schema { try connection.execute(statement) }
                 try header.write(to: connection)
+                try connection.insert("INSERT INTO state VALUES (1, ?1)", [[.bytes(state)]])
                 try connection.execute("COMMIT; PRAGMA journal_mode = WAL")
             } catch {
                 throw error.backendError()

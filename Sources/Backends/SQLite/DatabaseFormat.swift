@@ -16,6 +16,7 @@
             "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, state INTEGER NOT NULL) WITHOUT ROWID",
             "CREATE TABLE wraps (key BLOB NOT NULL, recipient BLOB NOT NULL, source BLOB NOT NULL, verifier BLOB NOT NULL, wrapped BLOB NOT NULL, PRIMARY KEY (key, recipient)) WITHOUT ROWID",
             "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
+            "CREATE TABLE state (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
         ]
 
         /// The schema of a database with these features.
@@ -29,6 +30,9 @@
 
         /// The statement that reads the header's tag.
         static let tagQuery = "SELECT value FROM header WHERE name = 'tag'"
+
+        /// The statement that reads the sealed state.
+        static let stateQuery = "SELECT sealed FROM state WHERE id = 1"
 
         /// The settings of every connection.
         static let pragmas = [

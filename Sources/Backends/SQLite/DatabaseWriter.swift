@@ -2,6 +2,7 @@
     import BackendContract
     import BackendRuntime
     import CSQLite
+    import Sealing
     import Synchronization
 
     /// The one connection that writes. Called on the store's lane, with the store's lock held.
@@ -25,6 +26,8 @@
             var tools: Tools?
             /// What `PRAGMA data_version` said when the database was last checked, and its header then.
             var checked: (version: Int, header: DatabaseHeader)?
+            /// The sealed state after this connection's last transaction.
+            var known: KnownState?
             /// Whether something was deleted whose bytes are still in the log.
             var mustScrub = false
             /// Until then the log is emptied only if no reader has to be waited for.
@@ -91,10 +94,11 @@
         /// Runs one transaction. It is committed, and durable, if `body` returns true.
         /// - Parameters:
         ///   - deadline: Until when other programs that keep the database busy are waited for.
-        ///   - body: Works in the transaction, and is given the current header; false undoes what it did.
+        ///   - keyset: The keys of the current header, which it is given; nil if they are not known: then nothing is done.
+        ///   - body: Works in the transaction; false undoes what it did.
         /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
         func transaction(
-            deadline: MonotonicInstant, _ body: (Rows, DatabaseHeader) throws(BackendError) -> Bool
+            deadline: MonotonicInstant, keyset: (DatabaseHeader) -> Keyset?, _ body: (Rows) throws(BackendError) -> Bool
         ) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
             try use { (tools, state) throws(BackendError) in
@@ -103,11 +107,14 @@
                 do throws(BackendError) {
                     let header = try Self.checkedHeader(tools, &state)
                     try header.requireWritable()
-                    let rows = try Rows(tools, header)
-                    guard try body(rows, header) else { return statements.undoTransaction() }
+                    guard let keyset = keyset(header) else { return statements.undoTransaction() }
+                    let rows = try Rows(tools, header, keyset, known: state.known)
+                    guard try body(rows) else { return statements.undoTransaction() }
                     try rows.labels?.flush(randomBytes)
+                    let known = try rows.state.flush(rows.keyset.active, randomBytes)
                     do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
                     state.checked?.header = rows.header
+                    state.known = known
                     state.mustScrub = state.mustScrub || rows.hasRemoved
                 } catch {
                     statements.undoTransaction()
@@ -201,6 +208,10 @@
             let statements: WriterStatements
             /// The header in this transaction.
             var header: DatabaseHeader
+            /// Its keys.
+            var keyset: Keyset
+            /// Notes what becomes of the rows.
+            let state: StateWriter
             /// The labels; nil where the database has none.
             var labels: LabelWriter?
             /// Whether anything was deleted or replaced by a removal.
@@ -208,10 +219,14 @@
             /// How many rows have moved to another place.
             private(set) var moves = 0
 
-            fileprivate init(_ tools: Tools, _ header: DatabaseHeader) throws(BackendError) {
+            fileprivate init(
+                _ tools: Tools, _ header: DatabaseHeader, _ keyset: Keyset, known: KnownState?
+            ) throws(BackendError) {
                 finder = tools.finder
                 statements = tools.statements
                 self.header = header
+                self.keyset = keyset
+                state = try StateWriter(statements, keyset, known: known)
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 
@@ -219,7 +234,7 @@
             /// - Throws: ``BackendError``, the call's own, when the transaction cannot go on for any of them.
             func one(_ call: () -> CallOutcome) throws(BackendError) -> CallOutcome {
                 do throws(SQLiteFault) { try statements.beginSavepoint() } catch { throw error.backendError() }
-                let before = (header: header, labels: labels)
+                let before = (header: header, labels: labels, change: state.change)
                 labels?.beginCall()
                 let outcome = call()
                 if let failure = outcome.failure {
@@ -228,7 +243,7 @@
                     // Once SQLite has met a damaged page, every later change of the transaction fails.
                     if isDamaged { throw failure }
                     finder.database.forgetPages()
-                    (header, labels) = before
+                    (header, labels, state.change) = before
                     labels?.undoCall()
                 } else {
                     do throws(SQLiteFault) { try statements.releaseSavepoint() } catch { throw error.backendError() }
@@ -241,11 +256,15 @@
                 var id = RowFinder.home(of: slot)
                 while try row(at: id) != nil { id += 1 }
                 do throws(SQLiteFault) { try statements.insertRow(id, slot, version, sealed) } catch { throw error.backendError() }
+                state.add(term(slot, version, sealed))
             }
 
             /// Replaces the row at a place.
             func replace(_ id: Int64, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
+                let replaced = try term(at: id)
                 do throws(SQLiteFault) { try statements.replaceRow(id, slot, version, sealed) } catch { throw error.backendError() }
+                state.remove(replaced)
+                state.add(term(slot, version, sealed))
             }
 
             /// Removes every row of a slot. There is one, unless another program has copied an older one beside it.
@@ -261,7 +280,9 @@
 
             /// Deletes the row at a place, and moves rows down that were above it only because their home was taken.
             func delete(at id: Int64) throws(BackendError) {
+                let deleted = try term(at: id)
                 do throws(SQLiteFault) { try statements.deleteRow(id) } catch { throw error.backendError() }
+                state.remove(deleted)
                 hasRemoved = true
                 var (gap, next) = (id, id + 1)
                 while let row = try row(at: next) {

@@ -13,7 +13,7 @@
         /// What a label's count is by now; nil where what is stored is not one that belongs to it: it is left as it is, to be found.
         private struct Tally {
             let key: DataKey
-            var count: LabelCount?
+            var count: CountedSum?
         }
 
         private let statements: LabelStatements
@@ -110,11 +110,11 @@
         /// Reads a label's count before its entries are changed.
         private func load(_ label: [UInt8], _ key: DataKey) throws(BackendError) {
             guard tallies[label] == nil else { return }
-            let count: LabelCount?
+            let count: CountedSum?
             if let sealed = try statements.count(of: label) {
                 count = key.openCount(sealed, of: label)
             } else {
-                count = try statements.slots(of: label).isEmpty ? LabelCount() : nil
+                count = try statements.slots(of: label).isEmpty ? CountedSum() : nil
             }
             journal.append((label, nil))
             tallies[label] = Tally(key: key, count: count)
@@ -133,7 +133,7 @@
         /// Whether an entry that is there is in its label's count. Where the count does not match the entries in either way, it stays as it is.
         private func isCounted(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool {
             guard let tally = tallies[label], let count = tally.count else { return false }
-            var others = LabelCount()
+            var others = CountedSum()
             for other in try statements.slots(of: label) where other != slot { others.add(tally.key.term(of: other, under: label)) }
             return count != others
         }
@@ -144,12 +144,12 @@
                 guard try statements.count(of: label) == nil else { return false }
                 return try statements.slots(of: label).isEmpty
             }
-            var all = LabelCount()
+            var all = CountedSum()
             for slot in try statements.slots(of: label) { all.add(key.term(of: slot, under: label)) }
             return tallies[label]?.count == all
         }
 
-        private func change(_ label: [UInt8], _ change: (inout LabelCount) -> Void) {
+        private func change(_ label: [UInt8], _ change: (inout CountedSum) -> Void) {
             guard let tally = tallies[label], var count = tally.count else { return }
             journal.append((label, tally))
             change(&count)

@@ -28,12 +28,12 @@
             /// Whether all labels before this one were whole.
             var isWhole: Bool
             /// Every entry.
-            var all = LabelCount()
+            var all = CountedSum()
             /// The entries that lead to a value with the label, or to a damaged row.
-            var genuine = LabelCount()
+            var genuine = CountedSum()
 
             static let markLength = 8
-            static let length = markLength + 1 + 2 * LabelCount.length
+            static let length = markLength + 1 + 2 * CountedSum.length
 
             var bytes: [UInt8] { mark + [isWhole ? 1 : 0] + all.bytes + genuine.bytes }
         }
@@ -67,7 +67,7 @@
                 let day = Int64(bitPattern: take(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) })
                 let (label, place) = (take(slot), take(slot))
                 var walked = Walked(mark: take(Walked.markLength), isWhole: take(1) == [1])
-                guard let all = LabelCount(bytes: take(LabelCount.length)), let genuine = LabelCount(bytes: take(LabelCount.length)) else {
+                guard let all = CountedSum(bytes: take(CountedSum.length)), let genuine = CountedSum(bytes: take(CountedSum.length)) else {
                     throw StorageCursor.stranger
                 }
                 (walked.all, walked.genuine) = (all, genuine)

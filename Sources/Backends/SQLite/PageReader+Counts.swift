@@ -31,7 +31,7 @@
                     try statement.bind([], at: 2)
                 }
                 defer { statement.reset() }
-                var all = LabelCount()
+                var all = CountedSum()
                 while try step(statement) { all.add(key.term(of: statement.bytes(0), under: label)) }
                 statement.reset()
                 if try storedCount(label, key) == all { return true }
@@ -40,8 +40,8 @@
         }
 
         /// The count of a label: that of no slots where there is none, nil where it is not one.
-        private func storedCount(_ label: [UInt8], _ key: DataKey) throws(Interruption) -> LabelCount? {
-            guard let sealed = try sealedCount(label) else { return LabelCount() }
+        private func storedCount(_ label: [UInt8], _ key: DataKey) throws(Interruption) -> CountedSum? {
+            guard let sealed = try sealedCount(label) else { return CountedSum() }
             return key.openCount(sealed, of: label)
         }
 

@@ -12,7 +12,7 @@
             try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
                 if header.context != place, header.context != original { throw Self.neither(header.context, original, place) }
                 let keyset = try await store.keyset(of: header, in: nil)
-                return header.changed(keyset) { $0.context = place }
+                return HeaderChange(keyset, header.changed(keyset) { $0.context = place })
             }
         }
 

@@ -63,11 +63,11 @@
         /// The header with other recipients.
         private func changed(
             _ header: DatabaseHeader, _ change: KeyTables.Change, by holder: KeyHolder
-        ) throws(BackendError) -> DatabaseHeader {
+        ) throws(BackendError) -> HeaderChange {
             let keyset = try header.open(holder, in: context)
             let keys = try holder.open(header.keys, database: header.database)
             let tables = try header.keys.changed(change, keys, database: header.database, runtime.randomBytes)
-            return header.changed(keyset) { $0.keys = tables }
+            return HeaderChange(keyset, header.changed(keyset) { $0.keys = tables })
         }
     }
 #endif

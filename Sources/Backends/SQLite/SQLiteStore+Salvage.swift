@@ -47,8 +47,9 @@
             try locked(deadline: deadline) { () throws(BackendError) -> Bool? in
                 guard let writer = try writer(deadline: deadline) else { return nil }
                 var isDeleted: Bool?
-                try writer.transaction(deadline: deadline) { (rows, header) throws(BackendError) in
-                    guard session.file == writer.file, session.header == header else { return false }
+                try writer.transaction(deadline: deadline) { header in
+                    session.file == writer.file && session.header == header ? session.keyset : nil
+                } _: { (rows) throws(BackendError) in
                     let deleted = try rows.deleteDamage(place, session.keyset)
                     isDeleted = deleted
                     return deleted

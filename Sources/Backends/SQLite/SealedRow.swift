@@ -105,6 +105,11 @@
         let version: Int64?
         let sealed: UnsafeRawBufferPointer?
 
+        /// Takes a row that is in memory.
+        init(slot: UnsafeRawBufferPointer, version: Int64, sealed: UnsafeRawBufferPointer) {
+            (self.slot, self.version, self.sealed) = (slot, version, sealed)
+        }
+
         /// Takes three columns of a statement's row, from a number on.
         init(_ statement: Statement, firstColumn: Int32) {
             func bytes(_ column: Int32) -> UnsafeRawBufferPointer? { statement.kind(column) == .blob ? statement.blob(column) : nil }

@@ -16,6 +16,8 @@
         private let replace: Statement
         private let move: Statement
         private let delete: Statement
+        private let readState: Statement
+        private let writeState: Statement
         /// Made when they are first needed: most databases have no labels.
         private var madeLabels: LabelStatements?
 
@@ -32,6 +34,8 @@
             replace = try database.keptStatement("UPDATE records SET slot = ?2, version = ?3, sealed = ?4 WHERE id = ?1")
             move = try database.keptStatement("UPDATE records SET id = ?2 WHERE id = ?1")
             delete = try database.keptStatement("DELETE FROM records WHERE id = ?1")
+            readState = try database.keptStatement(DatabaseFormat.stateQuery)
+            writeState = try database.keptStatement("INSERT OR REPLACE INTO state VALUES (1, ?1)")
         }
 
         /// The statements on the table of labels.
@@ -62,6 +66,19 @@
         func dataVersion() throws(SQLiteFault) -> Int {
             defer { version.reset() }
             return try version.step() ? Int(version.integer(0)) : 0
+        }
+
+        /// The sealed state; nil where there is none.
+        func state() throws(SQLiteFault) -> [UInt8]? {
+            defer { readState.reset() }
+            guard try readState.step(), readState.kind(0) == .blob else { return nil }
+            return readState.bytes(0)
+        }
+
+        /// Writes the sealed state.
+        func putState(_ sealed: [UInt8]) throws(SQLiteFault) {
+            try writeState.bind(sealed, at: 1)
+            try writeState.run()
         }
 
         func insertRow(_ id: Int64, _ slot: [UInt8], _ number: Int64, _ sealed: [UInt8]) throws(SQLiteFault) {

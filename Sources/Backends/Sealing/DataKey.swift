@@ -21,7 +21,12 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let counting: XAES256GCM
     /// Initialised with the key of the terms that stand for a label's slots.
     private let membership: HMAC<SHA256>
-    private let database: [UInt8]
+    /// Seals the database's state.
+    let stating: XAES256GCM
+    /// Initialised with the key of the terms that stand for rows.
+    let presence: HMAC<SHA256>
+    /// The database's id.
+    let database: [UInt8]
 
     /// The number of bytes of a slot's blind index.
     package static let slotLength = 16
@@ -41,6 +46,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
         daily = derived("days")
         counting = try XAES256GCM(key: derived("counts"))
         membership = HMAC(key: derived("members"))
+        stating = try XAES256GCM(key: derived("state"))
+        presence = HMAC(key: derived("rows"))
         self.database = database
     }
 
@@ -92,18 +99,18 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
 
     /// Seals how many slots a label has: nonce, ciphertext, tag.
     package func seal(
-        _ count: LabelCount, of label: [UInt8], _ randomBytes: (Int) -> [UInt8]
+        _ count: CountedSum, of label: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> [UInt8] {
         let nonce = randomBytes(XAES256GCM.nonceLength)
         return nonce + (try counting.seal(count.bytes, nonce: nonce, authenticating: countContext(label)))
     }
 
     /// Opens what ``seal(_:of:_:)`` made; nil for anything else, such as the count of another label or key.
-    package func openCount(_ sealed: [UInt8], of label: [UInt8]) -> LabelCount? {
-        guard sealed.count == XAES256GCM.nonceLength + LabelCount.length + XAES256GCM.tagLength else { return nil }
+    package func openCount(_ sealed: [UInt8], of label: [UInt8]) -> CountedSum? {
+        guard sealed.count == XAES256GCM.nonceLength + CountedSum.length + XAES256GCM.tagLength else { return nil }
         let nonce = Array(sealed.prefix(XAES256GCM.nonceLength))
         let plain = try? counting.open(Array(sealed.dropFirst(nonce.count)), nonce: nonce, authenticating: countContext(label))
-        return plain.flatMap { LabelCount(bytes: $0) }
+        return plain.flatMap { CountedSum(bytes: $0) }
     }
 
     private func countContext(_ label: [UInt8]) -> [UInt8] {

@@ -62,6 +62,9 @@ package struct Keyset: Sendable {
         try open(tables, database: database, formats: formats, holder: .key(kek))
     }
 
+    /// Every key that opens something: the active one first.
+    package var all: [DataKey] { [active] + decryptOnly }
+
     /// The key that an id names; nil when it is not in the set, or destroyed.
     package func key(_ id: UnsafeRawBufferPointer) -> DataKey? {
         guard id.count == SealingKey.idLength else { return nil }

@@ -41,6 +41,7 @@ SCHEMA = {
     "wraps": "CREATE TABLE wraps (key BLOB NOT NULL, recipient BLOB NOT NULL, source BLOB NOT NULL, verifier BLOB NOT NULL,"
     " wrapped BLOB NOT NULL, PRIMARY KEY (key, recipient)) WITHOUT ROWID",
     "records": "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)",
+    "state": "CREATE TABLE state (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
 }
 LABELS = "CREATE TABLE labels (label BLOB NOT NULL, slot BLOB NOT NULL, PRIMARY KEY (label, slot)) WITHOUT ROWID"
 COUNTS = "CREATE TABLE counts (label BLOB PRIMARY KEY NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID"
@@ -456,6 +457,8 @@ class DataKey:
             self.days = hkdf(data, database, b"LocalData SQLite 1 days", 32)
             self.counts = hkdf(data, database, b"LocalData SQLite 1 counts", 32)
             self.members = hkdf(data, database, b"LocalData SQLite 1 members", 32)
+            self.state_key = hkdf(data, database, b"LocalData SQLite 1 state", 32)
+            self.rows = hkdf(data, database, b"LocalData SQLite 1 rows", 32)
 
     def slot(self, namespace, name):
         return hmac_sha256(self.indexing, fields("LocalData SQLite 1 slot", "records", namespace, name))[:16]
@@ -477,11 +480,30 @@ class DataKey:
     def count_associated(self, label):
         return fields("LocalData SQLite 1 count", self.database, label, self.id)
 
+    def row_term(self, slot, version, sealed):
+        """What stands for a row in the sum of all rows."""
+        nonce, tag = sealed[9:33], sealed[-16:]
+        return hmac_sha256(self.rows, fields("LocalData SQLite 1 row", slot, struct.pack(">Q", version), nonce, tag))
+
+    def state_associated(self):
+        return fields("LocalData SQLite 1 state", self.database, self.id)
+
     def associated(self, slot, version):
         return fields("LocalData SQLite 1 record", self.database, "records", slot, struct.pack(">Q", version), self.id)
 
     def seal_row(self, slot, version, nonce, plaintext):
         return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(slot, version))
+
+
+def state_of(rows, keys, commits, is_anchored=False):
+    """What the state is sealed from: the commits, the number of rows with a term and the sum of their terms, whether there is an anchor."""
+    terms = []
+    for _, slot, version, sealed in rows:
+        key = keys.get(sealed[1:9])
+        if key is not None and STATES[key.state] != "destroyed":
+            terms.append(int.from_bytes(key.row_term(slot, version, sealed), "big"))
+    total = sum(terms) % (1 << 256)
+    return struct.pack(">qq", commits, len(terms)) + total.to_bytes(32, "big") + bytes([is_anchored])
 
 
 def natural_id(slot):
@@ -756,6 +778,22 @@ def check_labels(entries, counts, records, keys):
             raise broken("A count is not that of the entries of its label.")
 
 
+def check_state(states, rows, keys, active):
+    """Opens the state, and checks that the rows are those that were written."""
+    if len(states) != 1 or states[0][0] != 1 or len(states[0][1]) != 89:
+        raise broken("The table of the state is not one row.")
+    try:
+        plain = unseal(active.state_key, states[0][1], active.state_associated())
+    except InvalidTag:
+        raise broken("The state cannot be opened.")
+    commits, count = struct.unpack(">qq", plain[:16])
+    if plain[48] > 1:
+        raise broken("The state has an unknown flag.")
+    if plain != state_of(rows, keys, commits, plain[48]):
+        raise broken("The rows are not those that were written: the state counts %d." % count)
+    return {"commits": commits, "rows": count, "isAnchored": plain[48] == 1}
+
+
 def check_places(rows):
     """Going up from a slot's own id without a gap finds it, and finds it once."""
     taken = {row[0] for row in rows}
@@ -785,6 +823,7 @@ def dump(path, key_path):
                 raise broken("The header's tag is wrong: header or keys were changed.")
             columns = {"id": "integer", "slot": "blob", "version": "integer", "sealed": "blob"}
             rows = sorted(typed(connection, "records", columns))
+            states = list(typed(connection, "state", {"id": "integer", "sealed": "blob"}))
             has_labels = "labels" in features
             labels = list(typed(connection, "labels", {"label": "blob", "slot": "blob"})) if has_labels else []
             counts = dict(typed(connection, "counts", {"label": "blob", "sealed": "blob"})) if has_labels else {}
@@ -804,6 +843,7 @@ def dump(path, key_path):
             names[name] = row[0]
         records.append(record)
     check_places(rows)
+    state = check_state(states, rows, keys, active)
     if has_labels:
         check_labels(labels, counts, records, keys)
     return {
@@ -815,6 +855,7 @@ def dump(path, key_path):
             {"id": recipient.hex(), "source": source.decode()} for recipient, source in sorted({(row[1], row[2]) for row in wraps})
         ],
         "keys": [{"id": row[0].hex(), "state": STATES[row[1]]} for row in rows_of_keys],
+        "state": state,
         "records": records,
     }
 
@@ -962,6 +1003,9 @@ def make(path, key_path, states, source, others, context, features, collide, see
     header = make_header(database, context, features, keys, wraps)
     rows = make_rows(records, keys, random, collide)
     labels, counts = make_labels(rows, keys, random) if "labels" in features else ([], [])
+    active = choose_key(keys, "active")
+    state = state_of(rows, {key.id: key for key in keys}, 1)
+    state = seal(active.state_key, random.take("state nonce", 24), state, active.state_associated())
 
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     connection = sqlite3.connect(path, isolation_level=None)
@@ -976,6 +1020,7 @@ def make(path, key_path, states, source, others, context, features, collide, see
     connection.executemany("INSERT INTO keys VALUES (?, ?)", sorted((key.id, key.state) for key in keys))
     connection.executemany("INSERT INTO wraps VALUES (?, ?, ?, ?, ?)", sorted(wraps))
     connection.executemany("INSERT INTO records VALUES (?, ?, ?, ?)", rows)
+    connection.execute("INSERT INTO state VALUES (1, ?)", [state])
     if "labels" in features:
         connection.executemany("INSERT INTO labels VALUES (?, ?)", labels)
         connection.executemany("INSERT INTO counts VALUES (?, ?)", counts)
@@ -1045,6 +1090,10 @@ def vectors(seed):
     count_nonce = random.take("count nonce", 24)
     count = seal(keys[0].counts, count_nonce, keys[0].count(label, members), keys[0].count_associated(label))
     days = keys[0].label("ledger", "days")
+    table = [tuple(record[name] for name in ("id", "slot", "version", "sealed")) for record in records]
+    table = [(number, bytes.fromhex(slot), version, bytes.fromhex(sealed)) for number, slot, version, sealed in table]
+    state_nonce = random.take("state nonce", 24)
+    state = state_of(table, {key.id: key for key in keys}, 7, True)
     lengths = [0, 1, 14, 123, 124, 125, 252, 253, 1019, 1020, 1021, 2043, 2044, 2045, 2300, 2301]
     lengths += [4091, 4092, 4093, 5120, 65532, 65533, 1000000]
     return {
@@ -1103,6 +1152,14 @@ def vectors(seed):
             "days": days.hex(),
             "day": 20777,
             "hiddenDay": keys[0].hidden_day(20777, days).hex(),
+        },
+        "state": {
+            "commits": 7,
+            "terms": [keys[which].row_term(*row[1:]).hex() for (which, *_), row in zip(inputs, table)],
+            "plaintext": state.hex(),
+            "nonce": state_nonce.hex(),
+            "associated": keys[0].state_associated().hex(),
+            "sealed": seal(keys[0].state_key, state_nonce, state, keys[0].state_associated()).hex(),
         },
         "records": records,
         "sizes": [{"content": length, "plaintext": size_class(length + 4)} for length in lengths],

@@ -1,0 +1,96 @@
+/// How many things there are, and the sum of what stands for each of them, its *term*: nobody without the key can tell which things would
+/// make a sum. The slots of a label are counted like this, and the rows of a database.
+package struct CountedSum: Hashable, Sendable {
+    /// The number of things.
+    package private(set) var count: Int64 = 0
+    /// The sum of their terms modulo 2^256, its lowest 64 bits first.
+    private var sum: Words = (0, 0, 0, 0)
+
+    private typealias Words = (UInt64, UInt64, UInt64, UInt64)
+
+    /// The number of bytes of a count and its sum.
+    package static let length = 8 + termLength
+    /// The number of bytes of a term.
+    package static let termLength = 32
+
+    /// Nothing.
+    package init() {}
+
+    /// Whether there is nothing.
+    package var isNone: Bool { self == CountedSum() }
+
+    /// The count, and the sum in 32 bytes.
+    package var bytes: [UInt8] {
+        [UInt64(bitPattern: count), sum.3, sum.2, sum.1, sum.0].flatMap { number in withUnsafeBytes(of: number.bigEndian) { Array($0) } }
+    }
+
+    /// Reads ``bytes``; nil for anything of another length.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.length else { return nil }
+        bytes.withUnsafeBytes {
+            count = Int64(bigEndian: $0.loadUnaligned(as: Int64.self))
+            sum = Self.words(UnsafeRawBufferPointer(rebasing: $0[8...]))
+        }
+    }
+
+    /// Adds a thing with a term of 32 bytes.
+    package mutating func add(_ term: [UInt8]) {
+        count &+= 1
+        add(term.withUnsafeBytes(Self.words))
+    }
+
+    /// Takes a thing with its term away.
+    package mutating func remove(_ term: [UInt8]) {
+        count &-= 1
+        subtract(term.withUnsafeBytes(Self.words))
+    }
+
+    /// Adds all things of another sum.
+    package mutating func add(_ other: CountedSum) {
+        count &+= other.count
+        add(other.sum)
+    }
+
+    private mutating func add(_ words: Words) {
+        var carry = false
+        (sum.0, carry) = Self.added(sum.0, words.0, carry)
+        (sum.1, carry) = Self.added(sum.1, words.1, carry)
+        (sum.2, carry) = Self.added(sum.2, words.2, carry)
+        (sum.3, carry) = Self.added(sum.3, words.3, carry)
+    }
+
+    private mutating func subtract(_ words: Words) {
+        var borrow = false
+        (sum.0, borrow) = Self.subtracted(sum.0, words.0, borrow)
+        (sum.1, borrow) = Self.subtracted(sum.1, words.1, borrow)
+        (sum.2, borrow) = Self.subtracted(sum.2, words.2, borrow)
+        (sum.3, borrow) = Self.subtracted(sum.3, words.3, borrow)
+    }
+
+    private static func added(_ first: UInt64, _ second: UInt64, _ carry: Bool) -> (UInt64, Bool) {
+        let (sum, overflowed) = first.addingReportingOverflow(second)
+        let (whole, overflowedAgain) = sum.addingReportingOverflow(carry ? 1 : 0)
+        return (whole, overflowed || overflowedAgain)
+    }
+
+    private static func subtracted(_ first: UInt64, _ second: UInt64, _ borrow: Bool) -> (UInt64, Bool) {
+        let (difference, overflowed) = first.subtractingReportingOverflow(second)
+        let (whole, overflowedAgain) = difference.subtractingReportingOverflow(borrow ? 1 : 0)
+        return (whole, overflowed || overflowedAgain)
+    }
+
+    private static func words(_ bytes: UnsafeRawBufferPointer) -> Words {
+        precondition(bytes.count == termLength, "A term has 32 bytes.")
+        func word(_ offset: Int) -> UInt64 { UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) }
+        return (word(24), word(16), word(8), word(0))
+    }
+
+    /// Whether count and sum are the same.
+    package static func == (one: CountedSum, other: CountedSum) -> Bool { one.count == other.count && one.sum == other.sum }
+
+    /// Hashes count and sum.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(count)
+        for word in [sum.0, sum.1, sum.2, sum.3] { hasher.combine(word) }
+    }
+}
