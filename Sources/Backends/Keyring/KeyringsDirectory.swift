@@ -34,6 +34,23 @@
             }
         }
 
+        /// How well the default collection is protected, by its file: gnome-keyring writes a collection without a password as plain text, which begins with `[keyring]`.
+        ///
+        /// The bus does not say whether a collection has a password. Without the file, or with one of another program, it counts as protected.
+        var protection: ProtectionLevel {
+            guard let path, let file = try? files.read("\(path)/\(defaultName).keyring") else { return .keyring }
+            var bytes = file.bytes
+            defer { wipe(&bytes) }
+            return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keyring
+        }
+
+        /// The collection that the file `default` names, or else the one that the daemon makes for a login.
+        private var defaultName: String {
+            let named = path.flatMap { try? files.read($0 + "/default") }.map { String(decoding: $0.bytes, as: UTF8.self) }
+            let name = named.map { String($0.prefix { $0 != "\n" && $0 != "/" }) } ?? ""
+            return name.isEmpty ? "login" : name
+        }
+
         /// The file of an item's or a collection's object path: `…/collection/Default_5fkeyring/7` is kept in `Default_keyring.keyring`.
         static func fileName(ofObject path: String) -> String? {
             let parts = path.split(separator: "/")

@@ -54,7 +54,7 @@
             identity = BackendIdentity(kind: "secret-service", store: layout.identity)
             capabilities = BackendCapabilities(
                 durability: keyringsDirectory == nil ? .untilPowerLoss : .durable, atomicBatch: false, crossProcess: true,
-                protection: .keyring,
+                protection: directory.protection,
                 maximumValueSize: Self.maximumValueSize, storesNativeValues: style.isInterop, sharedWithOthers: true,
                 usefulConcurrency: 2)
         }

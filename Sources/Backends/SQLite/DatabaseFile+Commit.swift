@@ -56,7 +56,7 @@
                 // A call may add a feature to it.
                 let header = rows.header
                 for request in requests {
-                    guard request.isFor(writer.file, header) else {
+                    guard !isLocked, request.isFor(writer.file, header) else {
                         responses.append(.outdated)
                         continue
                     }

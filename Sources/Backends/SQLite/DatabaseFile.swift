@@ -40,6 +40,8 @@
         let scanner: DatabaseScanner
         private let state = Mutex(State())
         private let openSession = Mutex<DatabaseSession?>(nil)
+        /// Whether the program has locked the database: no session is opened or used.
+        private let lockFlag = Atomic(false)
 
         var files: any FileSystem { runtime.files }
         var clock: any RuntimeClock { runtime.clock }
@@ -52,8 +54,23 @@
             scanner = DatabaseScanner(path: path)
         }
 
-        /// The open database, if there is one; may be read on any thread.
-        var session: DatabaseSession? { openSession.withLock(\.self) }
+        /// The open database, if there is one that may be used; may be read on any thread.
+        var session: DatabaseSession? { isLocked ? nil : openSession.withLock(\.self) }
+
+        /// Whether the program has locked the database.
+        var isLocked: Bool { lockFlag.load(ordering: .acquiring) }
+
+        /// - Returns: Whether it was locked before.
+        @discardableResult
+        func setLocked(_ isLocked: Bool) -> Bool { lockFlag.exchange(isLocked, ordering: .acquiringAndReleasing) }
+
+        /// Whether there are keys in memory.
+        var holdsKeys: Bool { openSession.withLock { $0 != nil } }
+
+        func requireUnlocked() throws(BackendError) {
+            guard isLocked else { return }
+            throw BackendError(.locked, "The program has locked the database. Unlock it and try again; nothing was changed.")
+        }
 
         /// How long a file that was found at its path is assumed to be there still. After that, validated reads too notice that a database
         /// was replaced.
@@ -183,6 +200,8 @@
         }
 
         private func open(_ found: Found, _ keyset: Keyset) throws(BackendError) -> DatabaseSession? {
+            // On the lane: a lock that began before has closed the session by now, or closes it after this.
+            try requireUnlocked()
             if let known = session, known.file == found.file, known.header == found.header { return known }
             guard let there = state.withLock(\.found), there.file == found.file, there.header == found.header else { return nil }
             // The connection that found the database becomes the first that reads it.
@@ -273,7 +292,7 @@
         }
 
         private func isAnyOpen(otherThan file: FileID?) -> Bool {
-            let others = state.withLock { [$0.found?.file, $0.writer?.file] } + [session?.file]
+            let others = state.withLock { [$0.found?.file, $0.writer?.file] } + [openSession.withLock { $0?.file }]
             return others.contains { $0 != nil && $0 != file }
         }
 
@@ -297,7 +316,7 @@
 
         /// Writes the log back into the database, empties it, and closes every connection.
         func close(deadline: MonotonicInstant) throws(BackendError) {
-            guard session != nil || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
+            guard holdsKeys || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
             try locked(deadline: deadline) { () throws(BackendError) in
                 // A database that was only read may have a log too, left by a process that was killed.
                 do throws(BackendError) { _ = try writer(deadline: deadline) } catch {

@@ -14,6 +14,7 @@
         func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let file = file
             while true {
+                try file.requireUnlocked()
                 if let known = file.session, known !== outdated, file.isCurrent(known) { return known }
                 guard let found = try await onLane(deadline, { () throws(BackendError) in try file.find(deadline: deadline) }) else {
                     return nil

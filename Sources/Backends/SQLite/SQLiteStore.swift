@@ -267,8 +267,14 @@
         /// be asked for.
         /// - Throws: ``BackendError``, as the key's source does, with what is missing.
         package func unlock() async throws(BackendError) {
-            try await source.unlock()
-            _ = try await opened(deadline: nextDeadline)
+            let wasLocked = file.setLocked(false)
+            do throws(BackendError) {
+                try await source.unlock()
+                _ = try await opened(deadline: nextDeadline)
+            } catch {
+                if wasLocked { await lock(within: .seconds(1)) }
+                throw error
+            }
         }
 
         /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are released; the key that

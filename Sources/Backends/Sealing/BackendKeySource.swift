@@ -72,6 +72,9 @@ package struct BackendKeySource: KeySource {
         if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
     }
 
+    /// Whether the store says so.
+    package func isLocked() async -> Bool { await backend.status() == .locked }
+
     /// The key in a record, whose bytes are overwritten: the probe holds nothing afterwards.
     private func takeKey(from probe: inout StorageProbe) throws(BackendError) -> SealingKey {
         guard let payload = probe.record?.payload else { throw notAKey }

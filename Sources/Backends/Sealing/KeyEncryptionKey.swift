@@ -29,7 +29,11 @@ package struct KeyEncryptionKey {
     ///   - key: The data key.
     ///   - source: The short name of the source of this key-encryption key.
     ///   - randomBytes: Gives a number of unpredictable bytes.
+    /// - Throws: ``BackendError`` with `invalidName` for the name that recovery keys have.
     package func wrap(_ key: SymmetricKey, source: String, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KeyTables.Wrap {
+        guard source != RecoveryRecipient.source else {
+            throw BackendError(.invalidName, "A key source cannot have the name \"\(source)\". Give it another one; nothing was changed.")
+        }
         let nonce = randomBytes(XAES256GCM.nonceLength)
         let keyID = KeyIdentity.id(of: key)
         var plain = key.withUnsafeBytes { Array($0) }

@@ -101,6 +101,35 @@ struct KeyFiles: Sendable {
         }
     }
 
+    /// Replaces a file with permissions 0600, durably and in one step. The file at the path is durable when this returns, and no draft of it is left.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - old: What it holds; compared once more right before it is replaced.
+    ///   - new: What it is to hold.
+    /// - Throws: ``BackendError``: `conflict` when it holds something else by then; with the outcome `unknown` when it may have been replaced.
+    func replace(_ path: String, _ old: [UInt8], with new: [UInt8]) throws(BackendError) {
+        for attempt in 1... {
+            let isReplaced: Bool
+            do throws(DurableReplaceError) {
+                isReplaced = try runtime.files.replaceDurably(path, with: new, temporaryName: draftName(for: path)) {
+                    () throws(FileError) in try runtime.files.read(path)?.bytes == old
+                }
+            } catch {
+                if error.mayBeReplaced { throw error.error.backendError(outcome: .unknown) }
+                // A process that reads the file removes drafts of it: begin again.
+                guard error.error.isNotFound, attempt < Self.replacements else { throw error.error.backendError() }
+                continue
+            }
+            discardDrafts(of: path)
+            if isReplaced { return }
+            throw BackendError(
+                .conflict, "Another process replaced \(path) meanwhile. Look what it holds and try again; nothing was changed.")
+        }
+    }
+
+    /// How often a file is written anew whose draft another process has removed.
+    private static let replacements = 64
+
     /// Makes sure that a file which has its name keeps it.
     func synchronizeName(of path: String) throws(BackendError) {
         do throws(FileError) { try runtime.files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }

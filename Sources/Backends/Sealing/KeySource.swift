@@ -30,6 +30,9 @@ package protocol KeySource: Sendable {
     /// Unlocks the store that holds the key, with a prompt if one is needed and possible. A source that cannot be locked does nothing.
     /// - Throws: ``BackendError``, as ``LockableBackend/unlock()``.
     func unlock() async throws(BackendError)
+
+    /// Whether the store that holds the key is known to be locked now. Never opens a prompt.
+    func isLocked() async -> Bool
 }
 
 extension KeySource {
@@ -38,4 +41,7 @@ extension KeySource {
 
     /// Does nothing: there is no lock.
     package func unlock() async throws(BackendError) {}
+
+    /// False: there is no lock.
+    package func isLocked() async -> Bool { false }
 }

@@ -53,7 +53,8 @@ struct PassphraseFile: Sendable {
     private static let sealedStart = headLength + XAES256GCM.nonceLength
     private static let checksumStart = length - 8
 
-    private let bytes: [UInt8]
+    /// The whole file.
+    let bytes: [UInt8]
     private let cost: PassphraseCost
 
     /// Reads a file's content; derives nothing.

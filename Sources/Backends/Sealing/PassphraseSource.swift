@@ -11,10 +11,11 @@ internal import Foundation
 /// nothing else is changed, blanks at its ends count. An empty one is refused. Bytes that this library makes of it are overwritten after
 /// use; the text that the program hands over is the program's.
 package struct PassphraseSource: KeySource {
-    private let path: String
-    private let cost: PassphraseCost
+    let path: String
+    /// The cost of new files.
+    let cost: PassphraseCost
     private let passphrase: @Sendable () async throws -> String
-    private let files: KeyFiles
+    let files: KeyFiles
 
     /// The path, in words.
     package let identifier: String
@@ -74,7 +75,7 @@ package struct PassphraseSource: KeySource {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 
-    private func read() throws(BackendError) -> PassphraseFile? {
+    func read() throws(BackendError) -> PassphraseFile? {
         // Checked before it is read, so that a large file in its place does not use up the memory.
         let status: FileStatus?
         do throws(FileError) { status = try files.runtime.files.status(path) } catch { throw error.backendError() }
@@ -87,7 +88,7 @@ package struct PassphraseSource: KeySource {
         return try PassphraseFile(contents.bytes, of: path)
     }
 
-    private func ask() async throws(BackendError) -> SecretBytes {
+    func ask() async throws(BackendError) -> SecretBytes {
         let text: String
         do {
             text = try await passphrase()
@@ -102,6 +103,11 @@ package struct PassphraseSource: KeySource {
         guard !text.isEmpty else {
             throw BackendError(.locked, "The passphrase given for \(path) is empty. Give one and try again; nothing was changed.")
         }
+        return Self.secret(text)
+    }
+
+    /// A passphrase as the bytes that a key is derived from.
+    static func secret(_ text: String) -> SecretBytes {
         // A text of ASCII is in form C, and Foundation's copy of it cannot be overwritten.
         var bytes = Array((text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping).utf8)
         defer { wipe(&bytes) }

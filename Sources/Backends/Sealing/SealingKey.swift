@@ -20,6 +20,15 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         self.key = key
     }
 
+    /// Takes the bytes of a key; nil unless there are 32.
+    package init?(bytes: [UInt8]) {
+        guard bytes.count == Self.keyLength else { return nil }
+        self.init(key: SymmetricKey(data: bytes))
+    }
+
+    /// Lends the key's bytes for the duration of a call.
+    package func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R { try key.withUnsafeBytes(body) }
+
     /// Creates a key with the id of another one, as if somebody had found two keys with one id. Only a test can.
     init(collidingWith id: [UInt8], key: SymmetricKey) {
         self.id = id

@@ -34,6 +34,10 @@ package actor SealingKeys {
     private let pins: Pins
     private let randomBytes: @Sendable (Int) -> [UInt8]
     private var known: [String: SealingKey] = [:]
+    /// The sources of the known keys.
+    private var sources: [String: any KeySource] = [:]
+    /// Whether no key may be fetched or used.
+    private var isLocked = false
     /// The sources whose key is recorded and may seal.
     private var settled: Set<String> = []
     /// The callers that wait for a key that is being fetched: a passphrase is asked for once, and a key derived from it once.
@@ -55,8 +59,7 @@ package actor SealingKeys {
         if let key = known[source.identifier] { return key }
         guard let key = try await load(source) else { throw missing(source) }
         if let recorded = try await pins.recorded(source.identifier) { try compare(key, recorded, source) }
-        known[source.identifier] = key
-        return key
+        return try keep(key, source)
     }
 
     /// The key of a source, for sealing: makes a first one if the rule above allows it.
@@ -80,7 +83,7 @@ package actor SealingKeys {
             if key == nil { key = try await load(source) }
             guard let key else { throw missing(source) }
             try compare(key, recorded, source)
-            return settle(key, name)
+            return try settle(key, source)
         }
         // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
         let sealed = try await sealedIDs()
@@ -95,7 +98,7 @@ package actor SealingKeys {
         // Another process may have made it a moment ago, and it may not be durable yet.
         try await source.synchronize()
         try await pins.record(key.identity, name)
-        return settle(key, name)
+        return try settle(key, source)
     }
 
     /// The key of a source from now on, where what it held before is lost: what the source holds now, or a new key. It is recorded in place of the
@@ -109,7 +112,7 @@ package actor SealingKeys {
         if let present = try await load(source) { key = present } else { key = try await source.create(.random(randomBytes)) }
         try await source.synchronize()
         try await pins.record(key.identity, name)
-        return settle(key, name)
+        return try settle(key, source)
     }
 
     private func takeTurn(_ name: String) async {
@@ -126,6 +129,7 @@ package actor SealingKeys {
     /// What a source holds, fetched by the first of those who ask at the same time.
     private func load(_ source: any KeySource) async throws(BackendError) -> SealingKey? {
         let name = source.identifier
+        try requireUnlocked()
         while fetching[name] != nil {
             let result = await withCheckedContinuation { fetching[name, default: []].append($0) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
@@ -146,18 +150,51 @@ package actor SealingKeys {
     /// Forgets a source's key that was found to be the wrong one: it is fetched again when it is next needed.
     package func forget(_ source: any KeySource) {
         known[source.identifier] = nil
+        sources[source.identifier] = nil
         settled.remove(source.identifier)
+    }
+
+    /// Forgets the keys whose source is locked by now.
+    package func forgetLocked() async {
+        for source in sources.values where await source.isLocked() { forget(source) }
+    }
+
+    /// Forgets every key, and gives none until ``unlock()``.
+    package func lock() {
+        isLocked = true
+        forgetAll()
+    }
+
+    /// Lets keys be fetched again.
+    /// - Returns: Whether they were locked.
+    @discardableResult
+    package func unlock() -> Bool {
+        defer { isLocked = false }
+        return isLocked
+    }
+
+    private func requireUnlocked() throws(BackendError) {
+        if isLocked { throw BackendError(.locked, "The program has locked its keys. Unlock it and try again; nothing was changed.") }
     }
 
     /// Forgets every key: their memory is overwritten when the last call that works with one has ended.
     package func forgetAll() {
         known = [:]
+        sources = [:]
         settled = []
     }
 
-    private func settle(_ key: SealingKey, _ name: String) -> SealingKey {
-        known[name] = key
-        settled.insert(name)
+    /// Keeps a key in memory, unless keys were locked while it was fetched.
+    private func keep(_ key: SealingKey, _ source: any KeySource) throws(BackendError) -> SealingKey {
+        try requireUnlocked()
+        known[source.identifier] = key
+        sources[source.identifier] = source
+        return key
+    }
+
+    private func settle(_ key: SealingKey, _ source: any KeySource) throws(BackendError) -> SealingKey {
+        let key = try keep(key, source)
+        settled.insert(source.identifier)
         return key
     }
 

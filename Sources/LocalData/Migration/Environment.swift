@@ -41,7 +41,7 @@ final class Environment: Sendable {
         self.pageSize = pageSize
         self.logger = logger
         self.isRehearsal = isRehearsal
-        lanes = KeyLanes(areKept: safeguards.contains(.lanes))
+        lanes = KeyLanes(areKept: safeguards.contains(.lanes), gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks)
         committer = Committer(hub: hub)
@@ -49,6 +49,9 @@ final class Environment: Sendable {
 
     /// The attempts at a step that starts over because another process or task changed the slot in between.
     var attempts: Attempts { Attempts(runtime) }
+
+    /// Which stores the program has locked.
+    var gate: LockGate { routes.gate }
 
     /// The wall clock, in seconds since 1970.
     var now: Double { runtime.clock.wallSeconds }

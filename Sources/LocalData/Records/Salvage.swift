@@ -66,7 +66,7 @@ struct Salvage: Sendable {
         func route(_ address: StorageAddress) -> Route {
             Route(
                 keyName: address.name, domain: domain, backend: backend, slot: backend.slot(address), security: .automatic,
-                protection: backend.capabilities.protection)
+                protection: backend.capabilities.protection, gate: env.routes.gate)
         }
         switch record.place {
         case .named(let address, let revision):

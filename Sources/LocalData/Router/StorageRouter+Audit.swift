@@ -19,7 +19,10 @@ extension StorageRouter {
 
     /// The bytes of a quarantined value, as its serializer made them; a text as its UTF-8 bytes. What was sealed in its place is opened, if it opens.
     /// - Throws: ``StorageError``: `notFound`; for a sealed one what fetching the key throws.
-    public func quarantinedData(_ value: QuarantinedValue) async throws -> Data { try await env.quarantine.content(of: value.id) }
+    public func quarantinedData(_ value: QuarantinedValue) async throws -> Data {
+        if env.gate.isClosed { throw StorageError.lockedByProgram(value.id) }
+        return try await env.quarantine.content(of: value.id)
+    }
 
     /// Purges a quarantined value that a person has seen.
     public func discardQuarantined(_ value: QuarantinedValue) async throws { try await env.quarantine.discard(value.id) }

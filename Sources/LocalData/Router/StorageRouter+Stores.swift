@@ -6,7 +6,8 @@ extension StorageRouter {
     @concurrent
     public nonisolated func status(of domain: StorageDomain) async -> DomainStatus {
         do {
-            let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
+            let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+            if env.gate.refuses(backend.identity) { return .locked }
             return DomainStatus(await backend.status(), domain)
         } catch {
             return .unavailable((error as? StorageError) ?? StorageError(StorageError.unavailable, key: "\(domain)", "It cannot be used."))
@@ -19,15 +20,6 @@ extension StorageRouter {
     package nonisolated func holdsSealingKey(_ key: AnyStorageKey) async throws -> Bool {
         guard case .value(let record) = try await env.routes.route(for: key).probe() else { return false }
         return SealingKey.begins(record.payload)
-    }
-
-    /// Unlocks a domain. The only call that may open a prompt. A domain that cannot be locked is unlocked already.
-    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `unavailable`, `timedOut`.
-    @concurrent
-    public nonisolated func unlock(_ domain: StorageDomain) async throws {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        guard let lockable = backend as? any LockableBackend else { return }
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await lockable.unlock() }
     }
 
     /// Makes the database that lies in a domain's place this domain's, after its file was moved, renamed or copied here on purpose. Until then it is refused with

@@ -15,6 +15,8 @@ import Sealing
 public actor StorageRouter {
     nonisolated let env: Environment
     nonisolated let stores: any StoreProvider
+    /// Follows locks of the keyring; nil where the configuration does not ask for it.
+    private nonisolated let follower: KeyringFollower?
 
     /// The configuration that the router was made with.
     public nonisolated let configuration: StorageConfiguration
@@ -47,6 +49,8 @@ public actor StorageRouter {
             logger: configuration.logger)
         stores = wiring
         self.env = env
+        follower = configuration.locksWithKeyring.map { KeyringFollower(env, interval: $0) }
+        follower?.start()
     }
 
     /// Creates a router over the stores of another one that records instead of writing.
@@ -56,11 +60,13 @@ public actor StorageRouter {
         // What a rehearsal finds is told by whoever asked for it.
         configuration.logger = Logger(label: configuration.logger.label) { _ in SwiftLogNoOpLogHandler() }
         self.configuration = configuration
+        follower = nil
         (env, stores) = router.env.rehearsal(over: router.stores)
     }
 
     /// Closes what was opened, and forgets the sealing keys. Nothing is written that was not written before; ``shutdown()`` finishes it first.
     deinit {
+        follower?.stop()
         guard configuration.closesWhenReleased else { return }
         configuration.runtime.tasks.spawn { [env, stores] in
             await Self.close(env, stores)

@@ -32,6 +32,8 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
             do {
                 guard let subscription else { return .some(try await begin()) }
                 while let event = await subscription.next() {
+                    // While the program has locked the store, nothing is told; the unlocking asks for another look.
+                    if router.env.gate.refuses(subscription.slot.store) { continue }
                     switch event {
                     case .changed(let record, let newest):
                         lastRevision = record?.revision

@@ -53,6 +53,9 @@ final class ChangeHub: Sendable {
             state.withLock { state in state.events.contains { if case .changed = $0 { true } else { false } } }
         }
 
+        /// Drops the events that wait.
+        func forget() { state.withLock { $0.events = [] } }
+
         func end() {
             state.withLock { state in
                 state.isOver = true
@@ -119,6 +122,24 @@ final class ChangeHub: Sendable {
     /// Tells the watchers of a slot that a change of this process may have happened.
     func publishDoubt(at slot: PhysicalSlot) {
         for subscription in watchers(of: slot) { subscription.push(.look) }
+    }
+
+    /// Drops what waits to be told, with the values in it: those who watch look again once the store is unlocked.
+    /// - Parameter store: The store; nil for all.
+    func forgetEvents(of store: BackendIdentity?) {
+        for subscription in watchers(in: store) { subscription.forget() }
+    }
+
+    /// Lets those who watch look again.
+    /// - Parameter store: The store; nil for all.
+    func lookAgain(_ store: BackendIdentity?) {
+        for subscription in watchers(in: store) { subscription.push(.look) }
+    }
+
+    private func watchers(in store: BackendIdentity?) -> [Subscription] {
+        state.withLock { state in
+            state.subscriptions.filter { store == nil || $0.key.store == store }.values.flatMap(\.values)
+        }
     }
 
     func close() {

@@ -81,7 +81,8 @@ struct Committer: Sendable {
             let results: [MutationResult]
             do {
                 results = try await translatingErrors(key: first.route.keyName) { () throws(BackendError) in
-                    try await first.route.backend.apply(part.map { changes[$0].mutation })
+                    if first.route.isLocked { return part.map { _ in .locked } }
+                    return try await first.route.backend.apply(part.map { changes[$0].mutation })
                 }
             } catch {
                 if (error as? StorageError).map({ $0.outcome != .notApplied }) ?? false { publishDoubt(part, changes) }

@@ -26,9 +26,27 @@ final class KeyLanes: Sendable {
 
     private let state = Mutex(State())
     private let areKept: Bool
+    private let gate: LockGate
 
-    /// - Parameter areKept: Whether anybody waits at all: see ``Safeguards/lanes``.
-    init(areKept: Bool = true) { self.areKept = areKept }
+    /// - Parameters:
+    ///   - areKept: Whether anybody waits at all: see ``Safeguards/lanes``.
+    ///   - gate: Which stores are locked: no new chain begins there.
+    init(areKept: Bool = true, gate: LockGate) {
+        self.areKept = areKept
+        self.gate = gate
+    }
+
+    /// Whether the running call is part of a chain, of whatever router.
+    static var isAnyHeld: Bool { !chains.isEmpty }
+
+    /// Whether a call holds a slot of a store, or waits for one.
+    /// - Parameter store: The store; nil for any.
+    func isBusy(in store: BackendIdentity?) -> Bool {
+        state.withLock { state in
+            guard let store else { return !state.holders.isEmpty }
+            return state.holders.keys.contains { $0.store == store }
+        }
+    }
 
     private var chain: [UInt64] { Self.chains[ObjectIdentifier(self)] ?? [] }
 
@@ -48,8 +66,9 @@ final class KeyLanes: Sendable {
 
     /// Runs work while this chain alone may change several slots, taken in one order for everybody.
     func withLanes<R>(_ slots: [PhysicalSlot], keyName: String, _ work: () async throws -> R) async throws -> R {
-        guard areKept else { return try await work() }
         let outer = chain
+        if outer.isEmpty, slots.contains(where: { gate.refuses($0.store) }) { throw StorageError.lockedByProgram(keyName) }
+        guard areKept else { return try await work() }
         let wanted = slots.filter { !isHeldByCurrentChain($0) }
         if wanted.isEmpty { return try await work() }
         let chain = outer + [nextID()]

@@ -23,7 +23,7 @@ final class RehearsedStores: StoreProvider {
     func defaultScope(of kind: StorageDomain.Kind) -> String { stores.defaultScope(of: kind) }
 
     func makeBackend(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
-        rehearse(try routes.backend(for: StorageDomain(kind: kind, scope: scope), key: "\(kind)").1)
+        rehearse(try routes.anyBackend(for: StorageDomain(kind: kind, scope: scope), key: "\(kind)").1)
     }
 
     /// A store over another one. All that stand for one physical store share their changes.

@@ -12,6 +12,8 @@ struct Route: Sendable {
     let protection: ProtectionLevel
     /// Says what may be believed of the slot; nil where the library seals nothing.
     var judge: (any SealJudge)?
+    /// Which stores the program has locked.
+    let gate: LockGate
 
     var address: StorageAddress { slot.address }
     var capabilities: BackendCapabilities { backend.capabilities }
@@ -25,7 +27,8 @@ struct Route: Sendable {
     /// The same place in another store that stands for its own.
     func leading(to backend: any StorageBackend) -> Route {
         Route(
-            keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge)
+            keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge,
+            gate: gate)
     }
 
     /// A slot in another part of the same store, under the same protection.
@@ -33,8 +36,12 @@ struct Route: Sendable {
     func beside(in namespace: StorageNamespace, named name: String? = nil) -> Route {
         let slot = backend.slot(StorageAddress(name ?? address.name, in: namespace))
         return Route(
-            keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge)
+            keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge,
+            gate: gate)
     }
+
+    /// Whether the program has locked the store, for the running call.
+    var isLocked: Bool { gate.refuses(slot.store) }
 
     /// Looks at the slot. Conditions of the store are probes, not errors; what a seal does not prove is `corrupt`.
     func read(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe { try await judged(try await look(freshness)) }

@@ -7,6 +7,8 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let judge: (any SealJudge)?
+    /// Which stores the program has locked.
+    let gate: LockGate
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
     /// Where keys led that were used before, so that a read does not check a name again.
     private let known = Mutex<[Lead: Route]>([:])
@@ -22,6 +24,7 @@ final class RouteTable: Sendable {
     init(stores: any StoreProvider, judge: (any SealJudge)?) {
         self.stores = stores
         self.judge = judge
+        gate = LockGate()
         policyChains = Mutex([:])
         hasPolicies = Atomic(false)
     }
@@ -30,6 +33,7 @@ final class RouteTable: Sendable {
     init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: (any SealJudge)?) {
         self.stores = stores
         self.judge = judge
+        gate = routes.gate
         let known = routes.policyChains.withLock(\.self)
         policyChains = Mutex(known)
         hasPolicies = Atomic(!known.isEmpty)
@@ -58,13 +62,13 @@ final class RouteTable: Sendable {
     /// Finds out where a key leads, and keeps it.
     private func route(of lead: Lead) throws -> Route {
         let name = lead.address.name
-        let (domain, backend) = try self.backend(for: lead.domain, key: name)
+        let (domain, backend) = try anyBackend(for: lead.domain, key: name)
         do throws(BackendError) { try lead.address.validate() } catch { throw StorageError.from(error, key: name) }
         var protection = backend.capabilities.protection
         if let source = lead.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
         let route = Route(
             keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
-            security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge)
+            security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge, gate: gate)
         known.withLock { known in
             // The names of a program's keys are few; those of records have no end.
             if known.count >= Self.maximumKnown { known.removeAll(keepingCapacity: true) }
@@ -128,7 +132,15 @@ final class RouteTable: Sendable {
     }
 
     /// The backend of a domain, made if need be.
+    /// - Throws: ``StorageError``: `locked` when the program has locked the domain.
     func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
+        let (resolved, backend) = try anyBackend(for: domain, key: key)
+        if gate.refuses(backend.identity) { throw StorageError.lockedByProgram(key) }
+        return (resolved, backend)
+    }
+
+    /// The backend of a domain, locked or not, made if need be: for callers who read and change nothing in it.
+    func anyBackend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
         let scope = domain.scope ?? stores.defaultScope(of: domain.kind)
         let resolved = domain.scope == nil ? StorageDomain(kind: domain.kind, scope: scope) : domain
         // Swift takes two spellings of one text for equal; a file system and a keyring do not.

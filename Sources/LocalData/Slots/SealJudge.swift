@@ -26,6 +26,7 @@ enum SealJudgement: Sendable {
 extension Route {
     /// Looks at the slot, and believes what stands there: only for a caller that opens the value before it uses anything beside it.
     func look(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
+        if isLocked { return .locked }
         let probe: StorageProbe?
         do throws(BackendError) { probe = try await backend.read([address], freshness).first } catch {
             throw StorageError.from(error, key: keyName)
@@ -45,6 +46,7 @@ extension Route {
     /// What slots of one store hold, read with one call.
     static func read(_ routes: [Route], _ freshness: ReadFreshness) async throws -> [StorageProbe] {
         guard let first = routes.first else { return [] }
+        if first.isLocked { return routes.map { _ in .locked } }
         let probes = try await translatingErrors(key: first.keyName) { () throws(BackendError) in
             try await first.backend.read(routes.map(\.address), freshness)
         }

@@ -36,6 +36,14 @@ public struct StorageConfiguration: Sendable {
     public var keychain = KeychainPlace.keyring
     /// Gives the passphrase of a key source, by its name; nil refuses it. Called whenever a key under a passphrase is fetched: once a source and router, as a rule.
     public var passphrase: (@Sendable (_ name: String) async throws -> String?)?
+    /// The cost of trying passphrases, of new passphrase files.
+    public var scryptCost = ScryptCost.recommended
+    /// The program's own sources of keys, by the names that ``KeySourceReference/custom(_:)`` uses.
+    public var customKeySources: [String: any CustomKeySource] = [:]
+    /// How often a keyring is asked whether it is locked, while a key from it is in memory; nil: never. A locked keyring's keys are let go of then, as
+    /// ``StorageRouter/lock(waitingAtMost:)`` does, and values under them are `locked` until the keyring is unlocked. The Secret Service gives no notice that does not need a
+    /// thread of its own, so a key stays in memory for up to this time after the lock.
+    public var locksWithKeyring: Duration?
     /// How long calls may take.
     public var deadlines = Deadlines()
     /// Whether only keys of registered catalogs may be used.

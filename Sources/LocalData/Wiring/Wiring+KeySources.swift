@@ -11,7 +11,7 @@ extension Wiring {
         case .configured:
             throw StorageError(
                 StorageError.unavailable, key: "",
-                "The configuration's key source must be a keyring, a key file, a credential or a passphrase.")
+                "The configuration's key source must be a keyring, a key file, a credential, a passphrase or one of the program's own.")
         case .keyring(let service, let name):
             return BackendKeySource(try makeKeyStore(service ?? configuration.applicationID), address: StorageAddress(name))
         case .keyFile(let path):
@@ -24,12 +24,21 @@ extension Wiring {
             if let source = keyInMemory("passphrase", name, .keyring) { return source }
             try validate(passphraseName: name)
             let ask = configuration.passphrase
-            return PassphraseSource(path: try dataPath("\(name).passphrase"), name: name, deadline: deadline, runtime: runtime) {
+            return PassphraseSource(
+                path: try dataPath("\(name).passphrase"), name: name, cost: configuration.scryptCost.cost, deadline: deadline, runtime: runtime
+            ) {
                 guard let passphrase = try await ask?(name) else {
                     throw StorageError(StorageError.locked, key: name, "No passphrase was given.")
                 }
                 return passphrase
             }
+        case .custom(let name):
+            guard let source = configuration.customKeySources[name] else {
+                throw StorageError(
+                    StorageError.unavailable, key: name,
+                    "The configuration has no key source of this name. Add it to StorageConfiguration.customKeySources.")
+            }
+            return try ProgramKeySource(name, source)
         }
     }
 

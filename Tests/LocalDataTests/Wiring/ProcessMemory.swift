@@ -24,6 +24,9 @@
             /// Takes bytes, which stay the caller's to wipe.
             init(_ bytes: UnsafeRawBufferPointer) { masked = bytes.map { $0 ^ Self.mask } }
 
+            /// Takes bytes that another process has masked, with the same mask.
+            init(masked bytes: some Collection<UInt8>) { masked = Array(bytes) }
+
             /// Two halves of the sealing key that a key file holds, read without leaving a copy.
             static func halves(ofKeyFile path: String) throws -> [Needle] {
                 let file = open(path, O_RDONLY | O_CLOEXEC)

@@ -78,6 +78,14 @@ extension StorageError {
     }
 }
 
+extension StorageError {
+    /// The error of a store that the program itself has locked.
+    static func lockedByProgram(_ key: String) -> StorageError {
+        StorageError(
+            locked, key: key, "The program has locked its storage. Unlock it (StorageRouter.unlock) and try again; nothing was changed.")
+    }
+}
+
 extension BackendError: LocalizedError {
     /// What a person reads: what happened and what to do next. Never a value.
     public var errorDescription: String? { reason }

@@ -47,6 +47,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case keyFile(path: String)
         case credential(name: String)
         case passphrase(name: String)
+        case custom(name: String)
     }
 
     let form: Form
@@ -79,6 +80,10 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter name: The file's name without its extension, and what the passphrase is asked for by.
     public static func passphrase(_ name: String = "default") -> KeySourceReference { KeySourceReference(form: .passphrase(name: name)) }
 
+    /// A source of the program's own.
+    /// - Parameter name: Its name in ``StorageConfiguration/customKeySources``. It stands in plain text beside what the key seals, and has to stay the same.
+    public static func custom(_ name: String) -> KeySourceReference { KeySourceReference(form: .custom(name: name)) }
+
     /// Where the key is kept, in words.
     public var description: String {
         switch form {
@@ -87,6 +92,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case .keyFile(let path): "key file \(path)"
         case .credential(let name): "credential \(name)"
         case .passphrase(let name): "passphrase \(name)"
+        case .custom(let name): "custom key source \(name)"
         }
     }
 }

@@ -1,0 +1,22 @@
+// Letting go of keys, and another passphrase for the same key.
+
+// snippet.hide
+import LocalData
+
+func lockAndUnlock(_ router: StorageRouter) async throws {
+    // snippet.show
+    await router.lock()  // changes that are under way are finished first
+    // …
+    try await router.unlock(.encryptedSQLite(database: "documents"))  // fetches the key: may ask for a passphrase, or open a prompt
+    await router.unlock()  // everything else fetches its key when it is next used
+    // snippet.hide
+}
+
+func changePassphrase(_ configuration: StorageConfiguration, _ typed: String) async throws {
+    var configuration = configuration
+    // snippet.show
+    configuration.scryptCost = ScryptCost(logN: 18)  // 256 MiB for each try, in files that are written from now on
+    let router = StorageRouter(configuration: configuration)
+    try await router.changePassphrase(of: .passphrase(), to: typed)  // asks for the present one as for any key
+    // snippet.hide
+}

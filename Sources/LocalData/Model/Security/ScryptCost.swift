@@ -1,0 +1,26 @@
+import Sealing
+
+/// The cost of trying a passphrase: the parameters of scrypt (RFC 7914). Whoever has a passphrase file pays it for each guess, and the program once in a run.
+public struct ScryptCost: Hashable, Sendable {
+    /// The base-2 logarithm of N, the cost in time and memory: 1 to 23.
+    public var logN: Int
+    /// The size of a block, r: 1 to 16. A derivation needs 128 · N · r bytes of memory.
+    public var blockSize: Int
+    /// The number of passes, p: 1 to 16, one after the other.
+    public var parallelism: Int
+
+    /// Creates a cost. What is outside of the limits, or needs more than 1 GiB of memory, is refused as `unsupported` when a file is written with it.
+    public init(logN: Int, blockSize: Int = 8, parallelism: Int = 1) {
+        (self.logN, self.blockSize, self.parallelism) = (logN, blockSize, parallelism)
+    }
+
+    /// N = 2^17, r = 8, p = 1: 128 MiB. Source: OWASP, Password Storage Cheat Sheet, the first of its settings for scrypt.
+    public static let recommended = ScryptCost(logN: 17)
+
+    /// What the passphrase file is written with. A number that it has no room for becomes one that is refused.
+    var cost: PassphraseCost {
+        PassphraseCost(
+            logN: UInt8(exactly: logN) ?? .max, blockSize: UInt32(exactly: blockSize) ?? .max,
+            parallelism: UInt32(exactly: parallelism) ?? .max)
+    }
+}

@@ -1,0 +1,96 @@
+import BackendContract
+import BackendRuntime
+import Sealing
+
+/// Locking: a program lets go of its keys and values while it stays in memory, and refuses to use them until it is unlocked.
+extension StorageRouter {
+    /// Locks every domain of this router: keys of databases and of sources are overwritten in memory, with everything that was derived from them, and so are decoded copies
+    /// that the router keeps. Until ``unlock()``, reads and changes that begin later are `locked`; other programs, and other routers, are not affected.
+    ///
+    /// Changes that are under way are finished and durable first. What lasts longer than the limit is ended between two of its steps, as if the program had ended there, and
+    /// goes on with the next read or sweep. The values that the program was given, and its passphrases, are its own to forget. The keyring itself stays unlocked.
+    /// - Parameter limit: How long changes that are under way are waited for.
+    /// - Returns: Whether all of them have ended. The router is locked in either case.
+    @concurrent
+    @discardableResult
+    public nonisolated func lock(waitingAtMost limit: Duration = .seconds(10)) async -> Bool {
+        let isDrained = await drain(nil, limit)
+        let keys = env.coder.seals.keys
+        await keys.lock()
+        for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
+        await stores.close()
+        await env.ledger.flush()
+        await env.ledger.close()
+        await env.quarantine.close()
+        return isDrained
+    }
+
+    /// Locks one domain, as ``lock(waitingAtMost:)`` locks all of them. The keys of sources are overwritten too; another domain fetches the one that it needs again, which
+    /// may ask for a passphrase.
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - limit: How long changes that are under way are waited for.
+    /// - Returns: Whether all of them have ended. The domain is locked in either case.
+    /// - Throws: ``StorageError`` when there is no such domain.
+    @concurrent
+    @discardableResult
+    public nonisolated func lock(_ domain: StorageDomain, waitingAtMost limit: Duration = .seconds(10)) async throws -> Bool {
+        let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+        let isDrained = await drain(backend.identity, limit)
+        await Self.letGo(of: backend, limit)
+        await env.coder.seals.keys.forgetAll()
+        return isDrained
+    }
+
+    /// Ends ``lock(waitingAtMost:)``, and the locks of single domains. No key is fetched: the next call that needs one does so, and may ask for a passphrase then. A keyring
+    /// that is locked stays locked. Sequences of values look at their values again.
+    @concurrent
+    public nonisolated func unlock() async {
+        await env.coder.seals.keys.unlock()
+        for backend in env.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }
+        env.gate.unlock(nil)
+        env.hub.lookAgain(nil)
+    }
+
+    /// Unlocks a domain: what its store needs, and the program's own ``lock(_:waitingAtMost:)``. The only call that may open a prompt; a passphrase may be asked for. A domain
+    /// that cannot be locked is unlocked already.
+    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for a wrong passphrase, `unavailable`, `timedOut`. What the
+    ///   program has locked stays locked then.
+    @concurrent
+    public nonisolated func unlock(_ domain: StorageDomain) async throws {
+        let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+        let keys = env.coder.seals.keys
+        let wereLocked = await keys.unlock()
+        if let lockable = backend as? any LockableBackend {
+            do {
+                try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await lockable.unlock() }
+            } catch {
+                if wereLocked { await keys.lock() }
+                throw error
+            }
+        }
+        guard env.gate.refuses(backend.identity) else { return }
+        env.gate.unlock(backend.identity)
+        env.hub.lookAgain(backend.identity)
+    }
+
+    /// Waits until no change is under way, and lets nothing through then.
+    private nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
+        let clock = env.runtime.clock
+        let deadline = clock.now.advanced(by: limit)
+        env.gate.drain(store)
+        var isBusy = env.lanes.isBusy(in: store)
+        while isBusy, clock.now < deadline {
+            await clock.wait(.milliseconds(2))
+            isBusy = env.lanes.isBusy(in: store)
+        }
+        env.gate.lock(store)
+        env.hub.forgetEvents(of: store)
+        return !isBusy
+    }
+
+    private static func letGo(of backend: any StorageBackend, _ limit: Duration) async {
+        // Nothing is under way any more where everything has ended: closing takes a moment.
+        if let holder = backend as? any KeyHoldingStore { await holder.lock(within: max(limit, .seconds(1))) } else { await backend.close() }
+    }
+}
