@@ -16,6 +16,12 @@ func recover(_ router: StorageRouter, _ typed: String) async throws {
     // snippet.hide
 }
 
+func rotate(_ router: StorageRouter) async throws {
+    // snippet.show
+    try await router.rotateDataKey(of: .encryptedSQLite(database: "documents")) { print("\($0.done) of \($0.total)") }
+    // snippet.hide
+}
+
 func changeSource(_ configuration: StorageConfiguration) async throws {
     var configuration = configuration
     // snippet.show

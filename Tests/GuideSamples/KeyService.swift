@@ -10,17 +10,20 @@ public struct KeyService: CustomKeySource {
     private let key: URL
     private let token: @Sendable () -> String
 
+    /// Names the key, and gives the token that the service asks for.
     public init(key: URL, token: @escaping @Sendable () -> String) { (self.key, self.token) = (key, token) }
 
     /// The key is on another machine, and what opens it there is not on a disk of this one.
     public var protection: ProtectionLevel { .keyring }
 
+    /// Fetches the key; nil when the service has none.
     public func load() async throws -> SealingKeyMaterial? {
         let (status, content) = try await send("GET")
         // Only the service itself can say that there is no key. Whatever else goes wrong proves nothing.
         return status == 404 ? nil : try SealingKeyMaterial(bytes: content)
     }
 
+    /// Stores a first key, unless the service has one by then.
     public func create(_ new: SealingKeyMaterial) async throws -> SealingKeyMaterial {
         // The service refuses with 412 if another process was faster.
         let (status, _) = try await send("PUT", new.withBytes { Data($0) })

@@ -89,6 +89,8 @@
         var key: String?
         var keyState: String?
         var nonce: String?
+        /// The revision of a row that was sealed again.
+        var revision: String?
         var paddedSize: Int?
         var namespace: String?
         var name: String?
@@ -100,10 +102,10 @@
 
         var bytes: [UInt8] { get throws { Array(try #require(Data(base64Encoded: payload ?? ""))) } }
 
-        /// The probe of the record. The revision is the nonce.
+        /// The probe of the record. The revision is the nonce, unless another one was kept.
         var probe: StorageProbe {
             get throws {
-                guard let unique = BackendContract.bytes(ofHexadecimal: nonce ?? "") else {
+                guard let unique = BackendContract.bytes(ofHexadecimal: revision ?? nonce ?? "") else {
                     throw ProgramFailure("no nonce: \(nonce ?? "none")")
                 }
                 let revision = StorageRevision(unique)

@@ -20,7 +20,7 @@
             struct Wrap: Decodable { let key, recipient, source, nonce, associated, verifier, wrapped: String }
             struct Header: Decodable { let context, features, formats, tagInput, tag: String }
             struct Record: Decodable {
-                let key, kind, namespace, name, payload, slot, nonce, associated, plaintext, sealed: String
+                let key, kind, namespace, name, payload, revision, slot, nonce, associated, plaintext, sealed: String
                 let id, version: Int64
                 let metadata: DumpedMetadata
             }
@@ -150,16 +150,26 @@
                         })
                         == vector.associated)
                 let payload = Array(try #require(Data(base64Encoded: vector.payload)))
-                let content = RowContent(
+                var content = RowContent(
                     address, vector.kind == "value" ? .value : .tombstone, try vector.metadata.metadata, payload: payload)
+                if vector.revision != vector.nonce { content.keptRevision = StorageRevision(try hex(vector.revision)) }
                 #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
                 let nonce = try hex(vector.nonce)
                 let sealed = try SealedRow.seal(content, slot: slot, version: vector.version, with: key, database: database) { _ in nonce }
                 #expect(hexadecimalText(of: sealed) == vector.sealed)
                 let opened = try RowContent(padded: try hex(vector.plaintext))
                 #expect(opened.address == address && opened.kind == content.kind && opened.payload == payload)
-                #expect(opened.metadata == content.metadata)
+                #expect(opened.metadata == content.metadata && opened.keptRevision == content.keptRevision)
+                let raw = slot.withUnsafeBytes { slot in
+                    sealed.withUnsafeBytes { RawRow(slot: slot, version: vector.version, sealed: $0).open(keyset) }
+                }
+                guard case .content(_, let revision) = raw else {
+                    Issue.record("\(vector.name) does not open")
+                    continue
+                }
+                #expect(hexadecimalText(of: revision.bytes) == vector.revision)
             }
+            #expect(vectors.records.contains { $0.revision != $0.nonce })
         }
 
         @Test func `labels, their days and their counts are those of the vectors`() throws {

@@ -23,7 +23,7 @@ struct Probe {
         static let all: [String: Run] = [
             "serve": serve, "count": count, "churn": churn, "create": create, "echo": echo, "trace": trace, "puts": puts,
             "hold-transaction": holdTransaction, "hold-reader": holdReader, "hold-lock": holdLock, "leak": leak,
-            "shelve": shelve,
+            "shelve": shelve, "rotate": rotate,
         ]
     }
 #endif

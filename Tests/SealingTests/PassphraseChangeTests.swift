@@ -113,7 +113,11 @@ import Testing
         _ = try await source("old").create(bench.key)
         let removals = Mutex(0)
         let files = HookedFiles { operation, path in
-            guard operation == "synchronizeFile", removals.withLock({ $0 += 1; return $0 }) <= 3 else { return }
+            guard operation == "synchronizeFile",
+                removals.withLock({
+                    $0 += 1; return $0
+                }) <= 3
+            else { return }
             try? FileManager.default.removeItem(atPath: path)
         }
         try await source("old", files).changePassphrase(to: "new")

@@ -40,6 +40,13 @@ package struct ByteReader {
         return bytes[position]
     }
 
+    /// A number of bytes as they are.
+    package mutating func take(_ count: Int) throws(RecordDamage) -> [UInt8] {
+        guard count <= bytes.endIndex - position else { throw RecordDamage("ends too early") }
+        defer { position += count }
+        return Array(bytes[position..<(position + count)])
+    }
+
     package mutating func fixed<Number: FixedWidthInteger>(_ type: Number.Type) throws(RecordDamage) -> Number {
         var value: Number = 0
         for _ in 0..<(Number.bitWidth / 8) { value = (value << 8) | Number(truncatingIfNeeded: try byte()) }

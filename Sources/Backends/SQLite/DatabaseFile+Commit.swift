@@ -144,8 +144,17 @@
                 content = RowContent(mutation.address, .tombstone, metadata)
                 rows.hasRemoved = rows.hasRemoved || row != nil
             }
-            try rows.relabel(mutation.address, row, content.kind == .value ? content.metadata : nil, keyset)
-            let slot = keyset.active.slot(of: mutation.address, table: DatabaseFormat.table)
+            return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
+        }
+
+        /// Writes a row, with its labels, under the active key, in place of the one that its name has.
+        /// - Returns: The sealed bytes.
+        func write(
+            _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
+        ) throws(BackendError) -> [UInt8] {
+            let address = content.address
+            try rows.relabel(address, row, content.kind == .value ? content.metadata : nil, keyset)
+            let slot = keyset.active.slot(of: address, table: DatabaseFormat.table)
             // It starts at a random number, so that it does not tell how often the row was changed.
             let version: Int64
             if let known = row?.version, known > 0, known < .max {
@@ -158,13 +167,13 @@
             if let row, row.key.id == keyset.active.id {
                 try rows.replace(row.id, slot, version: version, sealed: sealed)
                 try rows.deleteOthers(slot, above: row.id)
-                for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: mutation.address, table: DatabaseFormat.table)) }
+                for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
             } else {
                 // A row of an older key has another place.
-                if let row { try clear(row, mutation.address, keyset, rows) }
+                if let row { try clear(row, address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
-            return .applied(SealedRow.revision(of: sealed), .durable)
+            return sealed
         }
 
         /// Removes a row and every other row of its name, such as an older one that was copied there: none may take the row's place.

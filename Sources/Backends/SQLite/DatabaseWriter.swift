@@ -161,6 +161,11 @@
             state.withLock { $0.waitNotBefore = patience.clock.now.advanced(by: Self.waitPause) }
         }
 
+        /// Writes the log back and empties it, if bytes of something that was removed are in it.
+        /// - Parameter deadline: Until when readers of an older state are waited for.
+        /// - Returns: Whether nothing of it is left. If something is, every commit tries again.
+        func scrub(until deadline: MonotonicInstant) -> Bool { !state.withLock { $0.mustScrub } || scrub(deadline: deadline) }
+
         private static let waitPause = Duration.seconds(5)
 
         private func scrub(deadline: MonotonicInstant) -> Bool {

@@ -56,6 +56,21 @@
             return entries
         }
 
+        /// Every count.
+        func counts() throws(BackendError) -> [(label: [UInt8], sealed: [UInt8])] {
+            var counts: [(label: [UInt8], sealed: [UInt8])] = []
+            try database.rows("SELECT label, sealed FROM counts") { (statement) throws(BackendError) in
+                counts.append((statement.bytes(0), statement.bytes(1)))
+            }
+            return counts
+        }
+
+        /// Removes every entry of a label, and its count.
+        func deleteLabel(_ label: [UInt8]) throws(BackendError) {
+            for slot in try slots(of: label) { try delete(label, slot) }
+            try deleteCount(label)
+        }
+
         /// Removes every entry and every count.
         func clear() throws(BackendError) {
             do throws(SQLiteFault) { try database.execute("DELETE FROM labels; DELETE FROM counts") } catch { throw error.backendError() }

@@ -65,6 +65,14 @@
             for label in try statements.labels(of: slot) { try drop(label, slot, keyset) }
         }
 
+        /// Removes every label of a key, with its count: the days of values that are gone, once no row of the key is left. Entries without a count of the key's own stay.
+        func purge(_ key: DataKey) throws(BackendError) {
+            for (label, sealed) in try statements.counts() where key.openCount(sealed, of: label) != nil {
+                try statements.deleteLabel(label)
+                tallies[label] = nil
+            }
+        }
+
         /// Whether there is an entry.
         func hasEntry(_ label: [UInt8], _ slot: [UInt8]) throws(BackendError) -> Bool { try statements.hasEntry(label, slot) }
 

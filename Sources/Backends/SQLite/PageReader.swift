@@ -23,6 +23,7 @@
         private let rows: Statement
         /// Made once there are labels.
         var slots: Statement?
+        private var earlier: Statement?
         var counting: Statement?
         var sealedCounts: Statement?
 
@@ -90,7 +91,10 @@
             }
             let isIndexed = request.session.header.isIndexed && request.query.namespace != .values
             switch start {
-            case .scan(let slot): return try scan(request, after: slot, isWanted)
+            case .scan(let mark, let slot):
+                // Rows that are sealed again move among the others: only labels can tell which were met.
+                guard try mark == self.mark(request.session.keyset) else { throw .failed(Self.otherKeys) }
+                return try scan(request, after: slot, isWanted)
             case .label(let position):
                 guard isIndexed else { throw .failed(StorageCursor.stranger) }
                 return try walk(request, after: position, isWanted)
@@ -108,6 +112,7 @@
             var together: [(slot: [UInt8], found: Found)] = []
             var places = DatabaseScanner.Places()
             var last = slot
+            let mark = try mark(request.session.keyset)
             /// Adds the rows of one run to the page, as far as there is room. Returns whether the page goes on.
             func take() -> Bool {
                 defer { together.removeAll(keepingCapacity: true) }
@@ -125,7 +130,7 @@
             var before: Int64?
             while try step(rows) {
                 let id = rows.integer(3)
-                if let before, before + 1 != id, !take() { return filling.page(next: last.map { .scan(slot: $0) }) }
+                if let before, before + 1 != id, !take() { return filling.page(next: last.map { .scan(mark: mark, slot: $0) }) }
                 before = id
                 filling.look()
                 if filling.isTimeToAsk, !isWanted() { throw .ended }
@@ -139,7 +144,15 @@
                 }
             }
             let isEnd = take()
-            return filling.page(next: isEnd ? nil : last.map { .scan(slot: $0) })
+            return filling.page(next: isEnd ? nil : last.map { .scan(mark: mark, slot: $0) })
+        }
+
+        private func mark(_ keyset: Keyset) throws(Interruption) -> [UInt8] {
+            do throws(BackendError) {
+                return PageCursor.mark(keyset, state: keyset.decryptOnly.isEmpty ? nil : try database.bytes(DatabaseFormat.stateQuery))
+            } catch {
+                throw .failed(error)
+            }
         }
 
         /// The first slot whose home is a place.
@@ -167,6 +180,8 @@
             let key: DataKey
             let day: Int64
             let label: [UInt8]
+            /// Whether the label is that of the day.
+            var isOfDay = false
         }
 
         private func walk(
@@ -180,16 +195,26 @@
             if position == nil { for stray in strayDays { filling.add(.damaged(stray)) } }
             var after: [UInt8] = []
             var walked: PageCursor.Walked?
+            var met: [PageCursor.Met] = []
             if let position {
-                guard position.tag == tag else { throw .failed(Self.otherKeys) }
+                // With other keys, the labels of a key that is left are the same.
+                let isSame = position.tag == tag
+                guard isSame || ([position.key] + position.met.map(\.key)).allSatisfy({ session.keyset.key($0) != nil }) else {
+                    throw .failed(Self.otherKeys)
+                }
                 // Earlier days are done. On the cursor's own day, its slot is the last one that was read.
                 let place = sources.firstIndex { $0.key.id == position.key && $0.day >= position.day }
                 let next = place ?? sources.lastIndex { $0.key.id == position.key }.map { $0 + 1 }
                 sources = sources[(next ?? sources.startIndex)...]
                 guard let first = sources.first, first.key.id == position.key, first.day == position.day, first.label == position.label
-                else { throw .failed(StorageCursor.stranger) }
+                else { throw .failed(isSame ? StorageCursor.stranger : Self.otherKeys) }
                 after = position.slot
                 walked = position.walked
+                met = position.met
+                if !isSame || !session.keyset.decryptOnly.isEmpty, try !hasEntry(first.label, upTo: after) {
+                    // Rows after it may have been sealed again too: the page does not go on where the one before ended.
+                    met.append(PageCursor.Met(key: [], first: [], last: []))
+                }
             }
             var isWhole = walked?.isWhole ?? true
             let statement = try kept(&slots, "SELECT slot FROM labels WHERE label = ?1 AND slot > ?2 ORDER BY slot")
@@ -200,26 +225,33 @@
                 }
                 after = []
                 defer { statement.reset() }
-                var met = PageCursor.Walked(mark: [], isWhole: isWhole)
-                if let before = walked { met = before } else { met.mark = try mark(of: source.label) }
+                var walk = PageCursor.Walked(mark: [], isWhole: isWhole)
+                if let before = walked { walk = before } else { walk.mark = try mark(of: source.label) }
                 walked = nil
                 while try step(statement) {
                     filling.look()
                     if filling.isTimeToAsk, !isWanted() { throw .ended }
                     let slot = statement.bytes(0)
-                    let found = try found(at: slot, source, query, session.keyset)
+                    let found = try found(at: slot, source, query, session.keyset, met)
                     filling.add(found)
+                    if let last = met.indices.last, met[last].key == source.key.id {
+                        met[last].last = slot
+                    } else {
+                        if met.last?.key.isEmpty == true { met.removeLast() }
+                        met.append(PageCursor.Met(key: source.key.id, first: slot, last: slot))
+                    }
                     let term = source.key.term(of: slot, under: source.label)
-                    met.all.add(term)
-                    if !found.isStray { met.genuine.add(term) }
+                    walk.all.add(term)
+                    if !found.isStray { walk.genuine.add(term) }
                     // A cursor names a slot.
                     if filling.isFull, slot.count == DataKey.slotLength {
+                        guard met.count <= PageCursor.Met.maximum else { throw .failed(Self.otherKeys) }
                         let place = PageCursor.Position(
-                            tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot, walked: met)
+                            tag: tag, key: source.key.id, day: source.day, label: source.label, slot: slot, walked: walk, met: met)
                         return filling.page(next: .label(place))
                     }
                 }
-                switch try compare(met, source) {
+                switch try compare(walk, source) {
                 case .whole: break
                 case .changed: isWhole = false
                 case .damaged:
@@ -239,14 +271,15 @@
             var strays: [DamagedSlot] = []
             var areDaysWhole = true
             for key in keyset.decryptOnly + [keyset.active] {
-                if let label = Self.label(query) {
+                // While rows move from key to key, only one label a key tells which were met.
+                if let label = Self.label(query) ?? (keyset.decryptOnly.isEmpty ? nil : .all(query.namespace)) {
                     sources.append(Source(key: key, day: 0, label: key.label(of: label.fields)))
                 } else {
                     let days = try days(query, key)
                     strays += days.strays
                     areDaysWhole = areDaysWhole && days.isWhole
                     sources += days.known.map { day in
-                        Source(key: key, day: day, label: key.label(of: Label.day(day, query.namespace).fields))
+                        Source(key: key, day: day, label: key.label(of: Label.day(day, query.namespace).fields), isOfDay: true)
                     }
                 }
             }
@@ -306,7 +339,7 @@
 
         /// The value in a slot that a label names; nothing where it does not meet the other conditions.
         private func found(
-            at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset
+            at slot: [UInt8], _ source: Source, _ query: StorageQuery, _ keyset: Keyset, _ met: [PageCursor.Met]
         ) throws(Interruption) -> Found {
             func stray(_ how: String) -> Found { .stray(Self.stray(source.label, slot, how)) }
             guard slot.count == DataKey.slotLength else { return stray("names no slot") }
@@ -319,6 +352,7 @@
                         // The table of labels is not authenticated: check the row itself.
                         guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query)
                         else { return stray("names a row of another kind") }
+                        if row.isResealed, wasMet(address, source, keyset, met) { return .nothing }
                         return query.matches(record.metadata) ? .entry(StoragePage.Entry(address, .record(record))) : .nothing
                     case .tombstone, .absent, .locked: return stray("names a row without a value")
                     case .corrupt, .unavailable: break
@@ -328,6 +362,28 @@
             } catch {
                 throw .failed(error.readError())
             }
+        }
+
+        /// Whether a row was met under the key that it had before.
+        private func wasMet(_ address: StorageAddress, _ source: Source, _ keyset: Keyset, _ met: [PageCursor.Met]) -> Bool {
+            for key in keyset.decryptOnly where key.id != source.key.id {
+                let older = met.filter { $0.key == key.id }
+                if older.isEmpty { continue }
+                let slot = key.slot(of: address, table: DatabaseFormat.table)
+                if older.contains(where: { $0.contains(slot) }) { return true }
+            }
+            return false
+        }
+
+        /// Whether a label has an entry up to a slot.
+        private func hasEntry(_ label: [UInt8], upTo slot: [UInt8]) throws(Interruption) -> Bool {
+            let statement = try kept(&earlier, "SELECT 1 FROM labels WHERE label = ?1 AND slot <= ?2 LIMIT 1")
+            try bind { () throws(SQLiteFault) in
+                try statement.bind(label, at: 1)
+                try statement.bind(slot, at: 2)
+            }
+            defer { statement.reset() }
+            return try step(statement)
         }
 
         /// What is damaged where a handle leads; nil if nothing is.
@@ -359,8 +415,7 @@
                 return StorageQuery.Condition.attribute(name, value).matches(metadata)
             }
             for case .typeTag(let tag) in query.conditions { return StorageQuery.Condition.typeTag(tag).matches(metadata) }
-            guard query.conditions.isEmpty else { return metadata.modifiedAt.flatMap(Label.day) == source.day }
-            return true
+            return !source.isOfDay || metadata.modifiedAt.flatMap(Label.day) == source.day
         }
 
         // MARK: Statements

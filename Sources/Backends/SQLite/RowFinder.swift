@@ -18,6 +18,8 @@
             /// Whether the row names a format or a key that the keyset does not permit: damage, if the keyset is that of the row's own
             /// transaction.
             var isStranger = false
+            /// Whether the row was sealed again since it was written, under its revision.
+            var isResealed = false
         }
 
         /// The result of a search.
@@ -54,7 +56,7 @@
         }
 
         private enum Step {
-            case mine(version: Int64?, StorageAddress?, StorageProbe, isStranger: Bool = false)
+            case mine(version: Int64?, StorageAddress?, StorageProbe, isStranger: Bool = false, isResealed: Bool = false)
             case neighbour
         }
 
@@ -83,7 +85,9 @@
                     let isAnother = row.slot.map { !$0.elementsEqual(slot) } ?? false
                     return switch row.open(keyset) {
                     case .content where isAnother, .destroyed where isAnother: .neighbour
-                    case .content(let content, let revision): .mine(version: row.version, content.address, content.probe(revision))
+                    case .content(let content, let revision):
+                        .mine(
+                            version: row.version, content.address, content.probe(revision), isResealed: content.keptRevision != nil)
                     case .destroyed: .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")))
                     case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption))
                     case .refused(let error): .mine(version: row.version, nil, .unavailable(error))
@@ -94,9 +98,12 @@
                 case nil: return .absent
                 case .neighbour where !inTransaction: return .needsTransaction
                 case .neighbour: id += 1
-                case .mine(_, _, _, isStranger: true) where !inTransaction: return .needsTransaction
-                case .mine(let version, let address, let probe, let isStranger):
-                    return .found(Found(id: id, version: version, key: key, address: address, probe: probe, isStranger: isStranger))
+                case .mine(_, _, _, isStranger: true, _) where !inTransaction: return .needsTransaction
+                case .mine(let version, let address, let probe, let isStranger, let isResealed):
+                    return .found(
+                        Found(
+                            id: id, version: version, key: key, address: address, probe: probe, isStranger: isStranger,
+                            isResealed: isResealed))
                 }
             }
         }

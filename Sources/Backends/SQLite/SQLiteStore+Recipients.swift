@@ -45,7 +45,7 @@
         }
 
         /// The first recipient that can be fetched.
-        private func holder(of header: DatabaseHeader) async throws(BackendError) -> KeyHolder {
+        func holder(of header: DatabaseHeader) async throws(BackendError) -> KeyHolder {
             var failure: BackendError?
             for source in sources where header.keys.recipients.contains(where: { $0.source == source.pin }) {
                 do throws(BackendError) {

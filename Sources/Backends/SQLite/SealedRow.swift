@@ -15,6 +15,11 @@
         var kind: Kind
         var metadata: StorageMetadata
         var payload: [UInt8] = []
+        /// The revision of a row that was sealed again and is otherwise unchanged; nil for one whose revision is its nonce.
+        var keptRevision: StorageRevision?
+
+        /// Set in the byte of the kind: the kept revision follows.
+        private static let keeps: UInt8 = 0x80
 
         /// The content, after its length and before the zeros that fill its size class.
         func padded() -> [UInt8] {
@@ -22,10 +27,13 @@
             RecordCodec.encodeMetadata(metadata, into: &facts)
             var writer = ByteWriter()
             // Exactly as much as is needed: a buffer that grows leaves copies behind.
-            let length = 1 + 12 + address.namespace.name.utf8.count + address.name.utf8.count + facts.bytes.count + payload.count
+            let kept = keptRevision?.bytes ?? []
+            let length =
+                1 + kept.count + 12 + address.namespace.name.utf8.count + address.name.utf8.count + facts.bytes.count + payload.count
             writer.bytes.reserveCapacity(SizeClass.padded(length + 4))
             writer.fixed(UInt32(length))
-            writer.byte(kind.rawValue)
+            writer.byte(kind.rawValue | (keptRevision == nil ? 0 : Self.keeps))
+            writer.bytes.append(contentsOf: kept)
             writer.counted(address.namespace.name.utf8)
             writer.counted(address.name.utf8)
             writer.bytes.append(contentsOf: facts.bytes)
@@ -45,7 +53,9 @@
             guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else { throw RecordDamage("has no size class") }
             guard bytes[(4 + count)...].allSatisfy({ $0 == 0 }) else { throw RecordDamage("is not filled up with zeros") }
             var reader = ByteReader(bytes[4..<(4 + count)])
-            guard let kind = Kind(rawValue: try reader.byte()) else { throw RecordDamage("is of an unknown kind") }
+            let first = try reader.byte()
+            guard let kind = Kind(rawValue: first & ~Self.keeps) else { throw RecordDamage("is of an unknown kind") }
+            if first & Self.keeps != 0 { keptRevision = StorageRevision(try reader.take(XAES256GCM.nonceLength)) }
             let namespace = try reader.text()
             address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
             self.kind = kind
@@ -82,7 +92,7 @@
             return [format] + key.id + nonce + (try key.sealing.seal(plain, nonce: nonce, authenticating: context))
         }
 
-        /// The revision of a sealed state: its nonce, which no other state ever has.
+        /// The revision of a state that was just written: its nonce, which no other state ever has.
         static func revision(of sealed: some RandomAccessCollection<UInt8>) -> StorageRevision {
             StorageRevision(Array(sealed.dropFirst(headLength).prefix(XAES256GCM.nonceLength)))
         }
@@ -160,7 +170,7 @@
                 defer { wipe(&plain) }
                 do throws(RecordDamage) {
                     let content = try RowContent(padded: plain)
-                    return .content(content, SealedRow.revision(of: sealed))
+                    return .content(content, content.keptRevision ?? SealedRow.revision(of: sealed))
                 } catch {
                     return damaged("\(error.reason), though its seal is whole")
                 }

@@ -41,4 +41,36 @@ extension KeyTables {
         }
         return try KeyTables(keys: self.keys, wraps: wraps)
     }
+
+    /// A new active key, wrapped for every recipient; the one that was active only opens from now on.
+    /// - Parameters:
+    ///   - sources: The key-encryption keys of all recipients but recovery keys, whose public halves are in the tables.
+    ///   - database: The database's id.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` when the key of a recipient is not among them.
+    package func activatingNewKey(
+        for sources: [SealingKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
+    ) throws(BackendError) -> KeyTables {
+        let key = SymmetricKey.random(randomBytes)
+        var wraps = wraps
+        for wrap in wraps where wrap.key == wraps.first?.key {
+            if wrap.source == RecoveryRecipient.source {
+                wraps.append(try RecoveryRecipient(publicKey: wrap.verifier).wrap(key, database: database))
+            } else {
+                guard let source = sources.first(where: { $0.id == wrap.recipient }) else { throw Keyset.damage }
+                let kek = try KeyEncryptionKey(source, database: database)
+                guard kek.verifier == wrap.verifier else { throw kek.mismatch([wrap]) }
+                wraps.append(try kek.wrap(key, source: wrap.source, randomBytes))
+            }
+        }
+        let older = keys.map { $0.state == .active ? Key(id: $0.id, state: .decryptOnly) : $0 }
+        return try KeyTables(keys: older + [Key(id: KeyIdentity.id(of: key), state: .active)], wraps: wraps)
+    }
+
+    /// The same keys without those that only open: they are destroyed, and wrapped for nobody.
+    package func destroyingOlderKeys() throws(BackendError) -> KeyTables {
+        let older = Set(keys.filter { $0.state == .decryptOnly }.map(\.id))
+        return try KeyTables(
+            keys: keys.map { older.contains($0.id) ? Key(id: $0.id, state: .destroyed) : $0 },
+            wraps: wraps.filter { !older.contains($0.key) })
+    }
 }

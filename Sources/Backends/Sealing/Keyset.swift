@@ -66,6 +66,9 @@ package struct Keyset: Sendable {
     package var all: [DataKey] { [active] + decryptOnly }
 
     /// The key that an id names; nil when it is not in the set, or destroyed.
+    package func key(_ id: [UInt8]) -> DataKey? { id.withUnsafeBytes { key($0) } }
+
+    /// The key that an id names; nil when it is not in the set, or destroyed.
     package func key(_ id: UnsafeRawBufferPointer) -> DataKey? {
         guard id.count == SealingKey.idLength else { return nil }
         let number = id.loadUnaligned(as: UInt64.self)

@@ -91,6 +91,10 @@ extension StorageRouter {
 
     private static func letGo(of backend: any StorageBackend, _ limit: Duration) async {
         // Nothing is under way any more where everything has ended: closing takes a moment.
-        if let holder = backend as? any KeyHoldingStore { await holder.lock(within: max(limit, .seconds(1))) } else { await backend.close() }
+        if let holder = backend as? any KeyHoldingStore {
+            await holder.lock(within: max(limit, .seconds(1)))
+        } else {
+            await backend.close()
+        }
     }
 }

@@ -5,7 +5,8 @@ extension StorageRouter {
     /// Puts the key of a passphrase source under another passphrase; durable when it returns. The key stays the same: nothing that it sealed changes, and programs that have it
     /// in memory go on. Killed at any point, the file opens with the old passphrase or with the new one.
     ///
-    /// Copies of the file that were made before still open with the old passphrase: if it became known, change the key too (``rotateDataKey(of:progress:)``, or a new source).
+    /// Copies of the file that were made before still open with the old passphrase. If it became known, give the databases to another source (``changeKeySource(of:from:)``), and
+    /// then another data key (``rotateDataKey(of:progress:)``).
     /// - Parameters:
     ///   - source: A passphrase source; the configuration's by default.
     ///   - old: The passphrase now; nil asks ``StorageConfiguration/passphrase`` for it.

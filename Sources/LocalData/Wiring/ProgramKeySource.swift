@@ -8,7 +8,8 @@ struct ProgramKeySource: KeySource {
 
     /// - Throws: ``StorageError`` with `invalidName`: the name stands in plain text beside what the key sealed, and recovery keys have one of their own there.
     init(_ name: String, _ source: any CustomKeySource) throws {
-        guard !name.isEmpty, name.utf8.count <= 200, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), name != RecoveryRecipient.source else {
+        guard !name.isEmpty, name.utf8.count <= 200, name.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), name != RecoveryRecipient.source
+        else {
             throw StorageError(
                 StorageError.invalidName, key: name,
                 "The name of a key source has 1 to 200 bytes without control characters, and is not \"\(RecoveryRecipient.source)\".")

@@ -25,7 +25,8 @@ extension Wiring {
             try validate(passphraseName: name)
             let ask = configuration.passphrase
             return PassphraseSource(
-                path: try dataPath("\(name).passphrase"), name: name, cost: configuration.scryptCost.cost, deadline: deadline, runtime: runtime
+                path: try dataPath("\(name).passphrase"), name: name, cost: configuration.scryptCost.cost, deadline: deadline,
+                runtime: runtime
             ) {
                 guard let passphrase = try await ask?(name) else {
                     throw StorageError(StorageError.locked, key: name, "No passphrase was given.")

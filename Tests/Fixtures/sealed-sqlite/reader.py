@@ -273,12 +273,16 @@ def decode_metadata(cursor):
 # Content of a record
 
 
-def encode_content(kind, namespace, name, metadata, payload):
-    return bytes([kind]) + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
+# In the byte of the kind: the revision of the row follows, which was sealed again without a change.
+KEEPS = 0x80
+
+
+def encode_content(kind, namespace, name, metadata, payload, revision=b""):
+    return bytes([kind | KEEPS if revision else kind]) + revision + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
 
 
 def decode_content(plaintext, what):
-    """Undoes the padding, reads the content: kind, namespace, name, metadata, payload."""
+    """Undoes the padding, reads the content: kind, kept revision or None, namespace, name, metadata, payload."""
     cursor = Cursor(plaintext, what)
     content = cursor.counted()
     if len(plaintext) != size_class(len(content) + 4):
@@ -286,7 +290,8 @@ def decode_content(plaintext, what):
     if any(plaintext[4 + len(content) :]):
         raise broken("%s is padded with something else than zeros." % what)
     cursor = Cursor(content, what)
-    kind = cursor.byte()
+    first = cursor.byte()
+    kind, revision = first & ~KEEPS, cursor.take(24) if first & KEEPS else None
     if kind not in KINDS:
         raise broken("%s has the unknown kind %d." % (what, kind))
     namespace, name = cursor.counted(), cursor.counted()
@@ -301,7 +306,7 @@ def decode_content(plaintext, what):
     cursor.end()
     if kind == 3 and payload:
         raise broken("%s is a tombstone with a payload." % what)
-    return kind, namespace, name, metadata, payload
+    return kind, revision, namespace, name, metadata, payload
 
 
 # Keys
@@ -696,11 +701,13 @@ def read_record(row, keys, formats):
         plaintext = unseal(key.sealing, sealed[9:], key.associated(slot, version))
     except InvalidTag:
         raise broken("%s cannot be opened: it, its slot or its version was changed." % what)
-    kind, namespace, name, metadata, payload = decode_content(plaintext, what)
+    kind, revision, namespace, name, metadata, payload = decode_content(plaintext, what)
     if key.slot(namespace, name) != slot:
         raise broken("%s is in another slot than its name's." % what)
     result.update(namespace=namespace.decode(), name=name.decode(), kind=KINDS[kind], metadata=metadata)
     result["payload"] = base64.b64encode(payload).decode()
+    if revision is not None:
+        result["revision"] = revision.hex()
     try:
         result["text"] = payload.decode("utf-8")
     except UnicodeDecodeError:
@@ -1059,14 +1066,16 @@ def vectors(seed):
         (0, 3, "", "gone", {"modifiedAt": 1795212290.5}, b""),
         (1, 1, "", "city", {"serializer": "json"}, b"\"Oslo\""),
         (0, 1, "", "n" * 1024, {}, b"x" * 5120),
+        (0, 1, "", "sealed again", {"serializer": "json"}, b"\"Oslo\"", random.take("kept revision 6", 24)),
+        (0, 3, "", "gone, sealed again", {"modifiedAt": 1795212290.5}, b"", random.take("kept revision 7", 24)),
     ]
     records = []
-    for index, (which, kind, namespace, name, metadata, payload) in enumerate(inputs):
+    for index, (which, kind, namespace, name, metadata, payload, *revision) in enumerate(inputs):
         key = keys[which]
         slot = key.slot(namespace.encode(), name.encode())
         version = random.version("version %d" % index)
         nonce = random.take("nonce %d" % index, 24)
-        content = encode_content(kind, namespace.encode(), name.encode(), metadata, payload)
+        content = encode_content(kind, namespace.encode(), name.encode(), metadata, payload, *revision)
         sealed = key.seal_row(slot, version, nonce, padded(content))
         records.append(
             {
@@ -1076,6 +1085,7 @@ def vectors(seed):
                 "name": name,
                 "metadata": metadata,
                 "payload": base64.b64encode(payload).decode(),
+                "revision": (revision[0] if revision else nonce).hex(),
                 "slot": slot.hex(),
                 "id": natural_id(slot),
                 "version": version,

@@ -42,6 +42,16 @@
             #expect(try await tool("get", "sqlite:documents", "note", "--credential", "vault").status == 1)
         }
 
+        @Test func `a database gets another data key, and its values stay`() async throws {
+            try await provideKey("vault")
+            #expect(try await tool("set", "sqlite:documents", "note", "--credential", "vault", input: "under the stone\n").status == 0)
+            let rotated = try await tool("rotate", "sqlite:documents", "--credential", "vault", "--json")
+            #expect(rotated.status == 0 && rotated.stdout == "{\"rows\":1}\n", "\(rotated.stdout) \(rotated.stderr)")
+            #expect(
+                try await tool("get", "sqlite:documents", "note", "--credential", "vault", "--reveal").stdout == "under the stone\n")
+            #expect(try await tool("rotate", "defaults:any", "--credential", "vault").status == 69)
+        }
+
         @Test func `a damaged row is listed beside the others, exported, set aside and removed by its handle`() async throws {
             try await provideKey("vault")
             for name in ["one", "two", "three"] {

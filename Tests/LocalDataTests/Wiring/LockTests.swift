@@ -210,7 +210,8 @@
             func unlock() async throws(BackendError) { isLocked.withLock { $0 = false } }
         }
 
-        @Test(arguments: [true, false]) func `a lock of the keyring is followed where the program asks for it`(_ follows: Bool) async throws {
+        @Test(arguments: [true, false]) func `a lock of the keyring is followed where the program asks for it`(_ follows: Bool) async throws
+        {
             let keyring = Keyring(
                 InMemoryStore(
                     identity: BackendIdentity(kind: "keyring", store: "test"),

@@ -29,7 +29,8 @@
             let reader = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
                 .appending(path: "Fixtures/sealed-sqlite/reader.py").path
             let result = try await run("/usr/bin/python3", ["-c", script, reader, path, keyFile])
-            let masked = try #require(bytes(ofHexadecimal: result.stdout.trimmingCharacters(in: .whitespacesAndNewlines)), "\(result.stderr)")
+            let masked = try #require(
+                bytes(ofHexadecimal: result.stdout.trimmingCharacters(in: .whitespacesAndNewlines)), "\(result.stderr)")
             #expect(masked.count == 32)
             return [ProcessMemory.Needle(masked: masked[..<16]), ProcessMemory.Needle(masked: masked[16...])]
         }

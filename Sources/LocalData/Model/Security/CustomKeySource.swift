@@ -53,7 +53,8 @@ public struct SealingKeyMaterial: Sendable, CustomStringConvertible, CustomRefle
         var copy = Array(bytes)
         defer { wipe(&copy) }
         guard let key = SealingKey(bytes: copy) else {
-            throw StorageError(StorageError.encryptionKeyMismatch, key: "sealing key", "A sealing key has 32 bytes, this one has \(copy.count).")
+            throw StorageError(
+                StorageError.encryptionKeyMismatch, key: "sealing key", "A sealing key has 32 bytes, this one has \(copy.count).")
         }
         self.key = key
     }

@@ -1,0 +1,121 @@
+#if SQLite
+    package import BackendContract
+    import BackendRuntime
+    import Sealing
+
+    /// A new data key in place of the old one, while the database is in use.
+    ///
+    /// First the new key becomes the active one, for all recipients, and the old one only opens. Then rows follow, part by part, each in one transaction. Then the old key is
+    /// destroyed. Every step is one transaction: killed at any point, the database opens with all of its rows, and the next rotation goes on where this one was.
+    extension SQLiteStore: RotatingStore {
+        /// Rotates the data key, or finishes a rotation that was interrupted.
+        /// - Parameters:
+        ///   - batch: How many rows are sealed in one transaction, at most.
+        ///   - progress: Called after each part.
+        /// - Returns: How many rows were sealed again.
+        package func rotateDataKey(
+            batch: Int, progress: @Sendable (_ done: Int, _ total: Int) -> Void
+        ) async throws(BackendError) -> Int {
+            try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
+                try await store.activatingNewKey(header)
+            }
+            // A session that is open has the keys of before.
+            var known = try await opened(insteadOf: file.session, deadline: nextDeadline)
+            let total = try await rowCount()
+            var (done, damaged) = (0, 0)
+            // From the first row to the last, and once more: a row that was not met has moved to a lower place.
+            var (id, hasMoved) = (Int64.min, false)
+            while let session = known, !session.keyset.decryptOnly.isEmpty {
+                let (file, deadline, begin) = (file, nextDeadline, id)
+                let part = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) { (call) throws(BackendError) in
+                    try file.reseal(from: begin, limit: batch, session, deadline: call.deadline)
+                }
+                guard let part else {
+                    known = try await opened(insteadOf: session, deadline: nextDeadline)
+                    continue
+                }
+                done += part.rows
+                damaged += part.damaged
+                hasMoved = hasMoved || part.rows > 0
+                if part.rows > 0 { progress(done, max(total, done)) }
+                if let next = part.next {
+                    id = next
+                } else if hasMoved {
+                    (id, hasMoved, damaged) = (.min, false, 0)
+                } else {
+                    guard damaged == 0 else { throw Self.remaining(damaged) }
+                    guard let isErased = try await destroyOlderKeys(session) else {
+                        known = try await opened(insteadOf: session, deadline: nextDeadline)
+                        (id, damaged) = (.min, 0)
+                        continue
+                    }
+                    guard isErased else { throw Self.residue }
+                    return done
+                }
+            }
+            guard known != nil else {
+                throw BackendError(.unavailable, "The database was removed while its key was changed. Look what is there and try again.")
+            }
+            // Another process has finished it.
+            return done
+        }
+
+        private func rowCount() async throws(BackendError) -> Int {
+            let (file, deadline) = (file, nextDeadline)
+            return try await onLane(deadline) { () throws(BackendError) in
+                try file.find(deadline: deadline)?.connection.number("SELECT count(*) FROM records") ?? 0
+            }
+        }
+
+        /// The header with a new active key, wrapped for everybody who can unwrap the others. The same header where an older rotation is not finished.
+        private func activatingNewKey(_ header: DatabaseHeader) async throws(BackendError) -> HeaderChange {
+            let holder = try await holder(of: header)
+            let keyset = try header.open(holder, in: context)
+            guard keyset.decryptOnly.isEmpty else { return HeaderChange(keyset, header) }
+            var wrapping: [SealingKey] = []
+            for recipient in header.keys.recipients where recipient.source != RecoveryRecipient.source {
+                guard let source = sources.first(where: { $0.pin == recipient.source }) else {
+                    throw BackendError(
+                        .encryptionKeyMissing,
+                        "The new data key has to be wrapped for \"\(recipient.source)\" too, and this program is not configured for it. Nothing was changed."
+                    )
+                }
+                wrapping.append(try await keys.existing(from: source))
+            }
+            let tables = try header.keys.activatingNewKey(for: wrapping, database: header.database, runtime.randomBytes)
+            let after = try Keyset.open(tables, database: header.database, formats: header.formats, holder: holder)
+            return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
+        }
+
+        private func destroyOlderKeys(_ session: DatabaseSession) async throws(BackendError) -> Bool? {
+            let header = session.header
+            let holder = try await holder(of: header)
+            let tables = try header.keys.destroyingOlderKeys()
+            let after = try Keyset.open(tables, database: header.database, formats: header.formats, holder: holder)
+            let change = HeaderChange(session.keyset, header.changed(after) { $0.keys = tables }, after: after)
+            let file = file
+            return try await lane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: true) { (call) throws(BackendError) in
+                try file.destroyOlderKeys(session, change, deadline: call.deadline)
+            }
+        }
+
+        private static func remaining(_ count: Int) -> BackendError {
+            BackendError(
+                .corrupted,
+                "\(count) damaged rows are sealed with the old data key, which was therefore kept; every other row is sealed with the new one. Export, set aside or remove what is damaged, and rotate again.",
+                outcome: .applied)
+        }
+
+        private static var residue: BackendError {
+            BackendError(
+                .residueRemains,
+                "The old data key is destroyed. Another program reads an older state of the database, so bytes of the old key are still in its log; the next change overwrites them.",
+                outcome: .applied)
+        }
+    }
+
+    extension BackendError.Code {
+        /// It was removed, and something of it is left.
+        static let residueRemains = BackendError.Code("residueRemains")
+    }
+#endif

@@ -1,0 +1,70 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import LocalData
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// Another data key for a database that programs use.
+    @Suite(.inTurn) struct DataKeyRotationTests {
+        private let stage: Stage
+
+        init() throws { stage = try Stage() }
+
+        private func launch() -> StorageRouter { stage.launch { $0.keychain = .sealedVault(.configured) } }
+
+        @Test(arguments: [StorageDomain.encryptedSQLite(database: "main"), .keychain])
+        func `a database and a vault go on under another data key, in this program and in others`(_ domain: StorageDomain) async throws {
+            let router = launch()
+            let keys = (0..<5).map { textKey("key \($0)", domain) }
+            for key in keys { try await router.set("value of \(key.name)", for: key) }
+            let recovery = try await router.addRecoveryKey(to: domain)
+            let other = launch()
+            #expect(try await other.get(keys[0]) == "value of key 0")
+            let steps = Mutex<[KeyRotationProgress]>([])
+            #expect(try await router.rotateDataKey(of: domain) { step in steps.withLock { $0.append(step) } } == 5)
+            #expect(steps.withLock { $0.last.map { [$0.done, $0.total] } } == [5, 5])
+            for router in [router, other, launch()] {
+                for key in keys { #expect(try await router.get(key) == "value of \(key.name)") }
+            }
+            try await other.set("new", for: keys[1])
+            #expect(try await router.get(keys[1]) == "new")
+            try await router.shutdown()
+            try await other.shutdown()
+            try FileManager.default.removeItem(atPath: stage.root.path + "/data/sealing-key")
+            let recovered = launch()
+            try await recovered.recover(domain, with: recovery)
+            #expect(try await recovered.get(keys[1]) == "new")
+        }
+
+        @Test func `an older copy is still known as one after a rotation, and no conflict is seen`() async throws {
+            let old = textKey("old", .encryptedSQLite(database: "main"))
+            let router = launch()
+            try await router.set("first", for: old)
+            let new = textKey("new", .encryptedSQLite(database: "other")).moved(from: old, keeping: .until(version: "9"))
+            #expect(try await router.get(new) == "first")
+            try await router.set("second", for: new)
+            for domain in [old.domain, new.domain] { #expect(try await router.rotateDataKey(of: domain) > 0) }
+            #expect(try await launch().get(new) == "second")
+            #expect(try await launch().get(old) == "second")
+            try await launch().set("third", for: new)
+            #expect(try await launch().get(old) == "third")
+            #expect(try await launch().quarantine().isEmpty)
+        }
+
+        @Test func `a domain without a data key of its own, no database, and a locked one are refused`() async throws {
+            let router = launch()
+            for (domain, code) in [
+                (StorageDomain.userDefaults(suite: "list"), StorageError.unsupported),
+                (.encryptedSQLite(database: "none"), StorageError.unavailable),
+            ] {
+                let error = await #expect(throws: StorageError.self) { try await router.rotateDataKey(of: domain) }
+                #expect(error?.code == code, "\(String(describing: error))")
+            }
+            await router.lock()
+            let error = await #expect(throws: StorageError.self) { try await router.rotateDataKey(of: .encryptedSQLite(database: "none")) }
+            #expect(error?.code == StorageError.locked)
+        }
+    }
+#endif
