@@ -177,7 +177,7 @@ let package = Package(
         .executableTarget(name: "Prove", dependencies: ["Simulation", arguments], path: "Tests/Prove", swiftSettings: house),
         .testTarget(
             name: "SimulationTests", dependencies: ["Simulation", "BackendContract", "BackendRuntime", "TestSupport"],
-            resources: [.copy("PastFailures")], swiftSettings: house),
+            resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
         .testTarget(
             name: "SealingTests",
             dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],
