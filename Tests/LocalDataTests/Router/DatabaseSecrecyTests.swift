@@ -24,6 +24,10 @@
                 #expect(try isFound(try #require(text.data(using: .utf16))))
                 #expect(try isFound(try #require(text.data(using: .utf16BigEndian))))
             }
+            for fingerprint in SecretSearch.fingerprints(of: secret) {
+                #expect(try isFound(fingerprint))
+                #expect(try isFound(Data(hexadecimalText(of: fingerprint).utf8)))
+            }
             #expect(try !isFound(Data("correct-horse-battery-stable".utf8)))
         }
 

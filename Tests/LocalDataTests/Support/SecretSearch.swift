@@ -1,13 +1,31 @@
 import BackendContract
 import Foundation
+import LocalData
 import TestSupport
 
-/// Looks for a text in every file below a folder, as somebody would who has the disk: as it is, in UTF-16, in hexadecimal, and in base64 wherever it may begin.
+/// Looks for a text in every file below a folder, as somebody would who has the disk: as it is, in UTF-16, in hexadecimal, and in base64 wherever it may begin. A fingerprint of
+/// it is looked for, too: with one, a short secret is found by trying.
 struct SecretSearch {
     private let needles: [Data]
 
     init(_ text: String) {
-        let bytes = Data(text.utf8)
+        let fingerprints = Self.fingerprints(of: text)
+        needles =
+            Self.forms(of: Data(text.utf8)) + fingerprints.flatMap(Self.forms)
+            + [String.Encoding.utf16LittleEndian, .utf16BigEndian].compactMap { text.data(using: $0) }
+    }
+
+    /// The fingerprints of a value, as a text and as the bytes of a serializer.
+    static func fingerprints(of text: String) -> [Data] {
+        let payloads: [StoragePayload] = [.native(.string(text)), .bytes(Array(text.utf8)), .bytes(Array("\"\(text)\"".utf8))]
+        return payloads.compactMap { payload in
+            let record = StorageRecord(payload: payload, revision: StorageRevision([]))
+            return bytes(ofHexadecimal: RecordOrigin.fingerprint(of: record)).map { Data($0) }
+        }
+    }
+
+    /// Bytes as they are, in hexadecimal, and in base64.
+    private static func forms(of bytes: Data) -> [Data] {
         let hexadecimal = hexadecimalText(of: bytes)
         var texts = [hexadecimal, hexadecimal.uppercased()]
         for offset in 0..<3 {
@@ -15,9 +33,7 @@ struct SecretSearch {
             // The characters that hold bits of this text alone.
             texts.append(String(encoded.prefix((offset + bytes.count) * 8 / 6).dropFirst((offset * 8 + 5) / 6)))
         }
-        needles =
-            [bytes] + texts.map { Data($0.utf8) }
-            + [String.Encoding.utf16LittleEndian, .utf16BigEndian].compactMap { text.data(using: $0) }
+        return [bytes] + texts.map { Data($0.utf8) }
     }
 
     func isFound(in data: Data) -> Bool { needles.contains { data.range(of: $0) != nil } }

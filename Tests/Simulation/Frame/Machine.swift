@@ -15,6 +15,8 @@ package final class Machine<S: Subject>: Sendable {
     let coverage = Mutex(Coverage<S>())
     private let base = StorageConfiguration.inMemory()
     private let secrets = Mutex<Set<Int>>([])
+    /// What origins would call the secrets.
+    private let fingerprints = Mutex<[String: Int]>([:])
     private let shownSecret = Mutex<String?>(nil)
     private let accidentsEver = Mutex(0)
 
@@ -69,20 +71,46 @@ package final class Machine<S: Subject>: Sendable {
     // MARK: What is kept secret
 
     /// Notes that a text was put where it is protected: from here on it stands nowhere in the plain.
-    func keepSecret(_ text: String) { secrets.withLock { _ = $0.insert(Marks.number(in: text)) } }
+    func keepSecret(_ text: String) {
+        let number = Marks.number(in: text)
+        guard secrets.withLock({ $0.insert(number).inserted }) else { return }
+        fingerprints.withLock { known in for fingerprint in Self.fingerprints(of: text) { known[fingerprint] = number } }
+    }
+
+    /// What origins call a value of another program.
+    private static func fingerprints(of text: String) -> [String] {
+        let payloads: [StoragePayload] = [.native(.string(text)), .bytes(Array(text.utf8)), .bytes(Array("\"\(text)\"".utf8))]
+        return payloads.map { payload in
+            RecordOrigin.fingerprint(of: StorageRecord(payload: payload, revision: StorageRevision([])))
+        }
+    }
 
     var leak: String? { diary.leak ?? shownSecret.withLock(\.self) }
 
     private func judge(_ content: SimulatedDisk.Content, in medium: String) {
-        guard medium.hasPrefix("userDefaults") || medium.hasPrefix("own"), case .value(let payload, let metadata, _) = content else {
-            return
+        guard medium.hasPrefix("userDefaults") || medium.hasPrefix("own"), secrets.withLock({ !$0.isEmpty }) else { return }
+        switch content {
+        case .value(let payload, let metadata, _):
+            judge(payload.canonicalBytes, "\(medium)")
+            judge(metadata, medium)
+        case .tombstone(let metadata): judge(metadata, medium)
+        case .damaged: break
         }
+    }
+
+    private func judge(_ metadata: StorageMetadata, _ medium: String) {
+        judge(metadata.attributes.values.flatMap(\.utf8), "attributes in \(medium)")
+        guard let origin = metadata.origin.map({ String(decoding: $0, as: UTF8.self) }) else { return }
+        let known = fingerprints.withLock(\.self)
+        for (fingerprint, number) in known where origin.contains(fingerprint) {
+            shownSecret.withLock { $0 = $0 ?? "the fingerprint of \(Marks.text(of: number)) stands in the plain in \(medium)" }
+        }
+    }
+
+    private func judge(_ bytes: [UInt8], _ place: String) {
         let secrets = secrets.withLock(\.self)
-        if secrets.isEmpty { return }
-        var bytes = payload.canonicalBytes
-        for text in metadata.attributes.values { bytes += text.utf8 }
         for number in Marks.numbers(in: bytes) where secrets.contains(number) {
-            shownSecret.withLock { $0 = $0 ?? "\(Marks.text(of: number)) stands in the plain in \(medium)" }
+            shownSecret.withLock { $0 = $0 ?? "\(Marks.text(of: number)) stands in the plain in \(place)" }
         }
     }
 }
