@@ -5,3 +5,69 @@
 static inline int localdata_set(sqlite3 *database, int option, int isOn) {
     return sqlite3_db_config(database, option, isOn, (int *)0);
 }
+
+// Reads a number as the log has it.
+static inline unsigned int localdata_number(const unsigned char *bytes, int isBigEndian) {
+    return isBigEndian ? (unsigned int)bytes[0] << 24 | (unsigned int)bytes[1] << 16 | (unsigned int)bytes[2] << 8 | bytes[3]
+                       : (unsigned int)bytes[3] << 24 | (unsigned int)bytes[2] << 16 | (unsigned int)bytes[1] << 8 | bytes[0];
+}
+
+// Goes on with a checksum of the log: sqlite.org/fileformat2.html, "Checksum Algorithm".
+static inline void localdata_checksum(const unsigned char *bytes, int count, int isBigEndian, unsigned int sum[2]) {
+    for (int i = 0; i < count; i += 8) {
+        sum[0] += localdata_number(bytes + i, isBigEndian) + sum[1];
+        sum[1] += localdata_number(bytes + i + 4, isBigEndian) + sum[0];
+    }
+}
+
+// Whether the write-ahead log holds a whole transaction after the last one that its index names. Recovery, which makes the index anew, would play it back: a process was killed,
+// or a flush failed, between writing it and entering it in the index.
+//
+// Layouts: sqlite.org/fileformat2.html, "The WAL File Format" (a header of 32 bytes; before each page 24 bytes: its number, the size of the database after a commit or 0, the salts, the
+// checksum so far), and sqlite.org/walformat.html, "The WAL-Index Header" (page size at 14, last frame at 16, its checksum at 24).
+//
+// Called in a write transaction, so that index and log stay as they are. Returns an SQLite result code.
+static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
+    sqlite3_file *file = 0, *log = 0;
+    void volatile *map = 0;
+    *hasRest = 0;
+    int code = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (code == SQLITE_OK) code = sqlite3_file_control(database, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log);
+    if (code != SQLITE_OK) return code;
+    if (!file || !file->pMethods || file->pMethods->iVersion < 2 || !log || !log->pMethods) return SQLITE_MISUSE;
+    code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
+    if (code != SQLITE_OK || !map) return code;
+    unsigned char index[32], head[32], frame[24], page[4096];
+    for (int i = 0; i < 32; i++) index[i] = ((unsigned char volatile *)map)[i];
+    // The index is in the machine's own byte order.
+    unsigned short size;
+    unsigned int last, sum[2];
+    __builtin_memcpy(&size, index + 14, 2);
+    __builtin_memcpy(&last, index + 16, 4);
+    __builtin_memcpy(sum, index + 24, 8);
+    // Of this format every database has pages of 4,096 bytes.
+    if (last > 0 && size != sizeof page) return SQLITE_CORRUPT;
+    code = log->pMethods->xRead(log, head, sizeof head, 0);
+    if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+    const int isBigEndian = head[3] & 1;
+    if (last == 0) {
+        if (localdata_number(head + 8, 1) != sizeof page) return SQLITE_OK;
+        for (int i = 0; i < 2; i++) sum[i] = localdata_number(head + 24 + 4 * i, 1);
+    }
+    for (sqlite3_int64 offset = 32 + last * (sqlite3_int64)(sizeof frame + sizeof page);; offset += sizeof frame + sizeof page) {
+        code = log->pMethods->xRead(log, frame, sizeof frame, offset);
+        if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+        // Frames of an earlier round of the log have other salts.
+        for (int i = 0; i < 8; i++) if (frame[8 + i] != head[16 + i]) return SQLITE_OK;
+        code = log->pMethods->xRead(log, page, sizeof page, offset + sizeof frame);
+        if (code != SQLITE_OK) return code == SQLITE_IOERR_SHORT_READ ? SQLITE_OK : code;
+        localdata_checksum(frame, 8, isBigEndian, sum);
+        localdata_checksum(page, sizeof page, isBigEndian, sum);
+        // What follows a frame that was overwritten has another checksum.
+        for (int i = 0; i < 2; i++) if (localdata_number(frame + 16 + 4 * i, 1) != sum[i]) return SQLITE_OK;
+        if (localdata_number(frame + 4, 1) != 0) {
+            *hasRest = 1;
+            return SQLITE_OK;
+        }
+    }
+}

@@ -97,6 +97,14 @@
             return sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil) == SQLITE_OK
         }
 
+        /// Whether the log holds a transaction that its index does not name, which the next recovery would play back. Asked in a write transaction.
+        func hasUnnamedTransaction() throws(SQLiteFault) -> Bool {
+            var hasRest: Int32 = 0
+            let code = localdata_log_has_rest(handle, &hasRest)
+            guard code == SQLITE_OK else { throw SQLiteFault(code) }
+            return hasRest != 0
+        }
+
         // MARK: Statements
 
         /// Runs statements that give no rows.

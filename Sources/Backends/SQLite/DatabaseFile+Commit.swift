@@ -207,7 +207,11 @@
             } catch {
                 throw error.backendError()
             }
-            openWriter?.scrubIfNeeded(deadline: deadline)
+            // Without a log, there is nothing in it.
+            guard try hasLog() else { return }
+            let writer = try writer(deadline: deadline)
+            try writer?.settleLog(deadline: deadline)
+            writer?.scrubIfNeeded(deadline: deadline)
         }
     }
 #endif

@@ -246,7 +246,8 @@
         /// The writer, if there is one already.
         var openWriter: DatabaseWriter? { state.withLock(\.writer) }
 
-        private func hasLog() throws(BackendError) -> Bool {
+        /// Whether there is a log that holds something.
+        func hasLog() throws(BackendError) -> Bool {
             do throws(FileError) { return try files.status(path + "-wal").map { $0.size > 0 } ?? false } catch {
                 throw error.backendError()
             }

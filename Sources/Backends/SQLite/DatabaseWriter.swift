@@ -107,12 +107,12 @@
                 do throws(BackendError) {
                     let header = try Self.checkedHeader(tools, &state)
                     try header.requireWritable()
-                    guard let keyset = keyset(header) else { return statements.undoTransaction() }
+                    guard let keyset = keyset(header) else { return try Self.endUnchanged(tools) }
                     let rows = try Rows(tools, header, keyset, known: state.known)
-                    guard try body(rows) else { return statements.undoTransaction() }
+                    guard try body(rows) else { return try Self.endUnchanged(tools) }
                     try rows.labels?.flush(randomBytes)
                     let known = try rows.state.flush(rows.keyset.active, randomBytes)
-                    do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
+                    do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw Self.failedCommit(error, tools) }
                     state.checked?.header = rows.header
                     state.known = known
                     state.mustScrub = state.mustScrub || rows.hasRemoved
@@ -122,6 +122,50 @@
                     throw error
                 }
             }
+        }
+
+        /// Makes sure that nothing comes back which another process had written into the log, and not entered in its index, when it was killed. Whatever is acknowledged from now on
+        /// was decided without it.
+        func settleLog(deadline: MonotonicInstant) throws(BackendError) {
+            patience.deadline.withLock { $0 = deadline }
+            try use { (tools, _) throws(BackendError) in
+                do throws(SQLiteFault) { try tools.statements.beginTransaction() } catch { throw error.backendError() }
+                do throws(BackendError) { try Self.endUnchanged(tools) } catch {
+                    tools.statements.undoTransaction()
+                    throw error
+                }
+            }
+        }
+
+        /// Ends a transaction that has changed nothing. Where the log holds an unnamed transaction after the last commit, it is overwritten by a commit of the first page alone.
+        private static func endUnchanged(_ tools: Tools) throws(BackendError) {
+            let isUnnamed: Bool
+            do throws(SQLiteFault) { isUnnamed = try tools.connection.hasUnnamedTransaction() } catch { throw error.backendError() }
+            guard isUnnamed else { return tools.statements.undoTransaction() }
+            // What was changed and undone by one of several calls is not to be committed.
+            tools.statements.undoTransaction()
+            do throws(SQLiteFault) {
+                try tools.statements.beginTransaction()
+                // The number stays the same. Its page is written all the same, and takes the place of the frames.
+                try tools.connection.execute("PRAGMA user_version = \(DatabaseFormat.number)")
+            } catch {
+                throw error.backendError()
+            }
+            do throws(SQLiteFault) { try tools.statements.commitTransaction() } catch { throw error.backendError(isCommit: true) }
+        }
+
+        /// What a commit that failed has come to. Its frames may be in the log: unless they are overwritten, a later recovery plays them back.
+        private static func failedCommit(_ fault: SQLiteFault, _ tools: Tools) -> BackendError {
+            let failure = fault.backendError(isCommit: true)
+            guard failure.outcome == .unknown else { return failure }
+            tools.statements.undoTransaction()
+            tools.connection.forgetPages()
+            do throws(SQLiteFault) { try tools.statements.beginTransaction() } catch { return failure }
+            do throws(BackendError) { try endUnchanged(tools) } catch {
+                tools.statements.undoTransaction()
+                return failure
+            }
+            return BackendError(failure.code, "\(failure.reason) Nothing was changed.", outcome: .notApplied)
         }
 
         /// The header, once the database was found to be what it should be. It is checked again only after another connection has written.
