@@ -32,7 +32,7 @@ enum Failure {
         switch error {
         case StorageError.notFound: 1
         case StorageError.invalidName: 64
-        case StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch: 65
+        case StorageError.undecodable, StorageError.corrupted, StorageError.encryptionKeyMismatch, StorageError.rolledBack: 65
         case StorageError.unavailable, StorageError.unsupported, StorageError.encryptionKeyMissing: 69
         case StorageError.noSpace: 73
         case StorageError.locked, StorageError.promptDismissed, StorageError.timedOut, StorageError.conflict: 75

@@ -22,6 +22,8 @@
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
+            /// The sealed state; nil where there is none, and where no freshness anchor asks for it.
+            let state: [UInt8]?
             /// A connection for reading, used on the lane until a session takes it.
             let connection: Connection
         }
@@ -38,6 +40,8 @@
         let lane: any Lane
         /// Lists rows, on a lane of its own.
         let scanner: DatabaseScanner
+        /// Compares the database with its freshness anchor; nil where it has none.
+        let follower: AnchorFollower?
         private let state = Mutex(State())
         private let openSession = Mutex<DatabaseSession?>(nil)
         /// Whether the program has locked the database: no session is opened or used.
@@ -46,11 +50,12 @@
         var files: any FileSystem { runtime.files }
         var clock: any RuntimeClock { runtime.clock }
 
-        init(path: String, lockPath: String, lane: any Lane, runtime: Runtime) {
+        init(path: String, lockPath: String, lane: any Lane, runtime: Runtime, follower: AnchorFollower? = nil) {
             self.path = path
             self.lockPath = lockPath
             self.runtime = runtime
             self.lane = lane
+            self.follower = follower
             scanner = DatabaseScanner(path: path)
         }
 
@@ -125,14 +130,15 @@
 
         private func read(_ file: FileID, _ connection: Connection) throws(BackendError) -> Found {
             // One state of the file for all of it.
-            let header = try connection.inReadTransaction { () throws(BackendError) in
+            let (header, state) = try connection.inReadTransaction { () throws(BackendError) in
                 try connection.checkFormat()
                 try checkLength(connection)
-                return try DatabaseHeader(reading: connection)
+                let header = try DatabaseHeader(reading: connection)
+                return (header, follower == nil ? nil : try connection.bytes(DatabaseFormat.stateQuery))
             } _: {
                 $0.backendError()
             }
-            return Found(file: file, header: header, connection: connection)
+            return Found(file: file, header: header, state: state, connection: connection)
         }
 
         /// Checks that the file is as long as its header says, unless the rest may be in the log. SQLite reads a part of a page as if it
@@ -238,7 +244,8 @@
             guard let file else { return nil }
             try requireTrust()
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
-            let writer = try DatabaseWriter(path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog())
+            let writer = try DatabaseWriter(
+                path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog(), follower: follower)
             state.withLock { $0.writer = writer }
             return writer
         }

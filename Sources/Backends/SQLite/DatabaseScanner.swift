@@ -42,6 +42,24 @@
             return try result.get()
         }
 
+        /// Checks everything in the database; nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        func check(
+            _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool, progress: (IntegrityProgress) -> Void
+        ) throws(BackendError) -> IntegrityReport? {
+            let result = open.withLock { open -> Result<IntegrityReport?, BackendError> in
+                Result { () throws(BackendError) in
+                    guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
+                    return try atOneMoment(session, connection) { () throws(Interruption) in
+                        try IntegrityCheck(session: session, connection: connection).report { (done) throws(Interruption) in
+                            if isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
+                            if let done { progress(done) }
+                        }
+                    }
+                }
+            }
+            return try result.get()
+        }
+
         /// What is damaged where a handle leads; an empty array if nothing is, nil as with ``listing(in:_:isCurrent:isWanted:)``.
         func damage(
             at place: DamagePlace, _ session: DatabaseSession, isCurrent: () -> Bool

@@ -12,6 +12,7 @@
         private let state: Mutex<State>
         private let patience: Patience
         private let randomBytes: @Sendable (Int) -> [UInt8]
+        private let follower: AnchorFollower?
 
         /// A connection with its statements.
         fileprivate struct Tools {
@@ -52,11 +53,15 @@
         }
 
         /// Opens a database that exists.
-        /// - Parameter hasLog: Whether there is a log that a killed process may have left: what that removed may still be in it.
+        /// - Parameters:
+        ///   - hasLog: Whether there is a log that a killed process may have left: what that removed may still be in it.
+        ///   - follower: Follows the commits with a freshness anchor; nil where there is none.
         init(
-            path: String, file: DatabaseFile.FileID, runtime: Runtime, deadline: MonotonicInstant, hasLog: Bool
+            path: String, file: DatabaseFile.FileID, runtime: Runtime, deadline: MonotonicInstant, hasLog: Bool,
+            follower: AnchorFollower?
         ) throws(BackendError) {
             self.file = file
+            self.follower = follower
             randomBytes = runtime.randomBytes
             let patience = Patience(runtime.clock, deadline)
             self.patience = patience
@@ -96,26 +101,37 @@
         ///   - deadline: Until when other programs that keep the database busy are waited for.
         ///   - keyset: The keys of the current header, which it is given; nil if they are not known: then nothing is done.
         ///   - body: Works in the transaction; false undoes what it did.
+        /// - Returns: The state that was committed; nil where nothing was, or there is no state to go on from.
         /// - Throws: ``BackendError``; `outcome` is `unknown` when the commit itself failed.
+        @discardableResult
         func transaction(
             deadline: MonotonicInstant, keyset: (DatabaseHeader) -> Keyset?, _ body: (Rows) throws(BackendError) -> Bool
-        ) throws(BackendError) {
+        ) throws(BackendError) -> KnownState? {
             patience.deadline.withLock { $0 = deadline }
-            try use { (tools, state) throws(BackendError) in
+            return try use { (tools, state) throws(BackendError) in
                 let statements = tools.statements
                 do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
                 do throws(BackendError) {
                     let header = try Self.checkedHeader(tools, &state)
                     try header.requireWritable()
-                    guard let keyset = keyset(header) else { return try Self.endUnchanged(tools) }
-                    let rows = try Rows(tools, header, keyset, known: state.known)
-                    guard try body(rows) else { return try Self.endUnchanged(tools) }
+                    guard let keyset = keyset(header) else {
+                        try Self.endUnchanged(tools)
+                        return nil
+                    }
+                    let journal = try StateWriter(statements, keyset, known: state.known, isAnchored: follower != nil)
+                    let rows = try Rows(tools, header, keyset, journal)
+                    guard try body(rows) else {
+                        try Self.endUnchanged(tools)
+                        return nil
+                    }
                     try rows.labels?.flush(randomBytes)
-                    let known = try rows.state.flush(rows.keyset.active, randomBytes)
+                    let known = try journal.flush(rows.keyset.active, isAnchored: follower != nil, randomBytes)
                     do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw Self.failedCommit(error, tools) }
                     state.checked?.header = rows.header
                     state.known = known
                     state.mustScrub = state.mustScrub || rows.hasRemoved
+                    if let known { follower?.note(rows.keyset.active.mark(of: known.state)) }
+                    return known
                 } catch {
                     statements.undoTransaction()
                     tools.connection.forgetPages()
@@ -167,6 +183,9 @@
             }
             return BackendError(failure.code, "\(failure.reason) Nothing was changed.", outcome: .notApplied)
         }
+
+        /// Forgets the state of the last transaction, so that an older one is accepted.
+        func forgetState() { state.withLock { $0.known = nil } }
 
         /// The header, once the database was found to be what it should be. It is checked again only after another connection has written.
         private static func checkedHeader(_ tools: Tools, _ state: inout State) throws(BackendError) -> DatabaseHeader {
@@ -269,13 +288,13 @@
             private(set) var moves = 0
 
             fileprivate init(
-                _ tools: Tools, _ header: DatabaseHeader, _ keyset: Keyset, known: KnownState?
+                _ tools: Tools, _ header: DatabaseHeader, _ keyset: Keyset, _ state: StateWriter
             ) throws(BackendError) {
                 finder = tools.finder
                 statements = tools.statements
                 self.header = header
                 self.keyset = keyset
-                state = try StateWriter(statements, keyset, known: known)
+                self.state = state
                 if header.isIndexed { labels = try LabelWriter(statements) }
             }
 

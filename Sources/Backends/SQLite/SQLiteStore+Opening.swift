@@ -10,24 +10,37 @@
         ///   - outdated: A session that was found to be out of date: it is compared with what is there now.
         ///   - deadline: When the caller stops waiting.
         /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`, `unsupported`,
-        ///   `incompatibleSchema`.
+        ///   `incompatibleSchema`, `rolledBack`; what the freshness anchor throws when it cannot be read.
         func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let file = file
             while true {
                 try file.requireUnlocked()
+                if let refusal = file.follower?.refusal { throw refusal }
                 if let known = file.session, known !== outdated, file.isCurrent(known) { return known }
+                let expected = try await expectedMark(deadline: deadline)
                 guard let found = try await onLane(deadline, { () throws(BackendError) in try file.find(deadline: deadline) }) else {
+                    if let expected, let follower = file.follower { throw follower.missing(expected) }
                     return nil
                 }
                 if let outdated, outdated === file.session, outdated.file == found.file, outdated.header == found.header { return outdated }
                 let keyset = try await runtime.run(until: deadline) { () throws(BackendError) in
                     try await self.keyset(of: found.header, in: self.context)
                 }
+                let state = found.state.flatMap { keyset.active.openState($0) }
+                try file.follower?.check(
+                    expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
+                    isAnchored: state?.isAnchored == true)
                 if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset, deadline: deadline) }) {
                     return made
                 }
                 // The store was closed, or the database replaced, while the key was fetched. That does not prove absence: begin again.
             }
+        }
+
+        /// What the freshness anchor knows of the database; nil where there is no anchor, or it holds nothing yet.
+        private func expectedMark(deadline: MonotonicInstant) async throws(BackendError) -> FreshnessMark? {
+            guard let follower = file.follower else { return nil }
+            return try await runtime.run(until: deadline) { () throws(BackendError) in try await follower.expected() }
         }
 
         /// The open database, created if there is none.

@@ -51,12 +51,14 @@
         ///   - source: Where the key is kept that wraps the data key of a new database.
         ///   - otherSources: Further sources whose keys may open the database.
         ///   - otherSealedIDs: The ids of keys that are known to have sealed something elsewhere; asked before a first key is made.
+        ///   - anchor: Where the latest state is recorded; nil for nowhere.
         ///   - deadline: How long a call may wait, and how long its work may show no progress.
         ///   - runtime: The machine.
         package init(
             path: String, lockPath: String, context: StoreContext, keys: SealingKeys, source: any KeySource,
             otherSources: [any KeySource] = [],
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] },
+            anchor: (any FreshnessAnchor)? = nil,
             deadline: Duration, runtime: Runtime
         ) {
             let path = runtime.files.resolve(path)
@@ -66,7 +68,8 @@
                 maximumValueSize: Self.maximumValueSize, sealsNames: true, usefulConcurrency: 1_024)
             let name = lastComponent(of: path)
             let lane = runtime.makeLane("sqlite.\(name)")
-            let file = DatabaseFile(path: path, lockPath: lockPath, lane: lane, runtime: runtime)
+            let follower = anchor.map { AnchorFollower($0, runtime: runtime) }
+            let file = DatabaseFile(path: path, lockPath: lockPath, lane: lane, runtime: runtime, follower: follower)
             self.lane = lane
             self.file = file
             self.keys = keys
@@ -96,7 +99,7 @@
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
                 if addresses.count <= Self.shortRead, let session = file.session, file.isCurrent(session, freshness),
-                    let probes = try session.probes(addresses)
+                    file.follower?.refusal == nil, let probes = try session.probes(addresses)
                 {
                     return probes
                 }
@@ -166,7 +169,9 @@
         }
 
         /// Works on the lane for lists, until the database is as the session knows it; nil where there is no database.
+        /// - Parameter isPatient: Whether the caller stays for as long as the work goes on.
         func scanning<R: Sendable>(
+            isPatient: Bool = false,
             _ work: @escaping @Sendable (DatabaseFile, DatabaseSession, _ isWanted: () -> Bool) throws(BackendError) -> R?
         ) async throws(BackendError) -> R? {
             let deadline = nextDeadline
@@ -176,7 +181,10 @@
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
                     try file.retryingWhileBusy(deadline: call.deadline) { () throws(BackendError) in
-                        try work(file, session) { !call.isOver }
+                        try work(file, session) {
+                            if isPatient { call.progressed() }
+                            return !call.isOver
+                        }
                     }
                 }
                 if let result { return result }
@@ -256,10 +264,14 @@
         }
 
         /// Flushes the log to the disk, for commits that other programs may have made with less care. Calls that wait at the same time share
-        /// one flush.
-        /// - Throws: ``BackendError``.
+        /// one flush. The freshness anchor then has the last commit.
+        /// - Throws: ``BackendError``: also that of an anchor that cannot be written; what was acknowledged is durable all the same.
         package func synchronize() async throws(BackendError) -> StorageDurability {
-            try await flushes.submit((), deadline: nextDeadline, isMutation: false)
+            let deadline = nextDeadline
+            try await flushes.submit((), deadline: deadline, isMutation: false)
+            if let follower = file.follower {
+                try await runtime.run(until: deadline) { () throws(BackendError) in try await follower.flush() }
+            }
             return .durable
         }
 
@@ -270,6 +282,7 @@
             let wasLocked = file.setLocked(false)
             do throws(BackendError) {
                 try await source.unlock()
+                try await file.follower?.unlock()
                 _ = try await opened(deadline: nextDeadline)
             } catch {
                 if wasLocked { await lock(within: .seconds(1)) }
@@ -281,6 +294,10 @@
         /// wraps them is the program's, and stays in its ``SealingKeys``.
         package func close() async {
             let (file, deadline) = (file, nextDeadline)
+            if let follower = file.follower {
+                // An anchor that cannot be written now is behind, and follows with the next commit.
+                try? await runtime.run(until: deadline) { () throws(BackendError) in try await follower.flush() }
+            }
             do throws(BackendError) {
                 try await onLane(deadline) { () throws(BackendError) in try file.close(deadline: deadline) }
             } catch {

@@ -15,23 +15,27 @@
     /// A state that is missing or does not open is left as it is: no change repairs it, so that a check of the database finds it.
     final class StateWriter {
         private let statements: WriterStatements
-        /// The state before the transaction; nil where what is stored is not one.
-        let before: KnownState?
+        /// The state that the transaction goes on from; nil where what is stored is not one.
+        private(set) var current: CommitState?
         /// The rows that were added, less those that were removed.
         var change = CountedSum()
 
         /// Reads the state.
-        /// - Parameter known: The state after this connection's last transaction: it is not opened again if the bytes are the same.
-        init(_ statements: WriterStatements, _ keyset: Keyset, known: KnownState?) throws(BackendError) {
+        /// - Parameters:
+        ///   - known: The state after this connection's last transaction: it is not opened again if the bytes are the same.
+        ///   - isAnchored: Whether a state that is older than `known` is refused.
+        /// - Throws: ``BackendError``: `rolledBack`.
+        init(_ statements: WriterStatements, _ keyset: Keyset, known: KnownState?, isAnchored: Bool) throws(BackendError) {
             self.statements = statements
             let sealed: [UInt8]?
             do throws(SQLiteFault) { sealed = try statements.state() } catch { throw error.backendError() }
             let key = keyset.active
             if let known, known.sealed == sealed, known.key == key.id {
-                before = known
+                current = known.state
             } else {
-                before = sealed.flatMap { sealed in
-                    key.openState(sealed).map { KnownState(sealed: sealed, key: key.id, state: $0) }
+                current = sealed.flatMap { key.openState($0) }
+                if isAnchored, let known, let current, current.commits <= known.state.commits {
+                    throw AnchorFollower.wentBack(from: known.state.commits, to: current.commits)
                 }
             }
         }
@@ -42,13 +46,27 @@
         /// Notes a row that was there.
         func remove(_ term: [UInt8]?) { if let term { change.remove(term) } }
 
+        /// Goes on from other rows than those of the state.
+        func begin(with rows: CountedSum, above commits: Int64) {
+            var state = current ?? CommitState()
+            state.rows = rows
+            (current, change) = (state, CountedSum())
+            raise(above: commits)
+        }
+
+        /// Goes on from at least a number of commits.
+        func raise(above commits: Int64) { if let known = current?.commits { current?.commits = max(known, commits) } }
+
         /// Seals the state of the transaction, one commit later than the one before.
-        /// - Parameter key: The data key that is active once the transaction is committed.
+        /// - Parameters:
+        ///   - key: The data key that is active once the transaction is committed.
+        ///   - isAnchored: Whether the program has a freshness anchor.
         /// - Returns: The state; nil where there was none to go on from.
-        func flush(_ key: DataKey, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {
-            guard var state = before?.state else { return nil }
+        func flush(_ key: DataKey, isAnchored: Bool, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {
+            guard var state = current else { return nil }
             state.commits &+= 1
             state.rows.add(change)
+            state.isAnchored = state.isAnchored || isAnchored
             let sealed = try key.seal(state, randomBytes)
             do throws(SQLiteFault) { try statements.putState(sealed) } catch { throw error.backendError() }
             return KnownState(sealed: sealed, key: key.id, state: state)

@@ -37,6 +37,13 @@ extension DataKey {
         return plain.flatMap { CommitState(bytes: $0) }
     }
 
+    /// What a freshness anchor records of a state: its digest is HMAC-SHA256 under the integrity key, of the database's id and the state.
+    package func mark(of state: CommitState) -> FreshnessMark {
+        var fields = Fields("LocalData SQLite 1 freshness")
+        for part in [database, state.bytes] { fields.add(part) }
+        return FreshnessMark(database: database, commits: state.commits, digest: tag(fields))
+    }
+
     /// The number of bytes of a sealed state.
     package static let stateLength = XAES256GCM.nonceLength + CommitState.length + XAES256GCM.tagLength
 

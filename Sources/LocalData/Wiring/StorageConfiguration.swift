@@ -32,6 +32,10 @@ public struct StorageConfiguration: Sendable {
     public var keySource: KeySourceReference
     /// Where the keys of single databases are kept, by the database's name: those that are not to depend on ``keySource``.
     public var databaseKeySources: [String: KeySourceReference] = [:]
+    /// Where the latest state of single databases is recorded, by the database's name. An older file in the place of such a database is refused with `rolledBack`; without
+    /// an anchor it is not noticed. The anchor follows within a second of a commit and is up to date after `synchronize` and `shutdown`. While it cannot be reached, the
+    /// database is not opened. A configuration in memory needs none.
+    public var freshnessAnchors: [String: FreshnessAnchorPlace] = [:]
     /// Where the domain `.keychain` keeps its values: in the session's keyring, unless a program without one says otherwise.
     public var keychain = KeychainPlace.keyring
     /// Gives the passphrase of a key source, by its name; nil refuses it. Called whenever a key under a passphrase is fetched: once a source and router, as a rule.

@@ -58,6 +58,8 @@ final class Wiring: StoreProvider {
             // "No keys" would let a new key be made beside what the old one sealed.
             guard let self else { throw BackendError(.unavailable, "The router was released. Nothing was changed.") }
             return try await sealedIDs(of: source)
+        } freshnessAnchor: { [self] in
+            try makeFreshnessAnchor(ofDatabase: $0)
         }
     }
 

@@ -100,6 +100,7 @@
             #expect(try await answer("set", "defaults:old", "new", input: "x") == done)
             #expect(try await answer("remove", "defaults:old", "new") == done)
             #expect(try await answer("end-window", "defaults:old", "text") == done)
+            #expect(try await answer("verify", "sqlite:none") == ["isSound": true] as NSDictionary)
             #expect(try await answer("quarantine", "list") == [] as NSArray)
             #expect(try await answer("damaged", "list", "defaults:old") == [] as NSArray)
             let key = try json(try await run(try Program.built("localdata"), ["key", "new", "--json"], environment: environment))

@@ -82,6 +82,27 @@
             #expect(try await tool("damaged", "remove", "sqlite:documents", "none", "--credential", "vault").status == 64)
         }
 
+        @Test func `a database is verified, and a removed row is told by the exit status`() async throws {
+            try await provideKey("vault")
+            let none = try await tool("verify", "sqlite:documents", "--credential", "vault")
+            #expect(none.status == 0 && none.stdout == "There is no database yet.\n", "\(none.stderr)")
+            for name in ["one", "two"] {
+                #expect(try await tool("set", "sqlite:documents", name, "--credential", "vault", input: "abc").status == 0)
+            }
+            let sound = try await tool("verify", "sqlite:documents", "--credential", "vault")
+            #expect(sound.status == 0 && sound.stdout == "sound: 2 rows, 2 commits\n", "\(sound.stderr)")
+            try PlainDatabase(path: folder.file("root/data/databases/documents.sqlite")).execute(
+                "DELETE FROM records WHERE id = (SELECT min(id) FROM records)")
+            let lost = try await tool("verify", "sqlite:documents", "--credential", "vault", "--json")
+            let json =
+                #"{"areRowsWhole":false,"commits":2,"damagedLabels":0,"damagedRows":0,"expectedRows":2,"isSound":false,"rows":1,"rowsOfDestroyedKeys":0}"#
+            #expect(lost.status == 65 && lost.stdout == json + "\n", "\(lost.stdout)")
+            let text = try await tool("verify", "sqlite:documents", "--credential", "vault")
+            #expect(text.status == 65 && text.stdout.contains("2 were"), "\(text.stdout)")
+            #expect(try await tool("verify", "sqlite:documents", "--credential", "vault", "--accept-contents").status == 0)
+            #expect(try await tool("verify", "defaults:old").status == 69)
+        }
+
         private struct Named: Codable, Sendable { var id: String }
 
         @Test func `a release window ends at the program's next sweep`() async throws {

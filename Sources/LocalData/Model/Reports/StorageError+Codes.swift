@@ -50,6 +50,8 @@ extension StorageError.Code {
     public static let invalidRecoveryKey = Self("invalidRecoveryKey")
     /// A store belongs to another application, kind of store or scope; it was copied or renamed.
     public static let wrongContext = Self("wrongContext")
+    /// A database is older than its freshness anchor, or not the one that the anchor knows.
+    public static let rolledBack = Self("rolledBack")
     /// A migration failed; the old value is where it was.
     public static let migrationFailed = Self("migrationFailed")
     /// A value would be protected less, or last shorter, than where it is.
@@ -112,6 +114,8 @@ extension StorageError {
     public static var invalidRecoveryKey: Code { .invalidRecoveryKey }
     /// ``Code/wrongContext``
     public static var wrongContext: Code { .wrongContext }
+    /// ``Code/rolledBack``
+    public static var rolledBack: Code { .rolledBack }
     /// ``Code/incompatibleSchema``
     public static var incompatibleSchema: Code { .incompatibleSchema }
     /// ``Code/invalidEvolution``

@@ -36,7 +36,8 @@
                 lockPath: SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files),
                 context: configuration.storeContext(kind, scope), keys: parts.keys, source: source,
                 otherSealedIDs: { [sealedIDs = parts.sealedIDs] () throws(BackendError) in try await sealedIDs(source) },
-                deadline: configuration.deadlines.files, runtime: configuration.runtime)
+                anchor: self == .databases ? try parts.freshnessAnchor(scope) : nil, deadline: configuration.deadlines.files,
+                runtime: configuration.runtime)
         }
 
         /// The ids of the keys of a source that sealed databases in any of the folders.

@@ -1,0 +1,204 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Sealing
+    import Synchronization
+
+    /// Keeps a database's freshness anchor up with its commits, and compares the two when the database is opened.
+    ///
+    /// The anchor is written by a task of its own: at once after a commit, and then at most once in ``interval``, so no change waits for it. A
+    /// write that failed is repeated with the next commit, with `synchronize` and when the store is closed.
+    final class AnchorFollower: Sendable {
+        /// The least time between two writes of the anchor: how far it may be behind the commits, beside the time that a write takes.
+        static let interval = Duration.seconds(1)
+
+        private struct State {
+            /// The last commit that the anchor may not have.
+            var latest: FreshnessMark?
+            /// What the anchor held when it was last read or written.
+            var held: FreshnessMark?
+            var isFollowing = false
+            /// Whether the anchor is written by somebody who accepts an older file.
+            var isPaused = false
+            /// When the next write may begin.
+            var next = MonotonicInstant(nanoseconds: .min)
+            /// Why the database is not used any more.
+            var refusal: BackendError?
+        }
+
+        private let anchor: any FreshnessAnchor
+        private let runtime: Runtime
+        private let state = Mutex(State())
+
+        init(_ anchor: any FreshnessAnchor, runtime: Runtime) {
+            self.anchor = anchor
+            self.runtime = runtime
+        }
+
+        /// Why the database is not used any more; nil as long as it may be.
+        var refusal: BackendError? { state.withLock(\.refusal) }
+
+        /// The anchor's mark. It is read before the database is: then a commit in between makes the database later, and never earlier.
+        func expected() async throws(BackendError) -> FreshnessMark? { try await anchor.load() }
+
+        func unlock() async throws(BackendError) { try await anchor.unlock() }
+
+        // MARK: Comparing
+
+        /// Checks that a database is at least as late as the anchor.
+        /// - Parameters:
+        ///   - expected: The mark, read before the database was.
+        ///   - database: The database's id.
+        ///   - mark: The mark of its state; nil where the state is missing or does not open.
+        ///   - isAnchored: Whether the state says that there was an anchor.
+        /// - Throws: ``BackendError`` with `rolledBack`, naming both.
+        func check(
+            _ expected: FreshnessMark?, database: [UInt8], mark: FreshnessMark?, isAnchored: Bool
+        ) throws(BackendError) {
+            guard let expected else {
+                if isAnchored {
+                    throw refused("\(anchor.name) holds nothing, although it held the mark of the database. It was lost or removed")
+                }
+                // The first use of the anchor.
+                if let mark { note(mark) }
+                return
+            }
+            guard expected.database == database else {
+                throw refused(
+                    "\(anchor.name) knows the database \(hexadecimalText(of: expected.database)), and this one is \(hexadecimalText(of: database))"
+                )
+            }
+            guard let mark else {
+                throw refused(
+                    "\(anchor.name) knows \(expected.commits) commits, and the database does not say how many it has: its sealed state is damaged or missing"
+                )
+            }
+            try compare(mark, expected)
+            state.withLock { $0.held = expected }
+            // A process was killed between its commit and the anchor, or does not use the anchor.
+            if mark != expected { note(mark) }
+        }
+
+        private func compare(_ mark: FreshnessMark, _ expected: FreshnessMark) throws(BackendError) {
+            if mark.commits < expected.commits {
+                throw refused(
+                    "The database has \(mark.commits) commits, and \(anchor.name) knows \(expected.commits): an older file was put in its place"
+                )
+            }
+            if mark.commits == expected.commits, mark.digest != expected.digest {
+                throw refused(
+                    "The database and \(anchor.name) both have \(mark.commits) commits, but not the same ones: another file was put in its place"
+                )
+            }
+        }
+
+        /// The error of a database that is missing although the anchor knows it.
+        func missing(_ expected: FreshnessMark) -> BackendError {
+            refused(
+                "\(anchor.name) knows a database with \(expected.commits) commits, and there is none. Removed values could return with an empty one"
+            )
+        }
+
+        private func refused(_ what: String) -> BackendError {
+            BackendError(
+                .rolledBack,
+                "\(what). Put the latest file back, or take this one on purpose with StorageRouter.acceptOlderFile(of:). Nothing was changed."
+            )
+        }
+
+        /// The error of an open database whose state has gone back.
+        static func wentBack(from latest: Int64, to found: Int64) -> BackendError {
+            BackendError(
+                .rolledBack,
+                "The database had \(latest) commits a moment ago and has \(found) now: an older file was put in its place. Put the latest file back, or take this one on purpose with StorageRouter.acceptOlderFile(of:). Nothing was changed."
+            )
+        }
+
+        // MARK: Following
+
+        /// Takes note of a commit, and begins to write the anchor.
+        func note(_ mark: FreshnessMark) {
+            let mustStart = state.withLock { state in
+                if let latest = state.latest, latest.database == mark.database, latest.commits >= mark.commits { return false }
+                state.latest = mark
+                guard !state.isFollowing, !state.isPaused else { return false }
+                state.isFollowing = true
+                return true
+            }
+            if mustStart { runtime.tasks.spawn { await self.follow() } }
+        }
+
+        private func follow() async {
+            let clock = runtime.clock
+            while true {
+                let pause = state.withLock { state in clock.now < state.next ? clock.now.duration(to: state.next) : nil }
+                if let pause { await clock.wait(pause) }
+                let mark = state.withLock { state in
+                    state.next = clock.now.advanced(by: Self.interval)
+                    if state.latest == nil || state.isPaused { state.isFollowing = false }
+                    return state.isFollowing ? state.latest : nil
+                }
+                guard let mark else { return }
+                do throws(BackendError) { try await write(mark) } catch {
+                    return state.withLock { $0.isFollowing = false }
+                }
+            }
+        }
+
+        /// Writes the last commit now, unless the anchor has it.
+        /// - Throws: ``BackendError``: what the anchor throws; `rolledBack` when it knows another database.
+        func flush() async throws(BackendError) {
+            if let mark = state.withLock(\.latest) { try await write(mark) }
+        }
+
+        private func write(_ mark: FreshnessMark) async throws(BackendError) {
+            do throws(BackendError) { try await advance(to: mark) } catch {
+                if error.code == .rolledBack { state.withLock { $0.refusal = error } }
+                throw error
+            }
+            state.withLock { if $0.latest == mark { $0.latest = nil } }
+        }
+
+        /// Moves the anchor forward, or leaves it where another process has moved it.
+        private func advance(to mark: FreshnessMark) async throws(BackendError) {
+            var known = state.withLock(\.held)
+            for _ in 0..<Self.attempts {
+                if let known {
+                    guard known.database == mark.database else {
+                        throw refused("\(anchor.name) knows another database by now, \(hexadecimalText(of: known.database))")
+                    }
+                    if known.commits > mark.commits || known == mark { return }
+                    try compare(mark, known)
+                }
+                if try await anchor.store(mark, replacing: known) { return state.withLock { $0.held = mark } }
+                known = try await anchor.load()
+                state.withLock { [known] in $0.held = known }
+            }
+            throw busy
+        }
+
+        private static let attempts = 16
+
+        private var busy: BackendError {
+            BackendError(.timedOut, "Other programs keep changing \(anchor.name). Try again.")
+        }
+
+        // MARK: Accepting
+
+        /// Lets somebody make the database later than the anchor, and records it there.
+        /// - Parameter work: Is given the anchor's mark, commits to the database, and returns the database's own.
+        func accept(
+            _ work: (FreshnessMark?) async throws(BackendError) -> FreshnessMark
+        ) async throws(BackendError) {
+            state.withLock { $0.isPaused = true }
+            defer { state.withLock { $0.isPaused = false } }
+            for _ in 0..<Self.attempts {
+                let known = try await anchor.load()
+                let mark = try await work(known)
+                guard try await anchor.store(mark, replacing: known) else { continue }
+                return state.withLock { ($0.latest, $0.held, $0.refusal) = (nil, mark, nil) }
+            }
+            throw busy
+        }
+    }
+#endif

@@ -1,0 +1,108 @@
+#if SQLite
+    package import BackendContract
+    import BackendRuntime
+    import Sealing
+
+    /// Checking a whole database, and taking it as it is.
+    extension SQLiteStore: VerifiableStore {
+        /// Opens every row of one moment and compares all of them with the sealed state, and every label with its count. It works on the lane
+        /// for lists, and stays as long as it makes progress; meanwhile the log cannot be emptied.
+        /// - Throws: ``BackendError``: `locked` and others for the key, `rolledBack`, `corrupted` for a damaged file.
+        package func verifyIntegrity(
+            progress: @escaping @Sendable (IntegrityProgress) -> Void
+        ) async throws(BackendError) -> IntegrityReport? {
+            try await scanning(isPatient: true) { (file, session, isWanted) throws(BackendError) in
+                try file.scanner.check(session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted, progress: progress)
+            }
+        }
+
+        /// Makes the sealed state and all labels anew from the rows that are there, in one transaction under the lock.
+        package func acceptContents() async throws(BackendError) {
+            try await rewriteState { (rows) throws(BackendError) in
+                try rows.rebuildState(above: 0)
+                try rows.rebuildLabels(rows.keyset)
+            }
+        }
+
+        /// Commits something to the state, and nothing else.
+        private func rewriteState(
+            _ change: @escaping @Sendable (DatabaseWriter.Rows) throws(BackendError) -> Void
+        ) async throws(BackendError) {
+            let (file, deadline) = (file, nextDeadline)
+            var known = try await opened(deadline: deadline)
+            while let session = known {
+                let done = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) {
+                    (call) throws(BackendError) in
+                    try file.rewriteState(session.file, session.header, session.keyset, deadline: call.deadline, change)
+                }
+                if done != nil { return }
+                known = try await opened(insteadOf: session, deadline: deadline)
+            }
+        }
+    }
+
+    /// The latest state that is recorded elsewhere.
+    extension SQLiteStore: AnchoredStore {
+        /// Makes the file that is there the latest: its commits are counted on from the anchor's, and the anchor follows. Where its state does not
+        /// open, it is made anew from the rows.
+        package func acceptOlderFile() async throws(BackendError) {
+            guard let follower = file.follower else {
+                throw BackendError(.unsupported, "The database has no freshness anchor, so no file is older than it. Nothing was changed.")
+            }
+            let (file, deadline) = (file, nextDeadline)
+            try await follower.accept { (expected) throws(BackendError) -> FreshnessMark in
+                while true {
+                    let found = try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline) }
+                    guard let found else {
+                        throw BackendError(
+                            .unavailable,
+                            "There is no database here. Put the file here first, or remove the anchor to begin anew; nothing was changed.")
+                    }
+                    let keyset = try await keyset(of: found.header, in: context)
+                    let commits = expected?.commits ?? 0
+                    let known = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) {
+                        (call) throws(BackendError) in
+                        try file.rewriteState(found.file, found.header, keyset, deadline: call.deadline) { (rows) throws(BackendError) in
+                            if rows.state.current == nil { try rows.rebuildState(above: commits) } else { rows.state.raise(above: commits) }
+                        }
+                    }
+                    if let known { return keyset.active.mark(of: known.state) }
+                }
+            }
+        }
+    }
+
+    extension DatabaseFile {
+        /// Commits something to the state of a database; nil when file or header are others by now.
+        fileprivate func rewriteState(
+            _ file: FileID, _ header: DatabaseHeader, _ keyset: Keyset, deadline: MonotonicInstant,
+            _ change: (DatabaseWriter.Rows) throws(BackendError) -> Void
+        ) throws(BackendError) -> KnownState? {
+            try locked(deadline: deadline) { () throws(BackendError) -> KnownState? in
+                guard let writer = try writer(deadline: deadline) else { return nil }
+                writer.forgetState()
+                let known = try writer.transaction(deadline: deadline) { current in
+                    file == writer.file && header == current ? keyset : nil
+                } _: { (rows) throws(BackendError) in
+                    try change(rows)
+                    return true
+                }
+                if known != nil { try confirm(writer.file) }
+                return known
+            }
+        }
+    }
+
+    extension DatabaseWriter.Rows {
+        /// Makes the state anew from the rows.
+        /// - Parameter commits: The least number of commits that it goes on from.
+        func rebuildState(above commits: Int64) throws(BackendError) {
+            do throws(SQLiteFault) { try finder.database.execute("DELETE FROM state") } catch { throw error.backendError() }
+            var sum = CountedSum()
+            try finder.database.rows("SELECT slot, version, sealed FROM records") { (statement) throws(BackendError) in
+                if let term = RawRow(statement, firstColumn: 0).term(keyset) { sum.add(term) }
+            }
+            state.begin(with: sum, above: commits)
+        }
+    }
+#endif

@@ -1,0 +1,71 @@
+package import BackendContract
+
+/// A freshness anchor in a slot of another store: an item in the keyring.
+package struct BackendAnchor: FreshnessAnchor {
+    private let backend: any StorageBackend
+    private let address: StorageAddress
+
+    /// The store and the slot, in words.
+    package let name: String
+
+    /// Names the slot; nothing is opened yet.
+    package init(_ backend: any StorageBackend, address: StorageAddress) {
+        self.backend = backend
+        self.address = address
+        name = "\(backend.identity) item \(address.name)"
+    }
+
+    /// Reads the mark. A slot that was removed holds none.
+    package func load() async throws(BackendError) -> FreshnessMark? { try await look().mark }
+
+    /// Writes the mark under the condition that the slot is as it was read.
+    package func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
+        let (present, revision) = try await look()
+        guard present == known else { return false }
+        let mutation = StorageMutation.put(
+            .bytes(Array(mark.text.utf8)), StorageMetadata(serializer: "freshness"), at: address,
+            if: revision.map { .revision($0) } ?? .absent)
+        switch try await backend.apply(mutation) {
+        case .applied: return true
+        case .conflict(.unavailable(let error)), .failed(let error): throw error
+        case .locked, .conflict(.locked): throw locked
+        case .conflict, .notAttempted: return false
+        }
+    }
+
+    /// Unlocks the store, if it is one that can be locked.
+    package func unlock() async throws(BackendError) {
+        if let lockable = backend as? any LockableBackend { try await lockable.unlock() }
+    }
+
+    private func look() async throws(BackendError) -> (mark: FreshnessMark?, revision: StorageRevision?) {
+        switch try await backend.read(address, .fresh) {
+        case .absent: return (nil, nil)
+        case .tombstone(let tombstone): return (nil, tombstone.revision)
+        case .value(let record):
+            let text: String? =
+                switch record.payload {
+                case .bytes(let bytes), .native(.data(let bytes)): String(validating: bytes, as: UTF8.self)
+                case .native(.string(let text)): text
+                case .native: nil
+                }
+            guard let mark = text.flatMap({ FreshnessMark(text: $0) }) else { throw Self.damaged(name) }
+            return (mark, record.revision)
+        case .corrupt: throw Self.damaged(name)
+        case .locked: throw locked
+        case .unavailable(let error): throw error
+        }
+    }
+
+    private var locked: BackendError {
+        BackendError(.locked, "\(name) is locked. It records the latest state of a database; unlock it and try again.")
+    }
+
+    /// The error of a place that holds something else than a mark.
+    static func damaged(_ name: String) -> BackendError {
+        BackendError(
+            .corrupted,
+            "\(name) does not hold the mark of a database. It was damaged, or changed by another program: restore it, or remove it and accept the database as it is. Nothing was changed."
+        )
+    }
+}

@@ -1,0 +1,65 @@
+import ArgumentParser
+import LocalData
+
+/// `localdata verify`: checks that a database holds exactly what was written.
+struct Verify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Checks every row of an encrypted database against its sealed count and sum.",
+        discussion: """
+            Rows that were changed, removed, added or replaced by older ones are found; then the exit status is 65. A whole older file is found only by \
+            a program that has a freshness anchor.
+            """)
+
+    @Argument(help: DomainArgument.help) var domain: DomainArgument
+    @Flag(help: "Take what is there for what was written, when damage was repaired or is accepted. Earlier losses are no longer found.")
+    var acceptContents = false
+    @OptionGroup var place: PlaceOptions
+
+    func run() async throws {
+        let report = try await place.withRouter(for: [domain.domain]) { router in
+            if acceptContents { try await router.acceptContents(of: domain.domain) }
+            return try await router.verifyIntegrity(of: domain.domain)
+        }
+        guard let report else {
+            if place.json { try Output.json(ShownReport(isSound: true)) } else { Output.line("There is no database yet.") }
+            return
+        }
+        if place.json { try Output.json(ShownReport(report)) } else { Self.describe(report) }
+        if !report.isSound { throw ExitCode(65) }
+    }
+
+    /// What `--json` prints.
+    private struct ShownReport: Encodable {
+        var isSound: Bool
+        var areRowsWhole: Bool?
+        var commits: Int64?
+        var damagedLabels: Int?
+        var damagedRows: Int?
+        var expectedRows: Int?
+        var rows: Int?
+        var rowsOfDestroyedKeys: Int?
+
+        init(isSound: Bool) { self.isSound = isSound }
+
+        init(_ report: IntegrityReport) {
+            isSound = report.isSound
+            (areRowsWhole, commits, damagedLabels) = (report.areRowsWhole, report.commits, report.damagedLabels)
+            (damagedRows, expectedRows, rows) = (report.damagedRows, report.expectedRows, report.rows)
+            rowsOfDestroyedKeys = report.rowsOfDestroyedKeys
+        }
+    }
+
+    private static func describe(_ report: IntegrityReport) {
+        Output.line("\(report.isSound ? "sound" : "NOT SOUND"): \(report.rows) rows\(report.commits.map { ", \($0) commits" } ?? "")")
+        switch (report.areRowsWhole, report.expectedRows) {
+        case (true, _): break
+        case (false, let expected?):
+            Output.line(
+                "The rows are not those that were written last: \(expected) were. Some were replaced by older ones, removed or added.")
+        case (false, nil): Output.line("The sealed state is missing or damaged, so rows that were removed or replaced cannot be told.")
+        }
+        if report.damagedRows > 0 { Output.line("\(report.damagedRows) rows are damaged. To list them: localdata damaged list DOMAIN.") }
+        if report.damagedLabels > 0 { Output.line("\(report.damagedLabels) labels are damaged.") }
+        if report.rowsOfDestroyedKeys > 0 { Output.line("\(report.rowsOfDestroyedKeys) rows claim a destroyed key.") }
+    }
+}

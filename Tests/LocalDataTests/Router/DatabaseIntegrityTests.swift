@@ -1,0 +1,76 @@
+#if SQLite
+    import BackendContract
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// A whole database is checked, and an older file is refused, through the router.
+    @Suite(.inTurn) struct DatabaseIntegrityTests {
+        private let stage: Stage
+        private let main = StorageDomain.encryptedSQLite(database: "main")
+        private let name = textKey("name", .encryptedSQLite(database: "main"))
+        private let keyring = InMemoryStore()
+
+        init() throws { stage = try Stage() }
+
+        private var path: String { stage.path(ofDatabase: "main") }
+
+        private func restore(_ saved: Data) throws {
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+            try writeFile(saved, to: path)
+        }
+
+        @Test func `a removed row is found, and accepted on purpose`() async throws {
+            let router = stage.launch()
+            #expect(try await router.verifyIntegrity(of: main) == nil)
+            for number in 0..<3 { try await router.set("\(number)", for: textKey("\(number)", main)) }
+            let sound = try #require(try await router.verifyIntegrity(of: main))
+            #expect(sound.isSound && sound.rows == 3 && sound.commits == 3)
+            try await router.shutdown()
+            try PlainDatabase(path: path).execute("DELETE FROM records WHERE id = (SELECT min(id) FROM records)")
+            let later = stage.launch()
+            let report = try #require(try await later.verifyIntegrity(of: main) { #expect($0.checked <= $0.total) })
+            #expect(!report.isSound && report.rows == 2 && report.expectedRows == 3 && !report.areRowsWhole)
+            try await later.acceptContents(of: main)
+            #expect(try await later.verifyIntegrity(of: main)?.isSound == true)
+            await expectRefusal(.unsupported) { _ = try await later.verifyIntegrity(of: .userDefaults(suite: "plain")) }
+            await expectRefusal(.unsupported) { try await later.acceptOlderFile(of: main) }
+            try await later.shutdown()
+        }
+
+        @Test(arguments: [true, false]) func `an older file is refused where the configuration names an anchor`(
+            inKeyring: Bool
+        ) async throws {
+            func launch() -> StorageRouter {
+                stage.launch {
+                    $0.freshnessAnchors["main"] = inKeyring ? .keyring() : .file(stage.root.appending(path: "elsewhere/anchor").path)
+                    $0.use(for: .keychain) { _ in keyring }
+                }
+            }
+            let router = launch()
+            try await router.set("1", for: name)
+            try await router.shutdown()
+            let saved = try Data(contentsOf: URL(filePath: path))
+            let again = launch()
+            try await again.set("2", for: name)
+            try await again.remove(name)
+            try await again.shutdown()
+            // The removed value does not return.
+            try restore(saved)
+            let refused = launch()
+            await expectRefusal(.rolledBack) { _ = try await refused.get(name) }
+            await expectRefusal(.rolledBack) { try await refused.set("3", for: name) }
+            await expectRefusal(.rolledBack) { _ = try await refused.exists(name) }
+            if case .ready = await refused.status(of: main) { Issue.record("an older file is ready") }
+            #expect(try Data(contentsOf: URL(filePath: path)) == saved)
+            try await refused.acceptOlderFile(of: main)
+            #expect(try await refused.get(name) == "1")
+            try await refused.shutdown()
+            let last = launch()
+            #expect(try await last.get(name) == "1")
+            #expect(try await last.verifyIntegrity(of: main)?.commits == 4)
+            try await last.shutdown()
+        }
+    }
+#endif

@@ -1,0 +1,358 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import SQLiteBackend
+    import Sealing
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// An anchor in memory, which a test can take away or hold up.
+    final class MemoryAnchor: FreshnessAnchor {
+        struct State {
+            var mark: FreshnessMark?
+            var error: BackendError?
+            var stores = 0
+            var commits: [Int64] = []
+        }
+
+        let state = Mutex(State())
+        let gate: Gate?
+        let name = "the test's anchor"
+
+        init(gate: Gate? = nil) { self.gate = gate }
+
+        var mark: FreshnessMark? {
+            get { state.withLock(\.mark) }
+            set { state.withLock { $0.mark = newValue } }
+        }
+
+        func fail(_ error: BackendError?) { state.withLock { $0.error = error } }
+
+        func load() async throws(BackendError) -> FreshnessMark? {
+            if let error = state.withLock(\.error) { throw error }
+            return mark
+        }
+
+        func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
+            await gate?.pass()
+            if let error = state.withLock(\.error) { throw error }
+            return state.withLock { state in
+                state.stores += 1
+                guard state.mark == known else { return false }
+                state.mark = mark
+                state.commits.append(mark.commits)
+                return true
+            }
+        }
+    }
+
+    /// An older file in the place of a database that has an anchor is refused until it is accepted.
+    @Suite(.inTurn) struct FreshnessTests {
+        private let place: Place
+        private let anchor = MemoryAnchor()
+
+        init() throws { place = try Place() }
+
+        private func store(_ anchor: (any FreshnessAnchor)?, runtime: Runtime = .live) -> SQLiteStore {
+            SQLiteStore(
+                path: place.path, lockPath: place.lockPath, context: .test,
+                keys: SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes), source: place.keyFile(), anchor: anchor,
+                deadline: .seconds(60), runtime: runtime)
+        }
+
+        /// Stores texts, each in a commit of its own, and closes the store.
+        private func write(_ texts: [String], _ anchor: (any FreshnessAnchor)?) async throws {
+            let store = store(anchor)
+            for text in texts { try await store.put(text, at: "name") }
+            _ = try await store.synchronize()
+            await store.close()
+        }
+
+        private func save(_ name: String) throws {
+            for suffix in ["", "-wal"] where FileManager.default.fileExists(atPath: place.path + suffix) {
+                try writeFile(try Data(contentsOf: URL(filePath: place.path + suffix)), to: place.folder + "/\(name)\(suffix)")
+            }
+        }
+
+        private func restore(_ name: String) throws {
+            for suffix in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(atPath: place.path + suffix)
+                let saved = place.folder + "/\(name)\(suffix)"
+                if FileManager.default.fileExists(atPath: saved) {
+                    try FileManager.default.copyItem(atPath: saved, toPath: place.path + suffix)
+                }
+            }
+        }
+
+        private func expect(
+            _ code: BackendError.Code, at location: SourceLocation = #_sourceLocation, _ work: () async throws -> Void
+        ) async {
+            do {
+                try await work()
+                Issue.record("nothing was thrown", sourceLocation: location)
+            } catch {
+                #expect((error as? BackendError)?.code == code, "\(error)", sourceLocation: location)
+            }
+        }
+
+        /// Everything that a program asks of a refused database is refused, and nothing is changed.
+        private func expectRefused(
+            _ store: SQLiteStore, _ code: BackendError.Code = .init("rolledBack"), _ words: [String] = []
+        ) async throws {
+            let file = try? Data(contentsOf: URL(filePath: place.path))
+            let probe = try await store.read(StorageAddress("name"))
+            guard case .unavailable(let error) = probe else { return #expect(probe == .locked && code == .locked) }
+            #expect(error.code == code, "\(error)")
+            for word in words { #expect(error.reason.contains(word), "\(error)") }
+            #expect(try await store.apply(.text("lost", at: "name")).error?.code == code)
+            #expect(try await store.apply(.delete(StorageAddress("name"))).error?.code == code)
+            await expect(code) { _ = try await store.addresses(in: .values) }
+            await expect(code) { _ = try await store.page(StorageQuery(.values), after: nil, limit: 5) }
+            await expect(code) { _ = try await store.verifyIntegrity { _ in } }
+            #expect((try? Data(contentsOf: URL(filePath: place.path))) == file)
+        }
+
+        @Test(arguments: [false, true])
+        func `an older file is refused by both its numbers, until it is accepted`(withLog: Bool) async throws {
+            try await write(["1", "2"], anchor)
+            if withLog {
+                let open = store(anchor)
+                try await open.put("3", at: "name")
+                #expect(place.logLength > 0)
+                // By another program: closing a descriptor here would drop SQLite's locks.
+                #expect(try await run("cp", [place.path, place.folder + "/old"]).status == 0)
+                #expect(try await run("cp", [place.path + "-wal", place.folder + "/old-wal"]).status == 0)
+                await open.close()
+            } else {
+                try save("old")
+            }
+            try await write(["4", "5", "6"], anchor)
+            let latest = withLog ? 6 : 5
+            #expect(anchor.mark?.commits == Int64(latest))
+            try save("latest")
+
+            try restore("old")
+            let store = store(anchor)
+            try await expectRefused(store, .init("rolledBack"), ["\(latest - 3) commits", "knows \(latest)"])
+            #expect(anchor.mark?.commits == Int64(latest))
+            // The latest file is taken as it was.
+            try restore("latest")
+            #expect(try await store.text("name") == "6")
+            await store.close()
+
+            try restore("old")
+            let again = self.store(anchor)
+            try await expectRefused(again)
+            try await again.acceptOlderFile()
+            #expect(try await again.text("name") == (withLog ? "3" : "2"))
+            #expect(anchor.mark?.commits == Int64(latest + 1))
+            try await again.put("after", at: "name")
+            #expect(try await again.verifyIntegrity { _ in }?.isSound == true)
+            await again.close()
+            #expect(anchor.mark?.commits == Int64(latest + 2))
+            try await place.check("accepted")
+            // Neither the later file nor the older one is taken now.
+            for name in ["old", "latest"] {
+                try restore(name)
+                let store = self.store(anchor)
+                try await expectRefused(store)
+                await store.close()
+            }
+        }
+
+        @Test func `documented: without an anchor an older file is not noticed, and matches itself`() async throws {
+            try await write(["1"], nil)
+            try save("old")
+            try await write(["2"], nil)
+            try restore("old")
+            let store = store(nil)
+            #expect(try await store.text("name") == "1")
+            #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
+            await expect(.unsupported) { _ = try await store.acceptOlderFile() }
+            await store.close()
+        }
+
+        @Test func `an older file in the place of an open database is refused`() async throws {
+            try await write(["1"], anchor)
+            try save("old")
+            let store = store(anchor)
+            try await store.put("2", at: "name")
+            _ = try await store.synchronize()
+            // Removed first, so that the log is not that of the file to come.
+            try restore("old")
+            #expect(try await store.read([StorageAddress("name")], .fresh).first != .absent)
+            try await expectRefused(store)
+            await store.close()
+        }
+
+        @Test func `a state that goes back while the database is open is refused by the next change`() async throws {
+            let store = store(anchor)
+            try await store.put("1", at: "name")
+            let database = try PlainDatabase(path: place.path)
+            let rows = try RawRecord.all(database)
+            let state = try #require(try database.value("SELECT sealed FROM state")?.blob)
+            try await store.put("2", at: "name")
+            try database.transaction { database in
+                try database.execute("DELETE FROM records")
+                for row in rows { try row.insert(database) }
+                try database.execute("UPDATE state SET sealed = ?", [state])
+            }
+            let result = try await store.apply(.text("3", at: "other"))
+            #expect(result.error?.code.name == "rolledBack", "\(result)")
+            await store.close()
+        }
+
+        @Test func `a missing file, another database, a damaged state and another history are refused`() async throws {
+            try await write(["1", "2"], anchor)
+            try save("whole")
+            try restore("none")
+            var store = store(anchor)
+            try await expectRefused(store)
+            #expect(!place.exists)
+            await expect(.unavailable) { _ = try await store.acceptOlderFile() }
+            await store.close()
+            // Another database of the same program and key.
+            let mark = anchor.mark
+            anchor.mark = nil
+            try await write(["another", "another", "another", "another"], anchor)
+            anchor.mark = mark
+            store = self.store(anchor)
+            try await expectRefused(store, .init("rolledBack"), ["and this one is"])
+            await store.close()
+            // A state that does not open.
+            try restore("whole")
+            try PlainDatabase(path: place.path).execute("UPDATE state SET sealed = zeroblob(89)")
+            store = self.store(anchor)
+            try await expectRefused(store, .init("rolledBack"), ["damaged or missing"])
+            try await store.acceptOlderFile()
+            #expect(try await store.text("name") == "2")
+            #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
+            #expect(anchor.mark?.commits == 3)
+            await store.close()
+            // The same number of commits, and not the same ones: the second was made without the anchor.
+            try restore("whole")
+            anchor.mark = mark
+            try await write(["3"], anchor)
+            let third = anchor.mark
+            try restore("whole")
+            try await write(["another 3"], nil)
+            store = self.store(anchor)
+            try await expectRefused(store, .init("rolledBack"), ["not the same ones"])
+            #expect(anchor.mark == third)
+            await store.close()
+        }
+
+        @Test func `an anchor that was lost, is locked or cannot be reached lets nothing through`() async throws {
+            try await write(["1"], anchor)
+            let mark = anchor.mark
+            anchor.mark = nil
+            let lost = store(anchor)
+            try await expectRefused(lost, .init("rolledBack"), ["holds nothing"])
+            anchor.mark = mark
+            #expect(try await lost.text("name") == "1")
+            await lost.close()
+            for code in [BackendError.Code.locked, .unavailable, .corrupted] {
+                anchor.fail(BackendError(code, "The anchor cannot be read."))
+                let store = store(anchor)
+                try await expectRefused(store, code)
+                anchor.fail(nil)
+                #expect(try await store.text("name") == "1")
+                await store.close()
+            }
+            anchor.mark = nil
+            let accepted = store(anchor)
+            try await accepted.acceptOlderFile()
+            #expect(try await accepted.text("name") == "1")
+            #expect(anchor.mark?.commits == 2)
+            await accepted.close()
+        }
+
+        @Test func `no change waits for the anchor, which follows at once and then once a second, whatever the clock does`() async throws {
+            let (gate, clock) = (Gate(), ManualClock())
+            let anchor = MemoryAnchor(gate: gate)
+            var runtime = Runtime.live
+            runtime.clock = clock
+            let store = store(anchor, runtime: runtime)
+            // Nothing is let through to the anchor.
+            for number in 1...20 { try await store.put("\(number)", at: "name") }
+            await gate.arrived()
+            #expect(anchor.mark == nil)
+            gate.open()
+            _ = try await store.synchronize()
+            #expect(anchor.mark?.commits == 20)
+            let before = anchor.state.withLock(\.stores)
+            for number in 1...20 { try await store.put("\(number)", at: "name") }
+            // The clock stands still: at most the write that was under way is made, and one after it.
+            #expect(anchor.state.withLock(\.stores) <= before + 2)
+            clock.advance(by: .seconds(1_000_000))
+            try await store.put("after the jump", at: "name")
+            _ = try await store.synchronize()
+            #expect(anchor.mark?.commits == 41)
+            await store.close()
+            let commits = anchor.state.withLock(\.commits)
+            #expect(commits == commits.sorted(), "\(commits)")
+        }
+
+        @Test func `a process that was killed before the anchor followed is followed by the next one`() async throws {
+            try await write(["1"], anchor)
+            let mark = anchor.mark
+            try await write(["2", "3"], anchor)
+            anchor.mark = mark
+            let store = store(anchor)
+            #expect(try await store.text("name") == "3")
+            _ = try await store.synchronize()
+            #expect(anchor.mark?.commits == 3)
+            await store.close()
+            // A failed write of the anchor does not fail the change.
+            let other = self.store(anchor)
+            #expect(try await other.text("name") == "3")
+            anchor.fail(BackendError(.unavailable, "away"))
+            try await other.put("4", at: "name")
+            await expect(.unavailable) { _ = try await other.synchronize() }
+            anchor.fail(nil)
+            #expect(try await other.text("name") == "4")
+            await other.close()
+            #expect(anchor.mark?.commits == 4)
+        }
+
+        @Test func `two stores share an anchor in a file, and it only moves forward`() async throws {
+            let path = place.folder + "/elsewhere/mark"
+            func anchor() -> FileAnchor {
+                FileAnchor(path: path, lockPath: place.folder + "/state/anchor.lock", deadline: .seconds(60), runtime: .live)
+            }
+            let stores = [store(anchor()), store(anchor())]
+            try await withThrowingTaskGroup { group in
+                for (number, store) in stores.enumerated() {
+                    group.addTask {
+                        for turn in 0..<25 {
+                            try await store.put("\(turn)", at: "name \(number)")
+                            if turn % 5 == 0 { _ = try await store.synchronize() }
+                        }
+                    }
+                }
+                group.addTask {
+                    var last: Int64 = 0
+                    for _ in 0..<40 {
+                        let commits = try await anchor().load()?.commits ?? 0
+                        #expect(commits >= last)
+                        last = commits
+                    }
+                }
+                try await group.waitForAll()
+            }
+            for store in stores { await store.close() }
+            #expect(try await anchor().load()?.commits == 50)
+            let attributes = try FileManager.default.attributesOfItem(atPath: path)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder + "/elsewhere") == ["mark"])
+            // Others could replace it.
+            try setPermissions(0o777, of: place.folder + "/elsewhere")
+            try await expectRefused(store(anchor()), .untrusted)
+            try setPermissions(0o700, of: place.folder + "/elsewhere")
+            try writeFile("LocalData-freshness-1 something else\n", to: path)
+            try await expectRefused(store(anchor()), .corrupted)
+        }
+    }
+#endif
