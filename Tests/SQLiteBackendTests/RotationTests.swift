@@ -248,6 +248,18 @@
             print("enumerations beside a rotation: \(finished) to the end, \(begunAgain) to be begun again")
         }
 
+        @Test func `large values are sealed again a few at a time`() async throws {
+            let store = place.store()
+            let value = [UInt8](repeating: 7, count: 3 << 20)
+            for number in 0..<4 { #expect(try await store.apply(.put(.bytes(value), at: StorageAddress("large \(number)"))).isApplied) }
+            let parts = Mutex(0)
+            #expect(try await store.rotateDataKey(batch: 256) { _, _ in parts.withLock { $0 += 1 } } == 4)
+            #expect(parts.withLock { $0 } >= 2)
+            for number in 0..<4 { #expect(try await store.read(StorageAddress("large \(number)")).record?.payload == .bytes(value)) }
+            #expect(try states() == [.active, .destroyed])
+            await store.close()
+        }
+
         @Test func `damaged rows keep the old key, and nothing else is lost`() async throws {
             let store = place.store()
             try await fill(store)

@@ -15,9 +15,6 @@
             var next: Int64?
         }
 
-        /// How many bytes of rows are sealed in one transaction, about.
-        private static let maximumBytes = 4 << 20
-
         /// Seals some rows again; their revisions stay. In the order of their slots, so that pages can tell which they have met.
         /// - Parameters:
         ///   - id: The place to begin at.
@@ -49,8 +46,7 @@
         private func reseal(from id: Int64, _ limit: Int, _ rows: DatabaseWriter.Rows) throws(BackendError) -> Resealed {
             guard let (found, next) = try rows.older(from: id, limit) else { return Resealed() }
             var part = Resealed(next: next)
-            var bytes = 0
-            for (number, old) in found.enumerated() {
+            for old in found {
                 guard let address = old.address, let row = try rows.row(of: address), row.probe.revision == old.revision,
                     row.key.id != rows.keyset.active.id, var content = RowContent(row)
                 else {
@@ -58,12 +54,8 @@
                     continue
                 }
                 content.keptRevision = old.revision
-                bytes += try write(content, over: row, rows.keyset, rows).count
+                _ = try write(content, over: row, rows.keyset, rows)
                 part.rows += 1
-                if bytes > Self.maximumBytes, let rest = found[(number + 1)...].map(\.id).min() {
-                    part.next = rest
-                    break
-                }
             }
             // A row that was above one of these because its place was taken may have moved to it.
             if part.rows > 0 { part.next = min(part.next ?? .max, found.map(\.id).min() ?? id) }
@@ -126,6 +118,9 @@
             let revision: StorageRevision?
         }
 
+        /// After how many bytes of rows a part ends.
+        private static let partLength = 4 << 20
+
         /// The next rows of keys that only open, in the order of their slots.
         /// - Returns: The rows, and where to go on, or nil at the end; nil when there is no row of another key than the active one.
         fileprivate func older(from id: Int64, _ limit: Int) throws(BackendError) -> (rows: [Older], next: Int64?)? {
@@ -137,11 +132,16 @@
             guard let first else { return nil }
             var found: [Older] = []
             var ids: [Int64] = []
+            var bytes = 0
+            var end: Int64?
             try finder.database.rows(
                 "SELECT slot, version, sealed, id FROM records WHERE id >= \(first) ORDER BY id LIMIT \(max(limit, 1))"
             ) { (statement) throws(BackendError) in
-                let row = RawRow(statement, firstColumn: 0)
                 let id = statement.integer(3)
+                if bytes > Self.partLength { end = end ?? id }
+                if end != nil { return }
+                let row = RawRow(statement, firstColumn: 0)
+                bytes += row.sealed?.count ?? 0
                 ids.append(id)
                 guard let key = row.key(keyset), key.id != keyset.active.id else { return }
                 var content: (address: StorageAddress, revision: StorageRevision)?
@@ -149,7 +149,7 @@
                 found.append(
                     Older(id: id, slot: row.slot.map { Array($0) } ?? [], address: content?.address, revision: content?.revision))
             }
-            var next = ids.count < limit ? nil : ids.last.map { $0 + 1 }
+            var next = end ?? (ids.count < limit ? nil : ids.last.map { $0 + 1 })
             // Rows without a gap between them are in no order: they stay together.
             if next != nil, let cut = ids.indices.dropFirst().last(where: { ids[$0] != ids[$0 - 1] + 1 }) {
                 next = ids[cut]

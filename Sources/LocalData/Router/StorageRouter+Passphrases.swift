@@ -21,6 +21,9 @@ extension StorageRouter {
     ) async throws {
         let name = "\(source)"
         if env.gate.isClosed { throw StorageError.lockedByProgram(name) }
+        // In memory, a key is under no passphrase.
+        let named = source == .configured ? configuration.keySource : source
+        if configuration.isInMemory, case .passphrase = named.form { return }
         guard let passphrase = try env.coder.seals.sources(source) as? PassphraseSource else {
             throw StorageError(StorageError.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
         }
