@@ -35,7 +35,8 @@ struct PlaceOptions: ParsableArguments {
         }
     }
 
-    private func configuration() throws -> StorageConfiguration {
+    /// The configuration of the program.
+    func configuration() throws -> StorageConfiguration {
         let applicationID = appID ?? "localdata"
         var configuration: StorageConfiguration =
             root.map { StorageConfiguration(root: URL(fileURLWithPath: $0), applicationID: applicationID) }

@@ -182,7 +182,7 @@
             }
         }
 
-        private func onLane<Answer: Sendable>(
+        func onLane<Answer: Sendable>(
             _ lane: (any Lane)? = nil, within limit: Duration? = nil, isMutation: Bool = false,
             _ work: @escaping @Sendable (BusCall) throws(BackendError) -> Answer
         ) async throws(BackendError) -> Answer {

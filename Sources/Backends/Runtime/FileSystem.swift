@@ -122,6 +122,12 @@ package protocol FileSystem: Sendable {
     /// Creates a new file with permissions 0600 and writes bytes into it: not durable yet. Fails with EEXIST if there is one.
     func create(_ path: String, _ bytes: [UInt8]) throws(FileError)
 
+    /// Writes bytes at the end of a file: not durable yet. Fails if there is no file.
+    func append(_ path: String, _ bytes: [UInt8]) throws(FileError)
+
+    /// A part of a regular file, shorter where the file ends; nil when there is no file.
+    func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]?
+
     /// Makes a file's content durable (fsync).
     func synchronizeFile(_ path: String) throws(FileError)
 

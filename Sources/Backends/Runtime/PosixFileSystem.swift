@@ -69,6 +69,18 @@ package struct PosixFileSystem: FileSystem {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
         defer { close(descriptor) }
+        try write(bytes, to: descriptor, path)
+    }
+
+    /// Opens the file with `O_APPEND` and writes.
+    package func append(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+        let descriptor = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "append", path: path) }
+        defer { close(descriptor) }
+        try write(bytes, to: descriptor, path)
+    }
+
+    private func write(_ bytes: [UInt8], to descriptor: Int32, _ path: String) throws(FileError) {
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { posixWrite(descriptor, UnsafeRawBufferPointer(rebasing: $0[written...])) }
@@ -78,6 +90,34 @@ package struct PosixFileSystem: FileSystem {
             }
             written += count
         }
+    }
+
+    /// `pread` until the count is reached or the file ends.
+    package func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            throw FileError(number: errno, operation: "open", path: path)
+        }
+        defer { close(descriptor) }
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
+        guard FileStatus(info).isRegular else { throw FileError(number: EINVAL, operation: "read (not a regular file)", path: path) }
+        var bytes = [UInt8](repeating: 0, count: count)
+        var filled = 0
+        while filled < count {
+            let part = bytes.withUnsafeMutableBytes {
+                pread(descriptor, $0.baseAddress?.advanced(by: filled), count - filled, off_t(offset) + off_t(filled))
+            }
+            if part < 0 {
+                if errno == EINTR { continue }
+                throw FileError(number: errno, operation: "read", path: path)
+            }
+            if part == 0 { break }
+            filled += part
+        }
+        bytes.removeLast(count - filled)
+        return bytes
     }
 
     /// `fsync` of the file.

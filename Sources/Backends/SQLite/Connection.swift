@@ -59,6 +59,18 @@
             return connection
         }
 
+        /// Makes an empty database in memory.
+        static func inMemory() throws(SQLiteFault) -> Connection {
+            var opened: OpaquePointer?
+            let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE
+            let code = sqlite3_open_v2(":memory:", &opened, flags, nil)
+            guard code == SQLITE_OK, let opened else {
+                sqlite3_close_v2(opened)
+                throw SQLiteFault(code)
+            }
+            return Connection(opened)
+        }
+
         /// Finalizes every statement and closes the connection. Nothing else is called afterwards.
         func close() {
             guard isOpen else { return }
@@ -117,6 +129,9 @@
         func keptStatement(_ sql: String) throws(SQLiteFault) -> Statement {
             try prepare(sql, UInt32(SQLITE_PREPARE_PERSISTENT))
         }
+
+        /// Prepares a statement that its caller finalizes.
+        func statement(_ sql: String) throws(SQLiteFault) -> Statement { try prepare(sql, 0) }
 
         private func prepare(_ sql: String, _ flags: UInt32) throws(SQLiteFault) -> Statement {
             var statement: OpaquePointer?

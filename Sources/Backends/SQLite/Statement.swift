@@ -69,6 +69,9 @@
 
         // MARK: Columns
 
+        /// How many columns a row has.
+        var columnCount: Int32 { sqlite3_column_count(pointer) }
+
         /// What kind of value is in a column.
         enum Kind {
             case integer, text, blob, other

@@ -128,7 +128,7 @@ struct PassphraseFile: Sendable {
         return fields.bytes
     }
 
-    private static func cipher(
+    static func cipher(
         _ passphrase: SecretBytes, salt: ArraySlice<UInt8>, _ cost: PassphraseCost
     ) throws(BackendError) -> XAES256GCM {
         let derived: SymmetricKey

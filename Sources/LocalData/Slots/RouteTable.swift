@@ -166,6 +166,9 @@ final class RouteTable: Sendable {
             "The scope of \(kind) is not in Unicode's normal form C. Give it as precomposedStringWithCanonicalMapping.")
     }
 
+    /// Where keys led that were used or registered.
+    var leads: [Route] { known.withLock { Array($0.values) } }
+
     /// The backends that were made so far.
     var opened: [any StorageBackend] { backends.withLock { Array($0.values) } }
 }

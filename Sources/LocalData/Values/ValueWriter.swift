@@ -88,12 +88,13 @@ struct ValueWriter: Sendable {
     // MARK: Updating
 
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
+    /// - Parameter facts: What stands beside the new value; nil for what stands beside the present one.
     func update<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, _ body: @Sendable (inout Value?) throws -> R
+        _ slot: Slot<Value>, _ host: any MigrationHost, facts: RecordFacts? = nil, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
         try await env.retrying(slot.name) { () -> R? in
             let update: Update<R>
-            do { update = try await updateOnce(slot, host, body) } catch is ChangedMeanwhile { return nil }
+            do { update = try await updateOnce(slot, host, facts, body) } catch is ChangedMeanwhile { return nil }
             switch update {
             case .written(let answer):
                 await env.ledger.flush()
@@ -115,7 +116,7 @@ struct ValueWriter: Sendable {
     }
 
     private func updateOnce<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, _ body: @Sendable (inout Value?) throws -> R
+        _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: RecordFacts?, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil { _ = try await ValueReader(env).read(slot, host) }
@@ -141,8 +142,10 @@ struct ValueWriter: Sendable {
                     if hadValue, try await !removeOnce(slot.untyped, over: probe, isMade: true) { return nil }
                     return .written(answer)
                 }
-                // The old record's expiry stays.
-                let prepared = try env.prepare(value, slot, record.map { .kept($0.metadata) } ?? .new)
+                // The old record's expiry stays, unless the caller brings another.
+                var given = facts
+                given?.past = record?.metadata
+                let prepared = try env.prepare(value, slot, given ?? record.map { .kept($0.metadata) } ?? .new)
                 if !prepared.references.isEmpty {
                     return .refersTo(BatchWriter.Change(slot.untyped, prepared, if: probe.unchanged), answer)
                 }

@@ -5,8 +5,9 @@ import MemoryBackend
 /// The library's own stores: the ledger's and the quarantine's. They need no sealing key, so they can be made before there is any.
 extension Wiring {
     /// The store of the migration ledger.
-    static func ledgerStore(_ configuration: StorageConfiguration) -> OwnStore {
-        OwnStore { try makeOwnStore("ledger", configuration) { "\($0.state)/ledger.plist" } }
+    /// - Parameter isRestoring: Whether it opens although a restore is unfinished: for the restore itself.
+    static func ledgerStore(_ configuration: StorageConfiguration, isRestoring: Bool = false) -> OwnStore {
+        OwnStore { try makeOwnStore("ledger", configuration, isRestoring: isRestoring) { "\($0.state)/ledger.plist" } }
     }
 
     /// The store of the quarantine.
@@ -36,7 +37,7 @@ extension Wiring {
     }
 
     private static func makeOwnStore(
-        _ name: String, _ configuration: StorageConfiguration, _ path: (StorageDirectories) -> String
+        _ name: String, _ configuration: StorageConfiguration, isRestoring: Bool = false, _ path: (StorageDirectories) -> String
     ) throws -> any StorageBackend {
         if let make = configuration.makeOwnStore { return try make(name) }
         switch configuration.place {
@@ -44,7 +45,9 @@ extension Wiring {
         case .memory(let world):
             let domain = StorageDomain.userDefaults(suite: "LocalData.\(name)")
             return InMemoryStore.standIn(for: domain, medium: world.medium(domain), runtime: configuration.runtime)
-        default: return try DefaultsProvider.makeStore(at: path(try configuration.requiredDirectories()), isPrivate: true, configuration)
+        default:
+            if !isRestoring { try RestoreMark.requireNone(configuration) }
+            return try DefaultsProvider.makeStore(at: path(try configuration.requiredDirectories()), isPrivate: true, configuration)
         }
     }
 }

@@ -26,7 +26,11 @@ final class Wiring: StoreProvider {
     /// The stores that only keep keys: no route leads to them.
     private let keyStores = Mutex<[any StorageBackend]>([])
 
-    init(configuration: StorageConfiguration, keys: SealingKeys, sealed: SealedContent) {
+    /// Whether stores open although a restore is unfinished: for the restore itself.
+    private let isRestoring: Bool
+
+    init(configuration: StorageConfiguration, keys: SealingKeys, sealed: SealedContent, isRestoring: Bool = false) {
+        self.isRestoring = isRestoring
         self.configuration = configuration
         self.keys = keys
         self.sealed = sealed
@@ -45,6 +49,7 @@ final class Wiring: StoreProvider {
             return InMemoryStore.standIn(
                 for: domain, protection: protection, medium: world.medium(domain), runtime: configuration.runtime)
         }
+        if !isRestoring { try RestoreMark.requireNone(configuration) }
         guard let provider else {
             return MissingBackend(
                 for: domain, nil, "No backend serves the domain \(kind). Plug one in with StorageConfiguration.use(for:_:).")

@@ -11,6 +11,8 @@ package struct NoFiles: FileSystem {
     package var trustedOwners: TrustedOwners { TrustedOwners(user: 0) }
     package func read(_ path: String) throws(FileError) -> FileContents? { throw refuse("read", path) }
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) { throw refuse("create", path) }
+    package func append(_ path: String, _ bytes: [UInt8]) throws(FileError) { throw refuse("append", path) }
+    package func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]? { throw refuse("read", path) }
     package func synchronizeFile(_ path: String) throws(FileError) { throw refuse("fsync", path) }
     package func rename(_ path: String, to newPath: String) throws(FileError) { throw refuse("rename", path) }
     package func link(_ path: String, to newPath: String) throws(FileError) { throw refuse("link", path) }

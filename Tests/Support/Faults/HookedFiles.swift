@@ -92,6 +92,9 @@ package final class HookedFiles: FileSystem {
         contents.status = freeze(contents.status, path)
         return contents
     }
+    package func read(_ path: String, from offset: Int64, count: Int) throws(FileError) -> [UInt8]? {
+        try real.read(path, from: offset, count: count)
+    }
     package func list(_ path: String) throws(FileError) -> [String]? { try real.list(path) }
     package func resolve(_ path: String) -> String { real.resolve(path) }
     package func changes(in directory: String) -> AsyncStream<String> { real.changes(in: directory) }
@@ -108,6 +111,9 @@ package final class HookedFiles: FileSystem {
             guard bytes.count <= largest else { throw FileError(number: ENOSPC, operation: "create", path: path) }
             try real.create(path, bytes)
         }
+    }
+    package func append(_ path: String, _ bytes: [UInt8]) throws(FileError) {
+        try change("append", path) { () throws(FileError) in try real.append(path, bytes) }
     }
     package func synchronizeFile(_ path: String) throws(FileError) {
         try change("synchronizeFile", path) { () throws(FileError) in try real.synchronizeFile(path) }

@@ -32,6 +32,11 @@ struct KeyringProvider: BackendProvider {
         #endif
     }
 
+    /// The store of a service whose items a backup copies; nil in a build without a keyring.
+    static func makeItemStore(_ service: String, _ configuration: StorageConfiguration) throws -> (any BackupItemStore)? {
+        try KeyringProvider().makeKeyring(service, configuration) as? any BackupItemStore
+    }
+
     #if Keyring && os(Linux)
         /// The folder in which the daemon keeps its keyrings; nil where no home directory is known.
         private static func keyringsDirectory(_ host: HostFacts) -> String? {

@@ -1,0 +1,140 @@
+#if Keyring && os(Linux)
+    package import BackendContract
+    package import BackendRuntime
+    import Synchronization
+
+    /// Copying a service's items, and putting them back exactly as they were.
+    extension SecretServiceStore: BackupItemStore {
+        package var backupLock: String? { lockFile }
+
+        package func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)? {
+            ItemsCopy(store: self, items: try await items(deadline: deadline))
+        }
+
+        package func items(deadline: MonotonicInstant) async throws(BackendError) -> [BackupItem] {
+            try await onLane { [self] call throws(BackendError) in
+                try layout.validateStore()
+                return try conversing(call) { client throws(KeyringFault) in try items(client) }
+            }
+        }
+
+        /// Every item of the service, in the order of the names.
+        private func items(_ client: SecretServiceClient) throws(KeyringFault) -> [BackupItem] {
+            let found = try client.search(layout.searchAll)
+            guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
+            switch try client.defaultCollection() {
+            case .locked: throw KeyringFault(.locked, "the default collection")
+            case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, SlotLooker.noCollection)
+            case .none, .unlocked: break
+            }
+            var addresses: [String: StorageAddress] = [:]
+            for path in found.unlocked { addresses[path] = layout.address(of: try client.describe(path).attributes) }
+            var secrets = try client.secrets(Array(addresses.keys))
+            defer { for path in addresses.keys { wipe(&secrets[path, default: []]) } }
+            var items: [BackupItem] = []
+            for (path, address) in addresses {
+                guard let secret = secrets[path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
+                items.append(BackupItem(namespace: address.namespace.name, name: address.name, content: secret))
+            }
+            guard Set(items.map { [$0.namespace, $0.name] }).count == items.count else {
+                throw KeyringFault(.refused, "several items of the service \(layout.service) answer to one name")
+            }
+            return items.sorted { ($0.namespace, $0.name) < ($1.namespace, $1.name) }
+        }
+
+        package func sealing(of item: BackupItem) -> String? {
+            KeyringPayload.probe(item.content, isInterop: layout.style.isInterop, revision: StorageRevision([])).record?.metadata.sealing
+        }
+
+        package func restore(_ item: BackupItem, keeping kept: String, deadline: MonotonicInstant) async throws(BackendError) {
+            try await onLane(isMutation: true) { [self] call throws(BackendError) in
+                do throws(KeyringFault) {
+                    try connection.conversing(call) { client throws(KeyringFault) in
+                        let standing = try items(client).first { $0.namespace == item.namespace && $0.name == item.name }
+                        if standing?.content == item.content { return }
+                        if let standing { try move(standing, to: kept, client) }
+                        try create(item, client)
+                        flush(client)
+                    }
+                } catch { throw error.backendError(outcome: .unknown) }
+            }
+        }
+
+        package func move(_ item: BackupItem, to kept: String, deadline: MonotonicInstant) async throws(BackendError) {
+            try await onLane(isMutation: true) { [self] call throws(BackendError) in
+                do throws(KeyringFault) {
+                    try connection.conversing(call) { client throws(KeyringFault) in
+                        try move(item, to: kept, client)
+                        flush(client)
+                    }
+                } catch { throw error.backendError(outcome: .unknown) }
+            }
+        }
+
+        private func move(_ item: BackupItem, to kept: String, _ client: SecretServiceClient) throws(KeyringFault) {
+            var moved = item
+            moved.namespace = item.namespace.isEmpty ? kept : "\(kept):\(item.namespace)"
+            if try !items(client).contains(moved) { try create(moved, client) }
+            let address = StorageAddress(item.name, in: StorageNamespace(item.namespace))
+            for path in try client.search(layout.search(address)).unlocked
+            where layout.address(of: try client.describe(path).attributes, in: address.namespace) == address { try client.delete(path) }
+        }
+
+        private func create(_ item: BackupItem, _ client: SecretServiceClient) throws(KeyringFault) {
+            let address = StorageAddress(item.name, in: StorageNamespace(item.namespace))
+            guard case .unlocked(let collection) = try client.defaultCollection() else {
+                throw KeyringFault(.locked, "the default collection")
+            }
+            _ = try client.create(item.content, attributes: layout.written(address), label: layout.label(address), in: collection)
+        }
+
+        private func flush(_ client: SecretServiceClient) {
+            if case .unlocked(let path) = try? client.defaultCollection() { _ = directory.flush(path) }
+        }
+    }
+
+    /// The items of a service at one moment, in memory.
+    private final class ItemsCopy: BackupCopy {
+        private let store: SecretServiceStore
+        private let items: [BackupItem]
+        private let next = Mutex(0)
+
+        init(store: SecretServiceStore, items: [BackupItem]) {
+            self.store = store
+            self.items = items
+        }
+
+        func nextPart() async throws(BackendError) -> [UInt8]? {
+            let number = next.withLock { next in
+                defer { next += 1 }
+                return next
+            }
+            return items.indices.contains(number) ? items[number].part : nil
+        }
+
+        func hasChanged() async throws(BackendError) -> Bool {
+            try await store.items(deadline: store.runtime.clock.now.advanced(by: .seconds(10))) != items
+        }
+
+        func close() async {}
+    }
+
+    extension ItemLayout {
+        /// The attributes to search for all items of the store.
+        fileprivate var searchAll: [String: String] {
+            var all = search(StorageNamespace.values)
+            if !style.isInterop { all["namespace"] = nil }
+            return all
+        }
+
+        /// The slot of any namespace that an item belongs to.
+        fileprivate func address(of attributes: [String: String]) -> StorageAddress? {
+            guard !style.isInterop else { return address(of: attributes, in: .values) }
+            switch attributes["namespace"] {
+            case "values"?: return address(of: attributes, in: .values)
+            case let text? where text.hasPrefix("n:"): return address(of: attributes, in: StorageNamespace(String(text.dropFirst(2))))
+            default: return nil
+            }
+        }
+    }
+#endif

@@ -1,0 +1,101 @@
+package import BackendContract
+import Synchronization
+
+/// A file that a backup copies into memory: a property list, a small file beside the data.
+package struct BackupFile: BackupStore {
+    private let path: String
+    private let lane: any Lane
+    private let runtime: Runtime
+    package let backupLock: String?
+
+    /// Names the file; nothing is opened.
+    package init(path: String, lock: String?, runtime: Runtime) {
+        (self.path, backupLock, self.runtime) = (path, lock, runtime)
+        lane = runtime.makeLane("backup.\(lastComponent(of: path))")
+    }
+
+    package func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)? {
+        guard let bytes = try await read(deadline) else { return nil }
+        return Copy(file: self, bytes: bytes)
+    }
+
+    /// The content at one moment. A program that ignores the lock may be writing: then the file is read again.
+    private func read(_ deadline: MonotonicInstant) async throws(BackendError) -> [UInt8]? {
+        let (path, runtime) = (path, runtime)
+        return try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: false) { (call) throws(BackendError) in
+            do throws(FileError) {
+                while true {
+                    let before = try runtime.files.status(path)
+                    let contents = try runtime.files.read(path)
+                    if before == contents?.status, contents?.bytes.count ?? 0 == Int(before?.size ?? 0) { return contents?.bytes }
+                    guard runtime.clock.now < deadline else { break }
+                    runtime.clock.pause(.milliseconds(1))
+                }
+            } catch { throw error.backendError() }
+            throw BackendError(.timedOut, "Another program keeps writing to \(path). Try again when it is done.")
+        }
+    }
+
+    private final class Copy: BackupCopy {
+        private let file: BackupFile
+        private let bytes: Mutex<[UInt8]>
+        private let position = Mutex(0)
+
+        init(file: BackupFile, bytes: [UInt8]) {
+            self.file = file
+            self.bytes = Mutex(bytes)
+        }
+
+        func nextPart() async throws(BackendError) -> [UInt8]? {
+            bytes.withLock { bytes in
+                position.withLock { position in
+                    guard position < bytes.count else { return nil }
+                    defer { position = min(bytes.count, position + BackupPart.size) }
+                    return Array(bytes[position..<min(bytes.count, position + BackupPart.size)])
+                }
+            }
+        }
+
+        func hasChanged() async throws(BackendError) -> Bool {
+            let now = try await file.read(file.runtime.clock.now.advanced(by: .seconds(10)))
+            return bytes.withLock { $0 != now }
+        }
+
+        func close() async { bytes.withLock { wipe(&$0) } }
+    }
+}
+
+/// Writes the parts of a file beside the place that it is restored to.
+package struct FileDraft: RestoreDraft {
+    private let path: String
+    private let lane: any Lane
+    private let runtime: Runtime
+    private let deadline: Duration
+
+    /// Begins a new file (0600) at a path; what an earlier attempt left there is removed.
+    package init(path: String, deadline: Duration, runtime: Runtime) async throws(BackendError) {
+        (self.path, self.deadline, self.runtime) = (path, deadline, runtime)
+        lane = runtime.makeLane("restore.\(lastComponent(of: path))")
+        try await onLane { (files) throws(FileError) in
+            try files.createDirectory(parentDirectory(of: path))
+            try files.remove(path)
+            try files.create(path, [])
+        }
+    }
+
+    package func take(_ part: [UInt8]) async throws(BackendError) {
+        try await onLane { (files) throws(FileError) in try files.append(path, part) }
+    }
+
+    package func finish() async throws(BackendError) {
+        try await onLane { (files) throws(FileError) in try files.synchronizeFile(path) }
+    }
+
+    private func onLane(_ work: @escaping @Sendable (any FileSystem) throws(FileError) -> Void) async throws(BackendError) {
+        let files = runtime.files
+        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: true) {
+            (_) throws(BackendError) in
+            do throws(FileError) { try work(files) } catch { throw error.backendError() }
+        }
+    }
+}

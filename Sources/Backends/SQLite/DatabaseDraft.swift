@@ -1,0 +1,91 @@
+#if SQLite
+    package import BackendContract
+    package import BackendRuntime
+    package import Sealing
+
+    /// A database that is restored: one file, written beside the place that it will have. It holds no plaintext.
+    ///
+    /// `@unchecked Sendable`: the connection is used on the lane only, by one call at a time.
+    package final class DatabaseDraft: RestoreDraft, @unchecked Sendable {
+        private let path: String
+        private let keys: [SealingKey]
+        private let own: RestoredKey
+        private let lane: any Lane
+        private let runtime: Runtime
+        private let deadline: Duration
+        private var connection: Connection?
+        private var inserter: RowInserter?
+
+        /// Begins a new file; what an earlier attempt left there is removed.
+        /// - Parameters:
+        ///   - path: The draft's path.
+        ///   - keys: Those of the backup, of which one opens the database.
+        ///   - own: Who the database is given to; where that one is a recipient already, nothing in it changes.
+        package init(
+            path: String, keys: [SealingKey], own: RestoredKey, deadline: Duration, runtime: Runtime
+        ) async throws(BackendError) {
+            (self.path, self.keys, self.own, self.deadline, self.runtime) = (path, keys, own, deadline, runtime)
+            lane = runtime.makeLane("restore.\(lastComponent(of: path))")
+            try await onLane { [self] () throws(BackendError) in
+                do throws(FileError) {
+                    try runtime.files.createDirectory(parentDirectory(of: path))
+                    for ending in ["", "-journal", "-wal", "-shm"] { try runtime.files.remove(path + ending) }
+                    try runtime.files.create(path, [])
+                } catch { throw error.backendError() }
+                do throws(SQLiteFault) {
+                    let connection = try Connection(path: path, leavesLog: false)
+                    for setting in [
+                        "page_size = 4096", "application_id = \(DatabaseFormat.applicationID)", "user_version = \(DatabaseFormat.number)",
+                    ] { try connection.execute("PRAGMA \(setting)") }
+                    try connection.execute("BEGIN")
+                    self.connection = connection
+                } catch { throw error.backendError() }
+            }
+        }
+
+        package func take(_ part: [UInt8]) async throws(BackendError) {
+            try await onLane { [self] () throws(BackendError) in
+                guard let connection else { throw DatabaseParts.damage }
+                guard let inserter else {
+                    inserter = try RowInserter(try DatabaseParts.statements(part), in: connection)
+                    return
+                }
+                try DatabaseParts.rows(part) { (row) throws(BackendError) in try inserter.insert(row) }
+            }
+        }
+
+        package func finish() async throws(BackendError) {
+            try await onLane { [self] () throws(BackendError) in
+                guard let connection else { throw DatabaseParts.damage }
+                try connection.checkFormat()
+                try giveToOwn(connection)
+                do throws(SQLiteFault) { try connection.execute("COMMIT; PRAGMA journal_mode = WAL") } catch { throw error.backendError() }
+                connection.close()
+                self.connection = nil
+                do throws(FileError) { try runtime.files.synchronizeFile(path) } catch { throw error.backendError() }
+            }
+        }
+
+        /// Wraps the data keys for the key of the database's source here, unless it is a recipient.
+        private func giveToOwn(_ connection: Connection) throws(BackendError) {
+            let header = try DatabaseHeader(reading: connection)
+            if header.keys.recipients.contains(where: { $0.id == own.key.id && $0.source == own.source }) { return }
+            guard let key = header.keys.recipients.lazy.compactMap({ recipient in self.keys.first { $0.id == recipient.id } }).first else {
+                throw BackendError(.encryptionKeyMissing, "The backup has no key for one of its databases. Nothing was changed.")
+            }
+            let keyset = try header.open(.key(key), in: nil)
+            let unwrapped = try KeyHolder.key(key).open(header.keys, database: header.database)
+            let tables = try header.keys.changed(
+                .replacingSources(with: own.key, source: own.source), unwrapped, database: header.database, runtime.randomBytes)
+            do throws(SQLiteFault) { try header.changed(keyset) { $0.keys = tables }.write(to: connection) } catch {
+                throw error.backendError()
+            }
+        }
+
+        private func onLane(_ work: @escaping @Sendable () throws(BackendError) -> Void) async throws(BackendError) {
+            try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: true) {
+                (_) throws(BackendError) in try work()
+            }
+        }
+    }
+#endif

@@ -1,0 +1,131 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+
+    /// The parts of a database in a backup. The first part is the counted statements of its tables; each other part is rows, one after the
+    /// other: the number of the table's statement (4 bytes), the number of columns (1), and each column: kind (1 byte) and content; 1 an
+    /// integer (8 bytes), 2 a text (counted), 3 a blob (counted).
+    enum DatabaseParts {
+        /// A value of a row.
+        enum Value {
+            case integer(Int64)
+            case text([UInt8])
+            case blob([UInt8])
+        }
+
+        /// A row and the number of its table.
+        struct Row {
+            var table: Int
+            var values: [Value]
+        }
+
+        /// The part with the statements of the tables.
+        static func schema(_ statements: [String]) -> [UInt8] {
+            var writer = ByteWriter()
+            for statement in statements { writer.counted(statement.utf8) }
+            return writer.bytes
+        }
+
+        /// Reads the statements of the tables.
+        static func statements(_ part: [UInt8]) throws(BackendError) -> [String] {
+            var reader = ByteReader(part[...])
+            var statements: [String] = []
+            do throws(RecordDamage) { while !reader.isAtEnd { statements.append(try reader.text()) } } catch { throw damage }
+            guard statements.allSatisfy({ $0.hasPrefix(prefix) }) else { throw damage }
+            return statements
+        }
+
+        /// The name of a statement's table.
+        static func table(_ statement: String) -> String { String(statement.dropFirst(prefix.count).prefix { $0 != " " && $0 != "(" }) }
+
+        private static let prefix = "CREATE TABLE "
+
+        /// Appends the row that a statement has come to.
+        static func append(_ statement: Statement, of table: Int, to writer: inout ByteWriter) throws(BackendError) {
+            writer.fixed(UInt32(table))
+            writer.byte(UInt8(statement.columnCount))
+            for column in 0..<statement.columnCount {
+                switch statement.kind(column) {
+                case .integer:
+                    writer.byte(1)
+                    writer.fixed(statement.integer(column))
+                case .text:
+                    writer.byte(2)
+                    writer.counted(statement.bytes(column))
+                case .blob:
+                    writer.byte(3)
+                    writer.counted(statement.blob(column))
+                case .other: throw BackendError(.corrupted, "A row of the database holds a value that no row has. Nothing was written.")
+                }
+            }
+        }
+
+        /// Reads the rows of a part.
+        static func rows(_ part: [UInt8], _ body: (Row) throws(BackendError) -> Void) throws(BackendError) {
+            var reader = ByteReader(part[...])
+            while !reader.isAtEnd {
+                let row: Row
+                do throws(RecordDamage) { row = try self.row(&reader) } catch { throw damage }
+                try body(row)
+            }
+        }
+
+        private static func row(_ reader: inout ByteReader) throws(RecordDamage) -> Row {
+            var row = Row(table: Int(try reader.fixed(UInt32.self)), values: [])
+            for _ in 0..<(try reader.byte()) {
+                switch try reader.byte() {
+                case 1: row.values.append(.integer(try reader.fixed(Int64.self)))
+                case 2: row.values.append(.text(try reader.counted()))
+                case 3: row.values.append(.blob(try reader.counted()))
+                default: throw RecordDamage("has a value of an unknown kind")
+                }
+            }
+            return row
+        }
+
+        static let damage = BackendError(
+            .corrupted, "The rows of a database in the backup are not as they were written. Nothing was changed.")
+    }
+
+    /// Inserts rows of a backup into tables.
+    final class RowInserter {
+        private let connection: Connection
+        private let statements: [String]
+        private var prepared: [[Int]: Statement] = [:]
+
+        /// Makes the tables.
+        init(_ statements: [String], in connection: Connection) throws(BackendError) {
+            self.connection = connection
+            self.statements = statements
+            do throws(SQLiteFault) { for statement in statements { try connection.execute(statement) } } catch {
+                throw error.backendError()
+            }
+        }
+
+        func insert(_ row: DatabaseParts.Row) throws(BackendError) {
+            guard statements.indices.contains(row.table), !row.values.isEmpty else { throw DatabaseParts.damage }
+            do throws(SQLiteFault) {
+                let statement = try statement(for: row)
+                for (index, value) in row.values.enumerated() {
+                    switch value {
+                    case .integer(let number): try statement.bind(number, at: Int32(index + 1))
+                    case .text(let bytes), .blob(let bytes): try statement.bind(bytes, at: Int32(index + 1))
+                    }
+                }
+                try statement.run()
+                statement.clearBindings()
+            } catch { throw error.backendError() }
+        }
+
+        private func statement(for row: DatabaseParts.Row) throws(SQLiteFault) -> Statement {
+            let isText = row.values.map { value in if case .text = value { true } else { false } }
+            let form = [row.table] + isText.map { $0 ? 1 : 0 }
+            if let known = prepared[form] { return known }
+            let values = isText.enumerated().map { $1 ? "CAST(?\($0 + 1) AS TEXT)" : "?\($0 + 1)" }
+            let made = try connection.keptStatement(
+                "INSERT INTO \"\(DatabaseParts.table(statements[row.table]))\" VALUES (\(values.joined(separator: ", ")))")
+            prepared[form] = made
+            return made
+        }
+    }
+#endif

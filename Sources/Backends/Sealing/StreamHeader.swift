@@ -1,0 +1,239 @@
+package import BackendContract
+internal import BackendRuntime
+internal import Crypto
+internal import Foundation
+
+/// What opens a sealed file: a passphrase, or a recovery key.
+package enum StreamOpener: Sendable {
+    /// A passphrase that a person knows.
+    case passphrase(StreamPassphrase)
+    /// A recovery key.
+    case recovery(RecoveryKeyPair)
+    /// The header, opened before: the file has to be the same, and nothing is derived again.
+    case opened(StreamHeader)
+}
+
+/// Who a sealed file is made for.
+package enum StreamRecipient: Sendable {
+    /// Whoever knows a passphrase; trying one costs a derivation with scrypt.
+    case passphrase(StreamPassphrase, PassphraseCost)
+    /// Whoever has a recovery key.
+    case recovery(RecoveryRecipient)
+}
+
+/// A passphrase in Unicode's form C, in memory that is overwritten before it is given back.
+package struct StreamPassphrase: Sendable, CustomStringConvertible, CustomReflectable {
+    let secret: SecretBytes
+
+    /// Takes a passphrase.
+    /// - Throws: ``BackendError`` with `locked` for an empty one.
+    package init(_ text: String) throws(BackendError) {
+        guard !text.isEmpty else {
+            throw BackendError(.locked, "The passphrase is empty. Give one and try again; nothing was changed.")
+        }
+        // A text of ASCII is in form C, and Foundation's copy of it cannot be overwritten.
+        var bytes = Array((text.utf8.allSatisfy { $0 < 0x80 } ? text : text.precomposedStringWithCanonicalMapping).utf8)
+        defer { wipe(&bytes) }
+        secret = SecretBytes(bytes)
+    }
+
+    /// Never the passphrase.
+    package var description: String { "StreamPassphrase" }
+    /// Nothing: a dump shows no secret.
+    package var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// The header of a sealed file, format 1: whom it was made for, and the random file key, sealed for each of them.
+///
+/// ```
+/// 4C 44 4B 01    "LDK", format 1
+/// purpose        1 byte: 1 a backup, 2 an export
+/// id             16 random bytes
+/// count          1 byte: the recipients, 1 to 16
+/// recipients     each: kind (1 byte: 1 passphrase, 2 recovery key), counted content
+/// tag            32 bytes: HMAC-SHA256 of everything before, under HKDF-SHA256 of the file key (salt: id, info: "LocalData stream 1 header")
+/// ```
+///
+/// A passphrase: log2 N (1 byte), r (4), p (4), salt (32), nonce (24), file key and tag (48) under scrypt and XAES-256-GCM, with the associated
+/// data ``Fields`` for `LocalData stream 1 passphrase`, purpose, id and the first 41 bytes. A recovery key: its public half (32), file key sealed
+/// for it (80) for the purpose `LocalData stream 1 recovery`, with the associated data ``Fields`` for that text, purpose, id and public half.
+package struct StreamHeader: Sendable {
+    /// What a sealed file is for.
+    package enum Purpose: UInt8, Sendable {
+        case backup = 1
+        case export = 2
+    }
+
+    static let magic = Array("LDK".utf8)
+    static let maximumRecipients = 16
+    /// More than any header has.
+    package static let maximumLength = 4_096
+
+    /// What the file is for.
+    package let purpose: Purpose
+    /// The file's id.
+    package let id: [UInt8]
+    /// The header's bytes.
+    package let bytes: [UInt8]
+    let key: SymmetricKey
+
+    /// Makes the header of a new file. Each passphrase takes as long and as much memory as its cost says.
+    package init(
+        _ purpose: Purpose, for recipients: [StreamRecipient], _ randomBytes: (Int) -> [UInt8]
+    ) throws(BackendError) {
+        guard (1...Self.maximumRecipients).contains(recipients.count) else {
+            throw BackendError(.unsupported, "A sealed file is made for 1 to \(Self.maximumRecipients) recipients. Nothing was written.")
+        }
+        let id = randomBytes(16)
+        let key = SymmetricKey.random(randomBytes)
+        var writer = ByteWriter()
+        writer.bytes = Self.magic + [1, purpose.rawValue] + id + [UInt8(recipients.count)]
+        var plain = key.withUnsafeBytes { Array($0) }
+        defer { wipe(&plain) }
+        for recipient in recipients {
+            switch recipient {
+            case .passphrase(let passphrase, let cost):
+                guard cost.isWithinLimits else {
+                    throw BackendError(
+                        .unsupported, "A passphrase may cost at most 1 GiB of memory (128 · N · r), with r and p at most 16.")
+                }
+                var content = ByteWriter()
+                content.byte(cost.logN)
+                content.fixed(cost.blockSize)
+                content.fixed(cost.parallelism)
+                content.bytes += randomBytes(32)
+                let cipher = try PassphraseFile.cipher(passphrase.secret, salt: content.bytes[9..<41], cost)
+                let nonce = randomBytes(XAES256GCM.nonceLength)
+                content.bytes +=
+                    nonce + (try cipher.seal(plain, nonce: nonce, authenticating: Self.data(Self.ofPassphrase, purpose, id, content.bytes)))
+                writer.byte(1)
+                writer.counted(content.bytes)
+            case .recovery(let recipient):
+                let data = Self.data(Self.ofRecovery, purpose, id, recipient.publicKey)
+                writer.byte(2)
+                writer.counted(recipient.publicKey + (try recipient.seal(plain, for: Self.ofRecovery, authenticating: data)))
+            }
+        }
+        (self.purpose, self.id, self.key) = (purpose, id, key)
+        bytes = writer.bytes + Self.tag(writer.bytes, key, id)
+    }
+
+    /// Reads the header at the beginning of a file, and opens it. Nothing of it is believed before its tag was checked.
+    /// - Parameters:
+    ///   - start: The file's first bytes: as many as a header may have, or all of them.
+    ///   - opener: What opens it.
+    ///   - purpose: What the file has to be for.
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase or key; `unsupported` for another format; `corrupted`.
+    package init(_ start: [UInt8], opening opener: StreamOpener, for purpose: Purpose) throws(BackendError) {
+        if case .opened(let header) = opener {
+            guard start.starts(with: header.bytes), header.purpose == purpose else { throw Self.damaged }
+            self = header
+            return
+        }
+        guard start.starts(with: Self.magic), start.count > 5 else { throw Self.foreign }
+        guard start[3] == 1 else {
+            throw BackendError(
+                .unsupported, "The file has format \(start[3]), which this version does not know. Use the version that made it.")
+        }
+        guard start[4] == purpose.rawValue else {
+            throw BackendError(
+                .unsupported,
+                start[4] == Purpose.export.rawValue
+                    ? "The file is an export of values, and no backup. Use import." : "The file is no export of values. Is it a backup?")
+        }
+        var reader = ByteReader(start[5...])
+        var id: [UInt8] = []
+        var candidates: [(kind: UInt8, content: [UInt8])] = []
+        do throws(RecordDamage) {
+            for _ in 0..<16 { id.append(try reader.byte()) }
+            for _ in 0..<(try reader.byte()) { candidates.append((try reader.byte(), try reader.counted())) }
+        } catch { throw Self.damaged }
+        guard (1...Self.maximumRecipients).contains(candidates.count) else { throw Self.damaged }
+        let length = 22 + candidates.reduce(0) { $0 + 5 + $1.content.count }
+        guard start.count >= length + 32 else { throw Self.damaged }
+        var mismatch: BackendError?
+        for (kind, content) in candidates {
+            guard var plain = try Self.open(kind, content, opener, purpose, id, &mismatch) else { continue }
+            defer { wipe(&plain) }
+            let key = SymmetricKey(data: plain)
+            guard
+                HMAC<SHA256>.isValidAuthenticationCode(
+                    start[length..<length + 32], authenticating: start[..<length], using: Self.tagKey(key, id))
+            else { throw Self.damaged }
+            (self.purpose, self.id, self.key) = (purpose, id, key)
+            bytes = Array(start[..<(length + 32)])
+            return
+        }
+        throw mismatch
+            ?? BackendError(
+                .encryptionKeyMismatch,
+                candidates.contains { $0.kind == 1 }
+                    ? "The file was not sealed for a recovery key. Give its passphrase."
+                    : "The file was sealed for a recovery key only. Give that.")
+    }
+
+    private static func open(
+        _ kind: UInt8, _ content: [UInt8], _ opener: StreamOpener, _ purpose: Purpose, _ id: [UInt8], _ mismatch: inout BackendError?
+    ) throws(BackendError) -> [UInt8]? {
+        switch (kind, opener) {
+        case (1, .passphrase(let passphrase)):
+            guard content.count == 113 else { throw damaged }
+            var reader = ByteReader(content[1...])
+            let cost: PassphraseCost
+            do throws(RecordDamage) {
+                cost = PassphraseCost(
+                    logN: content[0], blockSize: try reader.fixed(UInt32.self), parallelism: try reader.fixed(UInt32.self))
+            } catch { throw damaged }
+            guard cost.isWithinLimits else { throw damaged }
+            let cipher = try PassphraseFile.cipher(passphrase.secret, salt: content[9..<41], cost)
+            do throws(BackendError) {
+                return try cipher.open(
+                    Array(content[65...]), nonce: Array(content[41..<65]),
+                    authenticating: data(ofPassphrase, purpose, id, Array(content[..<41])))
+            } catch {
+                mismatch = BackendError(
+                    .encryptionKeyMismatch,
+                    "The passphrase is not the file's, or the beginning of the file is damaged. Nothing was changed.")
+                return nil
+            }
+        case (2, .recovery(let pair)):
+            guard content.count == 32 + 32 + RecoveryKeyPair.overhead else { throw damaged }
+            let half = Array(content[..<32])
+            guard half == pair.publicKey else {
+                mismatch = BackendError(.encryptionKeyMismatch, "The file was sealed for another recovery key. Nothing was changed.")
+                return nil
+            }
+            return try pair.open(Array(content[32...]), for: ofRecovery, authenticating: data(ofRecovery, purpose, id, half))
+        case (1, _), (2, _): return nil
+        default: throw damaged
+        }
+    }
+
+    private static let ofPassphrase = "LocalData stream 1 passphrase"
+    private static let ofRecovery = "LocalData stream 1 recovery"
+
+    private static func data(_ text: String, _ purpose: Purpose, _ id: [UInt8], _ rest: [UInt8]) -> [UInt8] {
+        var fields = Fields(text)
+        fields.add([purpose.rawValue])
+        fields.add(id)
+        fields.add(rest)
+        return fields.bytes
+    }
+
+    private static func tagKey(_ key: SymmetricKey, _ id: [UInt8]) -> SymmetricKey { subkey("header", key, id) }
+
+    static func subkey(_ purpose: String, _ key: SymmetricKey, _ id: [UInt8]) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: key, salt: id, info: Array("LocalData stream 1 \(purpose)".utf8), outputByteCount: SealingKey.keyLength)
+    }
+
+    private static func tag(_ bytes: [UInt8], _ key: SymmetricKey, _ id: [UInt8]) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: bytes, using: tagKey(key, id)))
+    }
+
+    /// The tag, which binds every chunk to this header.
+    var tag: [UInt8] { Array(bytes.suffix(32)) }
+
+    static let foreign = BackendError(.corrupted, "The file was not made by this library. Give the right one; nothing was changed.")
+    static let damaged = BackendError(.corrupted, "The beginning of the file is damaged. Use another copy; nothing was changed.")
+}

@@ -1,0 +1,71 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+
+/// What a restore is about to do, written before it puts the first store in its place and removed after the last: see ``RestoreMark``.
+struct RestoreJournal: Codable {
+    /// A file that gets its place.
+    struct Step: Codable {
+        var draft: String
+        var target: String
+        /// Where the file goes that is at the target.
+        var kept: String
+        /// Whether it is a database, with files beside it.
+        var isDatabase: Bool
+    }
+
+    /// Entries that are put back one by one.
+    struct Items: Codable {
+        var scope: String
+        /// Whether entries go aside that the backup does not have.
+        var movesOthers: Bool
+        /// The namespace for what goes aside.
+        var kept: String
+    }
+
+    /// The backup's id.
+    var backup: String
+    var steps: [Step]
+    var items: [Items]
+    /// What the report says.
+    var restored: [String]
+    var unchanged: [String]
+    var givenToOtherKey: [String]
+
+    /// The journal of a restore that has not ended.
+    static func read(_ path: String, _ runtime: Runtime) throws(BackendError) -> RestoreJournal? {
+        let contents: FileContents?
+        do throws(FileError) { contents = try runtime.files.read(path) } catch { throw error.backendError() }
+        guard let contents else { return nil }
+        do { return try JSONDecoder().decode(RestoreJournal.self, from: Data(contents.bytes)) } catch {
+            throw BackendError(.corrupted, "The file \(path), which an interrupted restore left, is damaged. Nothing was changed.")
+        }
+    }
+
+    /// Writes the journal; durable when it returns.
+    func write(_ path: String, _ runtime: Runtime) throws(BackendError) {
+        let bytes: [UInt8]
+        do { bytes = Array(try JSONEncoder().encode(self)) } catch { throw BackendError(.failed, "The restore could not be noted.") }
+        do throws(FileError) { try runtime.files.createDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+        do throws(DurableReplaceError) {
+            try runtime.files.replaceDurably(
+                path, with: bytes, temporaryName: ".restore.json.\(hexadecimalText(of: runtime.randomBytes(8))).tmp")
+        } catch { throw error.error.backendError() }
+    }
+
+    /// Puts the files in their places. Repeated after it was interrupted, it goes on where it stopped.
+    func putFilesInPlace(_ files: any FileSystem) throws(FileError) {
+        for step in steps {
+            // Without its draft, the file has its place.
+            guard try files.status(step.draft) != nil else { continue }
+            if try files.status(step.target) != nil { try files.rename(step.target, to: step.kept) }
+            if step.isDatabase {
+                if try files.status(step.target + "-wal") != nil { try files.rename(step.target + "-wal", to: step.kept + "-wal") }
+                try files.remove(step.target + "-shm")
+                try files.synchronizeDirectory(parentDirectory(of: step.target))
+            }
+            try files.rename(step.draft, to: step.target)
+        }
+        for directory in Set(steps.map { parentDirectory(of: $0.target) }).sorted() { try files.synchronizeDirectory(directory) }
+    }
+}

@@ -1,0 +1,241 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+import Sealing
+
+/// Restores a backup: everything is verified → what is here is compared → keys → drafts beside the places → locks → a journal → the places →
+/// the ledger's notes of keys → the journal is removed. Until the journal is written nothing was replaced; from then on no store opens until a
+/// restore of the same backup has ended.
+struct RestoreRun {
+    let path: String
+    let opener: StreamOpener
+    let wiring: Wiring
+    /// The stores that may be replaced, by name.
+    let replacing: Set<String>
+    let progress: (@Sendable (BackupProgress) -> Void)?
+
+    private var configuration: StorageConfiguration { wiring.configuration }
+    private var runtime: Runtime { configuration.runtime }
+
+    /// Reads the backup: for the first time, or the same one again.
+    private func verifier(_ header: StreamHeader? = nil) -> KitVerifier {
+        KitVerifier(path: path, opener: header.map { .opened($0) } ?? opener, runtime: runtime, progress: progress)
+    }
+
+    func run() async throws -> RestoreReport {
+        let directories = try configuration.requiredDirectories()
+        let journalPath = RestoreMark.path(directories)
+        var survey = RestoreSurvey(wiring: wiring)
+        let content = try await verifier().run { name, part in try survey.take(name, part) }
+        try survey.finish(content)
+        let context = configuration.storeContext("", "").application
+        guard content.report.context == context else {
+            throw StorageError(
+                StorageError.wrongContext, key: "backup",
+                "The backup belongs to \(content.report.context), and this program is \(context). Restore it with the configuration of the program that made it. Nothing was changed."
+            )
+        }
+        let journal: RestoreJournal
+        if let unfinished = try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(journalPath, runtime) }) {
+            guard unfinished.backup == content.report.id else {
+                throw StorageError(
+                    StorageError.unavailable, key: "restore",
+                    "A restore of the backup \(unfinished.backup) was interrupted here. Finish that one first; nothing was changed.")
+            }
+            journal = unfinished
+            let keys = try await RestoredKeys(content, wiring).settle(survey)
+            try await finish(journal, survey, journalPath, keys)
+        } else {
+            (journal, _) = try await begin(content, &survey, journalPath)
+        }
+        var report = RestoreReport(content.report)
+        (report.restored, report.unchanged, report.givenToOtherKey) = (journal.restored, journal.unchanged, journal.givenToOtherKey)
+        report.kept = try await kept(journal)
+        return report
+    }
+
+    /// Prepares everything beside what is there, and then replaces it.
+    private func begin(
+        _ content: KitVerifier.Content, _ survey: inout RestoreSurvey, _ journalPath: String
+    ) async throws -> (RestoreJournal, [ResolvedKey]) {
+        try await survey.compare(replacing)
+        let keys = try await RestoredKeys(content, wiring).settle(survey)
+        let attempt = hexadecimalText(of: runtime.randomBytes(8))
+        var journal = survey.journal(content.report.id, attempt, replacing)
+        journal.givenToOtherKey = survey.databases.filter { name, reference in
+            keys.contains { $0.reference == reference && $0.isOther }
+        }.map(\.key).sorted()
+        do {
+            try await writeDrafts(content, survey, journal, keys)
+            let locks = try await locks(survey)
+            defer { locks.release() }
+            try await survey.requireUnchanged()
+            try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(journalPath, runtime) }
+            locks.release()
+        } catch {
+            if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(journalPath, runtime) }) == nil {
+                await discard(journal)
+            }
+            throw error
+        }
+        try await finish(journal, survey, journalPath, keys)
+        return (journal, keys)
+    }
+
+    private func locks(_ survey: RestoreSurvey) async throws -> StoreLocks {
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
+        return try await translatingErrors(key: "restore") { () throws(BackendError) in
+            try await StoreLocks(Set(survey.stores.values.compactMap(\.store.backupLock)), deadline: deadline, runtime: runtime)
+        }
+    }
+
+    // MARK: Drafts
+
+    private func writeDrafts(
+        _ content: KitVerifier.Content, _ survey: RestoreSurvey, _ journal: RestoreJournal, _ keys: [ResolvedKey]
+    ) async throws {
+        let drafts = Dictionary(uniqueKeysWithValues: journal.steps.map { ($0.target, $0.draft) })
+        var open: (name: KitManifest.Name, draft: any RestoreDraft)?
+        var begun: Set<String> = []
+        func begin(_ name: KitManifest.Name) async throws {
+            guard begun.insert(BackedStore.name(name.kind, name.scope)).inserted, let store = survey.stores[name],
+                let target = survey.target(store), let draft = drafts[target]
+            else { return }
+            switch store.form {
+            case .file:
+                open = (
+                    name,
+                    try await translatingErrors(key: store.name) { () throws(BackendError) in
+                        try await FileDraft(path: draft, deadline: configuration.deadlines.files, runtime: runtime)
+                    }
+                )
+            case .database(_, let reference):
+                guard let own = keys.first(where: { $0.reference == reference }) else {
+                    throw StorageError(
+                        StorageError.encryptionKeyMissing, key: store.name, "There is no key for the database here. Nothing was changed.")
+                }
+                open = (
+                    name,
+                    try await wiring.databaseDraft(
+                        at: draft, keys: content.keys.map(\.key), own: RestoredKey(key: own.key, source: own.pin))
+                )
+            case .items: break
+            }
+        }
+        func finish() async throws {
+            guard let ended = open else { return }
+            try await translatingErrors(key: ended.name.scope) { () throws(BackendError) in try await ended.draft.finish() }
+            open = nil
+        }
+        _ = try await verifier(survey.header).run { name, part in
+            if open?.name != name {
+                try await finish()
+                try await begin(name)
+            }
+            if let open { try await translatingErrors(key: name.scope) { () throws(BackendError) in try await open.draft.take(part) } }
+        }
+        try await finish()
+        // A store without content has no part.
+        for name in survey.stores.keys.sorted(by: { $0.scope < $1.scope }) {
+            try await begin(name)
+            try await finish()
+        }
+    }
+
+    private func discard(_ journal: RestoreJournal) async {
+        let files = runtime.files
+        try? await onLane { () throws(BackendError) in
+            for step in journal.steps {
+                // What stays is a draft that the next restore of this backup removes.
+                for ending in ["", "-journal", "-wal", "-shm"] { try? files.remove(step.draft + ending) }
+            }
+        }
+    }
+
+    // MARK: Places
+
+    private func finish(
+        _ journal: RestoreJournal, _ survey: RestoreSurvey, _ journalPath: String, _ keys: [ResolvedKey]
+    ) async throws {
+        let locks = try await locks(survey)
+        let files = runtime.files
+        do {
+            try await onLane { () throws(BackendError) in
+                do throws(FileError) { try journal.putFilesInPlace(files) } catch { throw error.backendError(outcome: .unknown) }
+            }
+            try await restoreItems(journal, survey)
+        } catch {
+            locks.release()
+            throw error
+        }
+        // The ledger takes its own lock.
+        locks.release()
+        try await note(keys)
+        try await onLane { () throws(BackendError) in
+            do throws(FileError) {
+                try files.remove(journalPath)
+                try files.synchronizeDirectory(parentDirectory(of: journalPath))
+            } catch { throw error.backendError(outcome: .unknown) }
+        }
+    }
+
+    private func restoreItems(_ journal: RestoreJournal, _ survey: RestoreSurvey) async throws {
+        for items in journal.items {
+            let name = KitManifest.Name(kind: BackedStore.Kind.keychain.rawValue, scope: items.scope)
+            guard let store = survey.stores[name], case .items(let service) = store.form else { continue }
+            let deadline = configuration.deadlines.keyring
+            var wanted: [BackupItem] = []
+            _ = try await verifier(survey.header).run { found, part in
+                if found == name { wanted.append(try survey.item(part)) }
+            }
+            try await translatingErrors(key: store.name) { () throws(BackendError) in
+                if items.movesOthers {
+                    for item in try await service.items(deadline: runtime.clock.now.advanced(by: deadline)) {
+                        guard !item.namespace.hasPrefix("replaced:"), !survey.isKey(item, items.scope),
+                            !wanted.contains(where: { $0.namespace == item.namespace && $0.name == item.name })
+                        else { continue }
+                        try await service.move(item, to: items.kept, deadline: runtime.clock.now.advanced(by: deadline))
+                    }
+                }
+                for item in wanted {
+                    try await service.restore(item, keeping: items.kept, deadline: runtime.clock.now.advanced(by: deadline))
+                }
+            }
+        }
+    }
+
+    /// Notes in the ledger which key each source has here: the backup's ledger may name another.
+    private func note(_ keys: [ResolvedKey]) async throws {
+        let store = Wiring.ledgerStore(configuration, isRestoring: true)
+        let ledger = MigrationLedger(
+            store, runtime: runtime, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
+        for key in keys {
+            try await translatingErrors(key: "ledger") { () throws(BackendError) in
+                try await ledger.keyPins.record(key.key.identity, key.identifier)
+            }
+        }
+        await store.close()
+    }
+
+    private func kept(_ journal: RestoreJournal) async throws -> [String] {
+        let files = runtime.files
+        let paths = try await onLane { () throws(BackendError) in
+            var found: [String] = []
+            do throws(FileError) {
+                for path in journal.steps.map(\.kept) where try files.status(path) != nil { found.append(path) }
+            } catch { throw error.backendError() }
+            return found
+        }
+        return paths + journal.items.filter(\.movesOthers).map { "keychain(\($0.scope)), namespace \($0.kept)" }
+    }
+
+    private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {
+        let runtime = runtime
+        return try await translatingErrors(key: "restore") { () throws(BackendError) in
+            try await runtime.makeLane("restore").run(
+                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(60)), isMutation: true
+            ) { (_) throws(BackendError) in try work() }
+        }
+    }
+}

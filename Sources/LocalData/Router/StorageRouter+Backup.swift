@@ -1,0 +1,93 @@
+import BackendContract
+import BackendRuntime
+public import Foundation
+import Sealing
+
+extension StorageRouter {
+    /// Makes a backup of everything that the program keeps, while programs use it: property lists and keyring services that its keys lead to, every database and vault in its
+    /// folders, ledger, quarantine, passphrase files, and the keys that these need. One sealed file (`Docs/Design.md` has the format), 0600, durable when it returns.
+    ///
+    /// All stores are of one moment: the locks of all of them are held while their states are taken, for a deadline at most. Programs that do not take the locks are named in
+    /// ``BackupReport/Store/isForeign``. The locks are free while the file is written.
+    /// - Parameters:
+    ///   - file: The backup. A file that is there is not replaced.
+    ///   - recipients: What opens it, one of them: 1 to 16 passphrases and recovery keys.
+    ///   - domains: Domains that no registered or used key leads to.
+    ///   - progress: Told how far it has come.
+    /// - Returns: What the backup holds, and which domains it does not, because a backend of the program's own serves them.
+    /// - Throws: ``StorageError``: `locked` where a keyring or a passphrase is; `encryptionKeyMissing` for a database that no configured source opens; `timedOut` where
+    ///   a lock is not free; `noSpace`. There is no file then.
+    @concurrent
+    @discardableResult
+    public nonisolated func backup(
+        to file: URL, for recipients: [BackupKey], including domains: [StorageDomain] = [],
+        progress: (@Sendable (BackupProgress) -> Void)? = nil
+    ) async throws -> BackupReport {
+        guard let wiring = stores as? Wiring, try configuration.directories != nil else {
+            throw StorageError(
+                StorageError.unsupported, key: "backup", "Nothing of this configuration is on a disk. There is nothing to back up.")
+        }
+        try RestoreMark.requireNone(configuration)
+        await env.ledger.flush()
+        let routes = env.routes.leads + env.registry.entries().map(\.route)
+        let run = BackupRun(
+            wiring: wiring, domains: Set(routes.map(\.domain) + domains), references: Set(routes.compactMap(\.security.keySource)),
+            keys: env.coder.seals.keys, progress: progress)
+        return try await run.run(to: file.path, for: recipients)
+    }
+
+    /// Verifies a backup without restoring it: every part of the file, every digest, that each database opens with the keys in it, and each row. Nothing is written.
+    /// - Parameters:
+    ///   - file: The backup.
+    ///   - key: What opens it.
+    ///   - progress: Told how far it has come.
+    /// - Returns: What the backup holds. ``BackupReport/Store/damagedRows`` tells of rows that were damaged when it was made.
+    /// - Throws: ``StorageError``: `encryptionKeyMismatch` for another passphrase or key, `corrupted` for anything that is not as it was written.
+    @concurrent
+    @discardableResult
+    public static func verifyBackup(
+        at file: URL, with key: BackupKey, progress: (@Sendable (BackupProgress) -> Void)? = nil
+    ) async throws -> BackupReport {
+        let opener = try await translatingErrors(key: "backup") { () throws(BackendError) in try key.opener() }
+        return try await KitVerifier(path: file.path, opener: opener, runtime: .live, progress: progress).run().report
+    }
+
+    /// Restores a backup into the places of a configuration, on this machine or another. All of it is verified before anything is replaced.
+    ///
+    /// A store that is here with another content is refused, unless it is named; then it is kept beside. Keys go into the sources of the configuration; a key that a source has
+    /// already stays, and the databases are given to it. End every program that uses the stores first. If it is interrupted once it has begun to replace, no store opens until
+    /// the same restore has been run again, which goes on where it stopped.
+    /// - Parameters:
+    ///   - file: The backup.
+    ///   - key: What opens it.
+    ///   - configuration: Where it goes: the same application, or tenant, as the one that made the backup.
+    ///   - replacing: The stores that are replaced, by ``BackupReport/Store/name``.
+    ///   - progress: Told how far it has come, once for each of three readings of the file.
+    /// - Returns: What was restored, and where that is which was replaced. Everything is durable, as far as its store is.
+    /// - Throws: ``StorageError``: `conflict`, which names the stores that are here; `wrongContext` for the backup of another application; `encryptionKeyMismatch` where single
+    ///   values are sealed with a key that the source here cannot take; what ``verifyBackup(at:with:progress:)`` throws. Nothing was replaced then, unless the outcome is `unknown`.
+    @concurrent
+    @discardableResult
+    public static func restore(
+        from file: URL, with key: BackupKey, into configuration: StorageConfiguration, replacing: Set<String> = [],
+        progress: (@Sendable (BackupProgress) -> Void)? = nil
+    ) async throws -> RestoreReport {
+        guard try configuration.directories != nil else {
+            throw StorageError(
+                StorageError.unsupported, key: "restore", "Nothing of this configuration is on a disk. Nothing was restored.")
+        }
+        let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
+        let wiring = Wiring(
+            configuration: configuration, keys: SealingKeys(pins: .none, randomBytes: configuration.runtime.randomBytes),
+            sealed: SealedContent(configuration, quarantine: Wiring.quarantineStore(configuration)), isRestoring: true)
+        let run = RestoreRun(path: file.path, opener: opener, wiring: wiring, replacing: replacing, progress: progress)
+        do {
+            let report = try await run.run()
+            await wiring.close()
+            return report
+        } catch {
+            await wiring.close()
+            throw error
+        }
+    }
+}

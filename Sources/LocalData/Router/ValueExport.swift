@@ -1,0 +1,131 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import Sealing
+
+/// Writes values as lines, and stores lines as values.
+struct ValueExport {
+    let router: StorageRouter
+
+    private func domain(_ domain: StorageDomain) -> String {
+        let scope = domain.scope ?? router.configuration.defaultScope(of: domain.kind)
+        return "\(StorageDomain(kind: domain.kind, scope: scope))"
+    }
+
+    // MARK: Writing
+
+    /// Writes every value and record of some entries.
+    func write(_ entries: [AnyStorageKey], _ write: ([UInt8]) async throws -> Void) async throws -> ExportReport {
+        var report = ExportReport()
+        try await write(
+            try ExportCoding.line(ExportStart(format: ExportStart.format, application: router.configuration.applicationID), "export"))
+        for entry in entries {
+            if let collection = entry.collection {
+                try await self.write(collection, &report, write)
+            } else {
+                try await self.write(entry.base, &report, write)
+            }
+        }
+        try await write(try ExportCoding.line(ExportEnd(lines: report.written.count), "export"))
+        return report
+    }
+
+    private func write<Key: TypedKey>(_ key: Key, _ report: inout ExportReport, _ write: ([UInt8]) async throws -> Void) async throws {
+        // Brought to its place and shape first.
+        guard try await router.value(for: key.typed) != nil, let stored = try await router.storedValue(for: key.typed), !stored.isExpired
+        else { return }
+        let line = ExportLine(
+            domain: domain(key.domain), name: key.name, value: stored.value, attributes: Self.attributes(stored.attributes),
+            expires: stored.expiresAt?.timeIntervalSince1970)
+        var bytes = try ExportCoding.line(line, key.name)
+        defer { wipe(&bytes) }
+        try await write(bytes)
+        report.written.append(key.name)
+    }
+
+    private func write<Collection: TypedCollection>(
+        _ collection: Collection, _ report: inout ExportReport, _ write: ([UInt8]) async throws -> Void
+    ) async throws {
+        let typed = collection.typed
+        for try await entry in router.storedRecords(in: typed) {
+            switch entry {
+            case .damaged(let record, let reason): report.damaged.append("\(typed.name)/\(record.name ?? "?"): \(reason.message)")
+            case .value(let stored) where stored.isExpired: break
+            case .value(let stored):
+                let line = ExportLine(
+                    domain: domain(typed.domain), collection: typed.name, name: stored.id, value: stored.value,
+                    attributes: Self.attributes(stored.attributes), expires: stored.expiresAt?.timeIntervalSince1970)
+                var bytes = try ExportCoding.line(line, stored.id)
+                defer { wipe(&bytes) }
+                try await write(bytes)
+                report.written.append("\(typed.name)/\(stored.id)")
+            }
+        }
+    }
+
+    private static func attributes(_ attributes: [String: String]) -> [String: String]? { attributes.isEmpty ? nil : attributes }
+
+    // MARK: Storing
+
+    /// Stores a line's value, if one of the entries is its key or collection.
+    /// - Returns: Nil where none is.
+    func store(_ line: [UInt8], _ head: ExportLineHead, _ entries: [AnyStorageKey], replacing: Bool) async throws -> ImportOutcome? {
+        for entry in entries where domain(entry.domain) == head.domain {
+            if let collection = entry.collection {
+                if let outcome = try await store(line, head, collection, replacing) { return outcome }
+            } else if head.collection == nil, entry.name == head.name {
+                return try await store(line, entry.base, replacing)
+            }
+        }
+        return nil
+    }
+
+    private func store<Collection: TypedCollection>(
+        _ line: [UInt8], _ head: ExportLineHead, _ collection: Collection, _ replacing: Bool
+    ) async throws -> ImportOutcome? {
+        guard head.collection == collection.typed.name else { return nil }
+        return try await store(line, collection.typed.key(head.name), replacing)
+    }
+
+    private func store<Key: TypedKey>(_ line: [UInt8], _ key: Key, _ replacing: Bool) async throws -> ImportOutcome {
+        let line = try ExportCoding.decode(ExportLine<Key.Value>.self, line)
+        var facts = RecordFacts(attributes: (line.attributes ?? [:]).mapValues { $0 })
+        if let expires = line.expires {
+            let left = expires - router.env.now
+            guard left > 0 else { return .expired }
+            facts.expiry = .after(.seconds(left))
+        }
+        let (name, new) = (key.name, line.value)
+        let wanted = try ExportCoding.line(new, name)
+        do {
+            return try await ValueWriter(router.env).update(try router.entry(key.typed), router, facts: facts) { value in
+                let present = value
+                value = new
+                guard let present else { return .added }
+                if try ExportCoding.line(present, name) == wanted { throw Left(outcome: .unchanged) }
+                guard replacing else { throw Left(outcome: .kept) }
+                return .replaced
+            }
+        } catch let left as Left { return left.outcome }
+    }
+
+    /// Ends an update that leaves the value as it is.
+    private struct Left: Error {
+        let outcome: ImportOutcome
+    }
+}
+
+/// Divides bytes into lines.
+struct LineSplitter {
+    private var rest: [UInt8] = []
+
+    /// Takes bytes; gives the lines that are whole now.
+    mutating func take(_ bytes: [UInt8]) -> [[UInt8]] {
+        rest += bytes
+        var lines = rest.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
+        rest = lines.removeLast()
+        return lines
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+}

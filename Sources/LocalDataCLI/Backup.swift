@@ -1,0 +1,163 @@
+import ArgumentParser
+import Foundation
+import LocalData
+
+/// What opens a sealed file. It is never an argument.
+struct SecretOptions: ParsableArguments {
+    @Flag(
+        help: "What is typed is a recovery key, not a passphrase. The tool asks for it on the terminal, or reads a line of standard input.")
+    var recoveryKey = false
+
+    /// Asks for the secret: on the terminal, or from standard input where that is none.
+    /// - Parameter isNew: Whether a passphrase must be typed a second time.
+    func ask(isNew: Bool = false) async throws -> BackupKey {
+        let text: String?
+        if isatty(STDIN_FILENO) != 1 {
+            text = readLine()
+        } else if recoveryKey {
+            text = await Terminal.askSecret("Recovery key: ")
+        } else {
+            text = await Terminal.askPassphrase("of the file", twice: isNew)
+        }
+        guard let text, !text.isEmpty else { throw ValidationError("No passphrase or recovery key was given.") }
+        return recoveryKey ? .recoveryKey(try RecoveryKey(text: text)) : .passphrase(text)
+    }
+}
+
+/// The file of a backup, and what opens it.
+struct SealedFileOptions: ParsableArguments {
+    @Argument(help: "The file.", completion: .file()) var file: String
+    @OptionGroup var secret: SecretOptions
+
+    var url: URL { URL(fileURLWithPath: file) }
+}
+
+/// `localdata backup`: one sealed file with everything that a program keeps.
+struct Backup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Makes a backup of everything that a program keeps: one sealed file.",
+        discussion: """
+            The program may run meanwhile. The tool does not know the program's keys: name the property lists and keyring services that it uses with \
+            --include. Databases, vaults, ledger, quarantine and the keys that these need are found. FILE must not exist.
+            """)
+
+    @OptionGroup var sealed: SealedFileOptions
+    @Option(help: DomainArgument.help) var include: [DomainArgument] = []
+    @OptionGroup var place: PlaceOptions
+
+    func validate() throws {
+        if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
+    }
+
+    func run() async throws {
+        let report = try await place.withRouter { router in
+            try await router.backup(to: sealed.url, for: [try await sealed.secret.ask(isNew: true)], including: include.map(\.domain))
+        }
+        try report.show(asJSON: place.json)
+    }
+}
+
+/// `localdata verify-backup`: reads a backup and checks all of it.
+struct VerifyBackup: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify-backup", abstract: "Checks everything in a backup, and restores nothing.",
+        discussion: "Exit status 65 also for a whole backup in which rows of a database do not open: they were damaged when it was made.")
+
+    @OptionGroup var sealed: SealedFileOptions
+    @Flag(help: "Print one JSON value: on standard output the answer, on standard error an error.") var json = false
+
+    func run() async throws {
+        let report: BackupReport
+        do { report = try await StorageRouter.verifyBackup(at: sealed.url, with: try await sealed.secret.ask()) } catch {
+            throw Failure.exit(for: error, asJSON: json)
+        }
+        try report.show(asJSON: json)
+        if report.stores.contains(where: { $0.damagedRows ?? 0 > 0 || $0.hasProvenRows == false }) { throw ExitCode(65) }
+    }
+}
+
+/// `localdata restore`: puts a backup into the places of a program.
+struct Restore: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Restores a backup, after everything in it was verified.",
+        discussion: """
+            End the program first. A store that is there with other content is refused; --replace NAME replaces it, and keeps it beside. Run the same \
+            command again if it was interrupted: it goes on where it stopped.
+            """)
+
+    @OptionGroup var sealed: SealedFileOptions
+    @Option(help: "A store to replace, as the refusal names it: \"encryptedSQLite(main)\", \"ledger\".") var replace: [String] = []
+    @OptionGroup var place: PlaceOptions
+
+    func validate() throws {
+        if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
+    }
+
+    func run() async throws {
+        let report: RestoreReport
+        do {
+            report = try await StorageRouter.restore(
+                from: sealed.url, with: try await sealed.secret.ask(), into: try place.configuration(), replacing: Swift.Set(replace))
+        } catch { throw Failure.exit(for: error, asJSON: place.json) }
+        if place.json { return try Output.json(ShownRestore(report)) }
+        for name in report.restored { Output.line("restored \(name)") }
+        for name in report.unchanged { Output.line("unchanged \(name)") }
+        for name in report.givenToOtherKey { Output.line("given to the key that was here: \(name)") }
+        for place in report.kept { Output.line("kept \(place)") }
+    }
+
+    /// What `--json` prints.
+    private struct ShownRestore: Encodable {
+        let backup: ShownBackup
+        let restored, unchanged, kept, givenToOtherKey: [String]
+
+        init(_ report: RestoreReport) {
+            backup = ShownBackup(report.backup)
+            (restored, unchanged, kept, givenToOtherKey) = (report.restored, report.unchanged, report.kept, report.givenToOtherKey)
+        }
+    }
+}
+
+/// What `--json` prints of a backup.
+struct ShownBackup: Encodable {
+    /// A store in it.
+    struct Store: Encodable {
+        let name: String
+        let bytes: Int
+        let isForeign, isOlder: Bool
+        let damagedRows: Int?
+        let hasProvenRows: Bool?
+    }
+
+    let id, application: String
+    let date: Double
+    let stores: [Store]
+    let keys, omitted: [String]
+
+    init(_ report: BackupReport) {
+        (id, application, date) = (report.id, report.application, report.date.timeIntervalSince1970)
+        stores = report.stores.map {
+            Store(
+                name: $0.name, bytes: $0.bytes, isForeign: $0.isForeign, isOlder: $0.isOlder, damagedRows: $0.damagedRows,
+                hasProvenRows: $0.hasProvenRows)
+        }
+        (keys, omitted) = (report.keys, report.omitted)
+    }
+}
+
+extension BackupReport {
+    /// Prints the report.
+    fileprivate func show(asJSON json: Bool) throws {
+        if json { return try Output.json(ShownBackup(self)) }
+        for store in stores {
+            var notes: [String] = []
+            if store.isForeign { notes.append("changed by another program while it was copied") }
+            if store.isOlder { notes.append("changed since") }
+            if let damaged = store.damagedRows, damaged > 0 { notes.append("\(damaged) damaged rows") }
+            if store.hasProvenRows == false { notes.append("rows are not those that were written") }
+            Output.line("\(store.name): \(store.bytes) bytes" + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))"))
+        }
+        for name in keys { Output.line("key: \(name)") }
+        for name in omitted { Failure.write("not in the backup: \(name), which a backend of the program's own serves") }
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import Foundation
+import LocalData
+
+/// The values of a domain that a command exports or imports.
+struct ValuesOptions: ParsableArguments {
+    @Argument(help: DomainArgument.help) var domain: DomainArgument
+    @Argument(help: "The names of the values. Default: all names in the domain.") var names: [String] = []
+    @Flag(help: "LocalData itself seals the values: the keys have the policy .encrypted.") var sealed = false
+
+    /// The keys of some names.
+    func keys(_ names: [String]) -> [AnyStorageKey] {
+        names.map { name in
+            .key(
+                StorageKey<DocumentValue>(
+                    name: name, domain: domain.domain, security: sealed ? .encrypted : .automatic, owner: "localdata",
+                    description: "Given on the command line"))
+        }
+    }
+}
+
+/// `localdata export`: writes values as lines of JSON.
+struct Export: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Writes values as lines of JSON: sealed into a file, or plain to standard output.",
+        discussion:
+            "The tool asks for the passphrase, or reads a line of standard input. The file must not exist. Sealing keys are left out.")
+
+    @OptionGroup var values: ValuesOptions
+    @Option(help: "The sealed file.", completion: .file()) var to: String?
+    @Flag(help: "Print the values to standard output, for everyone who can read that.") var asPlaintextThatAnyoneCanRead = false
+    @OptionGroup var secret: SecretOptions
+    @OptionGroup var place: PlaceOptions
+
+    func validate() throws {
+        if (to == nil) != asPlaintextThatAnyoneCanRead {
+            throw ValidationError("Give one of the two: --to FILE or --as-plaintext-that-anyone-can-read.")
+        }
+    }
+
+    func run() async throws {
+        let report = try await place.withRouter(for: [values.domain.domain]) { router in
+            var keys: [AnyStorageKey] = []
+            let names = values.names.isEmpty ? try await router.allNames(in: values.domain.domain) : values.names
+            for key in values.keys(names) where try await !router.holdsSealingKey(key) { keys.append(key) }
+            guard let to else {
+                return try await router.exportAsPlaintextThatAnyoneCanRead(keys) { Output.bytes($0) }
+            }
+            return try await router.export(keys, to: URL(fileURLWithPath: to), for: [try await secret.ask(isNew: true)])
+        }
+        if to == nil { return }
+        if place.json { return try Output.json(["written": report.written]) }
+        for name in report.written { Output.line(name) }
+    }
+}
+
+/// `localdata import`: stores what an export holds.
+struct Import: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Stores the values of an export, and says what became of each.",
+        discussion: """
+            A value that is there stays, unless --replace. Without --from, plain lines are read from standard input. Names that the export has and \
+            the command does not name are not stored.
+            """)
+
+    @OptionGroup var values: ValuesOptions
+    @Option(help: "The sealed file.", completion: .file()) var from: String?
+    @Flag(help: "Store over other values.") var replace = false
+    @OptionGroup var secret: SecretOptions
+    @OptionGroup var place: PlaceOptions
+
+    func validate() throws {
+        if values.names.isEmpty { throw ValidationError("Name the values to store.") }
+    }
+
+    func run() async throws {
+        let report = try await place.withRouter(for: [values.domain.domain]) { router in
+            let keys = values.keys(values.names)
+            for key in keys where try await router.holdsSealingKey(key) {
+                throw ValidationError("\(key.name) in \(key.domain) is a sealing key. Nothing was changed.")
+            }
+            if let from {
+                return try await router.importValues(
+                    from: URL(fileURLWithPath: from), with: try await secret.ask(), into: keys, replacing: replace)
+            }
+            let lines = try FileHandle.standardInput.readToEnd() ?? Data()
+            return try await router.importPlaintext(lines, into: keys, replacing: replace)
+        }
+        if place.json { return try Output.json(report) }
+        for (outcome, names) in [
+            ("added", report.added), ("replaced", report.replaced), ("unchanged", report.unchanged), ("kept", report.kept),
+            ("expired", report.expired), ("not named", report.unknown),
+        ] { for name in names { Output.line("\(outcome) \(name)") } }
+    }
+}

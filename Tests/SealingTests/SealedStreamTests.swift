@@ -1,0 +1,83 @@
+import BackendContract
+import BackendRuntime
+import Sealing
+import TestSupport
+import Testing
+
+/// Sealed files, in memory.
+struct SealedStreamTests {
+    private let cheap = PassphraseCost(logN: 1, blockSize: 1, parallelism: 1)
+    private let random = Runtime.live.randomBytes
+
+    private func make(_ content: [UInt8], _ recovery: RecoveryKeyPair) throws -> [UInt8] {
+        let header = try StreamHeader(
+            .backup,
+            for: [.passphrase(StreamPassphrase("secret"), cheap), .recovery(RecoveryRecipient(publicKey: recovery.publicKey))], random)
+        var stream = SealedStream(header)
+        var (bytes, rest) = (header.bytes, content[...])
+        while rest.count > SealedStream.chunkLength {
+            bytes += try stream.seal(Array(rest.prefix(SealedStream.chunkLength)), isLast: false)
+            rest = rest.dropFirst(SealedStream.chunkLength)
+        }
+        return bytes + (try stream.seal(Array(rest), isLast: true))
+    }
+
+    private func open(_ bytes: [UInt8], _ opener: StreamOpener, _ purpose: StreamHeader.Purpose = .backup) throws -> [UInt8] {
+        let header = try StreamHeader(Array(bytes.prefix(StreamHeader.maximumLength)), opening: opener, for: purpose)
+        var stream = SealedStream(header)
+        var (content, rest): ([UInt8], _) = ([], bytes.dropFirst(header.bytes.count))
+        while true {
+            let sealed = Array(rest.prefix(SealedStream.sealedLength))
+            rest = rest.dropFirst(SealedStream.sealedLength)
+            content += try stream.open(sealed, isLast: rest.isEmpty)
+            if rest.isEmpty { return content }
+        }
+    }
+
+    @Test func `what was sealed opens with each recipient, at every length around a chunk`() throws {
+        let recovery = RecoveryKeyPair(random)
+        for length in [
+            0, 1, SealedStream.chunkLength - 1, SealedStream.chunkLength, SealedStream.chunkLength + 1, 2 * SealedStream.chunkLength,
+        ] {
+            let content = random(length)
+            let bytes = try make(content, recovery)
+            #expect(try open(bytes, .passphrase(StreamPassphrase("secret"))) == content)
+            #expect(try open(bytes, .recovery(recovery)) == content)
+        }
+        let bytes = try make([1, 2, 3], recovery)
+        for wrong in [StreamOpener.passphrase(try StreamPassphrase("Secret")), .recovery(RecoveryKeyPair(random))] {
+            let error = #expect(throws: BackendError.self) { try open(bytes, wrong) }
+            #expect(error?.code == .encryptionKeyMismatch)
+        }
+        #expect(throws: BackendError.self) { try open(bytes, .recovery(recovery), .export) }
+        #expect(throws: BackendError.self) { try StreamPassphrase("") }
+    }
+
+    @Test func `every changed bit and every shorter or longer file is refused`() throws {
+        let recovery = RecoveryKeyPair(random)
+        let bytes = try make(Array("a small content".utf8), recovery)
+        let openers = [StreamOpener.passphrase(try StreamPassphrase("secret")), .recovery(recovery)]
+        for opener in openers {
+            for index in bytes.indices {
+                for bit in [0, 7] as [UInt8] {
+                    var changed = bytes
+                    changed[index] ^= 1 << bit
+                    #expect(throws: BackendError.self, "byte \(index)") { try open(changed, opener) }
+                }
+                #expect(throws: BackendError.self, "length \(index)") { try open(Array(bytes[..<index]), opener) }
+            }
+            #expect(throws: BackendError.self) { try open(bytes + [0], opener) }
+            #expect(throws: BackendError.self) { try open(bytes + bytes.suffix(31), opener) }
+        }
+    }
+
+    @Test func `a passphrase that costs more than the limit is refused before anything is derived`() throws {
+        let header = try StreamHeader(.backup, for: [.passphrase(StreamPassphrase("secret"), cheap)], random)
+        var bytes = header.bytes
+        bytes[27] = 40
+        let error = #expect(throws: BackendError.self) {
+            try StreamHeader(bytes, opening: .passphrase(try StreamPassphrase("secret")), for: .backup)
+        }
+        #expect(error?.code == .corrupted)
+    }
+}
