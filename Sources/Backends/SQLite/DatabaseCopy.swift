@@ -40,12 +40,19 @@
             }
         }
 
-        /// What changes with each commit: the files, as the folder shows them. A log without content may come and go.
+        /// What changes with each commit: the files, as the folder shows them. A log without content may come and go, and SQLite sets the
+        /// owner of a log that it opens, which changes the time of its attributes.
         private static func state(of path: String, _ runtime: Runtime) throws(BackendError) -> [FileStatus?] {
-            do throws(FileError) {
-                let log = try runtime.files.status(path + "-wal")
-                return [try runtime.files.status(path), log?.size == 0 ? nil : log]
-            } catch { throw error.backendError() }
+            var states: [FileStatus?] = []
+            do throws(FileError) { states = [try runtime.files.status(path), try runtime.files.status(path + "-wal")] } catch {
+                throw error.backendError()
+            }
+            if states[1]?.size == 0 { states[1] = nil }
+            return states.map { status in
+                var status = status
+                status?.changed = 0
+                return status
+            }
         }
     }
 

@@ -1,4 +1,4 @@
-package import BackendContract
+import BackendContract
 package import Crypto
 
 /// What a key is known by, computed from the key itself: a short id, which stands beside everything that the key seals, and a commitment,

@@ -93,7 +93,7 @@ def open_passphrase(content, passphrase, purpose, identity):
     cursor = Cursor(content)
     logarithm, block, passes, salt = cursor.number(1), cursor.number(4), cursor.number(4), cursor.take(32)
     derived = hashlib.scrypt(
-        unicodedata.normalize("NFC", passphrase).encode(), salt=salt, n=1 << logarithm, r=block, p=passes, maxmem=1 << 31, dklen=32
+        unicodedata.normalize("NFC", passphrase).encode(), salt=salt, n=1 << logarithm, r=block, p=passes, maxmem=(1 << 31) - 1, dklen=32
     )
     return unseal(derived, content[41:], fields("LocalData stream 1 passphrase", bytes([purpose]), identity, content[:41]))
 

@@ -34,6 +34,24 @@
             #expect(try await kit.restore(into: "third", replacing: ["ledger"]).unchanged.count >= again.restored.count - 1)
         }
 
+        @Test func `an older database that is restored is refused by its anchor until it is accepted`() async throws {
+            let kit = try KitStage()
+            var configuration = kit.configuration()
+            configuration.freshnessAnchors["main"] = .file(kit.stage.directory.file("anchors/main"))
+            let first = StorageRouter(configuration: configuration)
+            try await first.set("older", for: kit.row)
+            let made = try await first.backup(to: kit.kit, for: [kit.secret], including: [])
+            try await first.set("later", for: kit.row)
+            try await first.shutdown()
+            try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
+            let second = StorageRouter(configuration: configuration)
+            let error = await #expect(throws: StorageError.self) { try await second.get(kit.row) }
+            #expect(error?.code == .rolledBack)
+            try await second.acceptOlderFile(of: kit.row.domain)
+            #expect(try await second.get(kit.row) == "older")
+            try await second.shutdown()
+        }
+
         @Test func `a recovery key opens a backup, and another secret does not`() async throws {
             let kit = try KitStage()
             try await kit.fill()
