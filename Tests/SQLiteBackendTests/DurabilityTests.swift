@@ -146,6 +146,29 @@
             call.isChange && call.file.hasPrefix(place.path) && !call.file.hasSuffix("-shm")
         }
 
+        @Test func `the folders above are flushed too, which somebody made who was killed before he could`() async throws {
+            let place = try Place()
+            for folder in ["data", "keys", "state"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(place.folder)/\(folder)", withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            }
+            // The first run makes the database, the second one finds it.
+            for run in 1...2 {
+                let record = "\(place.folder)/flushed \(run)"
+                let probe = try place.probe(
+                    "puts", ["\(run)", "1", "10"], under: ["strace", "-f", "-y", "-qq", "-o", record, "-e", "trace=fsync"])
+                #expect(await probe.end().lines.first == "put 0 applied")
+                let calls = try String(contentsOfFile: record, encoding: .utf8)
+                for folder in [
+                    "\(place.folder)/data", place.folder,
+                    URL(filePath: place.folder).deletingLastPathComponent().path(percentEncoded: false),
+                ] {
+                    let name = folder.hasSuffix("/") ? String(folder.dropLast()) : folder
+                    #expect(calls.contains("<\(name)>)"), "run \(run): \(name) was not flushed")
+                }
+            }
+        }
+
         // MARK: Failing disks
 
         /// What `puts` said about each of its changes, and what stands there afterwards.

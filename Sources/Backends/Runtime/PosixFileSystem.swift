@@ -124,7 +124,12 @@ package struct PosixFileSystem: FileSystem {
     package func synchronizeFile(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_CLOEXEC) }
 
     /// `fsync` of the directory.
-    package func synchronizeDirectory(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+    package func synchronizeDirectory(_ path: String) throws(FileError) {
+        try flushFolder(path)
+        try SettledFolders.ofProcess.settle(path, self, flushFolder)
+    }
+
+    private func flushFolder(_ path: String) throws(FileError) { try synchronize(path, flags: O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
 
     private func synchronize(_ path: String, flags: Int32) throws(FileError) {
         let descriptor = open(path, flags)
@@ -158,7 +163,7 @@ package struct PosixFileSystem: FileSystem {
         let parent = parentDirectory(of: path)
         if parent != path { try createDirectory(parent) }
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(number: errno, operation: "mkdir", path: path) }
-        try synchronizeDirectory(parent)
+        try flushFolder(parent)
     }
 
     /// `readdir`, without `.` and `..`.

@@ -246,6 +246,8 @@
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
             let writer = try DatabaseWriter(
                 path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog(), follower: follower)
+            // The log is there by now. SQLite goes on when it cannot flush the folder's names, and does not flush the folders above.
+            do throws(FileError) { try files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
             state.withLock { $0.writer = writer }
             return writer
         }
