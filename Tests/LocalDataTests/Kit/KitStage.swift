@@ -59,9 +59,15 @@ import Synchronization
         /// What a program finds in every store.
         func values(_ root: String, keys: [StorageKey<String>]? = nil) async throws -> [String?] {
             let router = router(root)
-            defer { Task { try await router.shutdown() } }
             var values: [String?] = []
-            for key in keys ?? all { values.append(try await router.value(for: key)) }
+            do {
+                for key in keys ?? all { values.append(try await router.value(for: key)) }
+            } catch {
+                try? await router.shutdown()
+                throw error
+            }
+            // Nothing of this program is open afterwards: a test replaces the folder next.
+            try await router.shutdown()
             return values
         }
 
