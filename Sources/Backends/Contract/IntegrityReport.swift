@@ -11,7 +11,7 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
     public var areRowsWhole: Bool
     /// The number of rows that do not open, or that no read finds. Listing a domain gives a handle for each.
     public var damagedRows: Int
-    /// The number of rows that claim a destroyed key. Their content is lost, and nobody can tell whether they are genuine.
+    /// The number of rows that name a destroyed key. They cannot be opened any more, so they cannot be checked either.
     public var rowsOfDestroyedKeys: Int
     /// The number of labels of values whose entries are not those that were written, and of entries that are missing or too many.
     public var damagedLabels: Int

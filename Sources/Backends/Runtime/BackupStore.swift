@@ -2,7 +2,7 @@ package import BackendContract
 
 /// A store, or a file, that a backup copies while programs use it.
 package protocol BackupStore: Sendable {
-    /// The file whose lock keeps other processes of this library from changing the store; nil for what nobody changes.
+    /// The path of the store's lock file, which a backup holds while it copies; nil for files that are replaced whole, without a lock.
     var backupLock: String? { get }
 
     /// Holds on to the present state. Called while the lock is held.

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// A folder that exists may have been made by a process that was killed before it flushed the folder above. Then a power cut takes the folder away, with everything in it that was
 /// flushed and acknowledged since. So the way up is flushed once, as far as the user of this process can have made it.
-struct SettledFolders: Sendable {
+final class SettledFolders: Sendable {
     private struct ID: Hashable {
         let device: UInt64
         let inode: UInt64
@@ -23,11 +23,7 @@ struct SettledFolders: Sendable {
     /// Those of this process.
     static let ofProcess = SettledFolders()
 
-    private let known = Box()
-
-    private final class Box: Sendable {
-        let folders = Mutex<Set<ID>>([])
-    }
+    private let known = Mutex<Set<ID>>([])
 
     /// Makes sure that the name of a folder is on the disk, and those of the folders above it.
     /// - Parameters:
@@ -54,8 +50,8 @@ struct SettledFolders: Sendable {
             guard above.owner == geteuid(), above.device == status.device else { break }
             (child, status) = (parent, above)
         }
-        known.folders.withLock { $0.formUnion(flushed) }
+        known.withLock { $0.formUnion(flushed) }
     }
 
-    private func contains(_ status: FileStatus) -> Bool { known.folders.withLock { $0.contains(ID(status)) } }
+    private func contains(_ status: FileStatus) -> Bool { known.withLock { $0.contains(ID(status)) } }
 }

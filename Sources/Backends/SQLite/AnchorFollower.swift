@@ -18,7 +18,7 @@
             /// What the anchor held when it was last read or written.
             var held: FreshnessMark?
             var isFollowing = false
-            /// Whether the anchor is written by somebody who accepts an older file.
+            /// Whether ``accept(_:)`` is running: it writes the anchor itself, so following waits for its end.
             var isPaused = false
             /// When the next write may begin.
             var next = MonotonicInstant(nanoseconds: .min)
@@ -185,7 +185,7 @@
 
         // MARK: Accepting
 
-        /// Lets somebody make the database later than the anchor, and records it there.
+        /// Accepts an older file: `work` commits to the database with a number above the anchor's, and the anchor takes that commit over.
         /// - Parameter work: Is given the anchor's mark, commits to the database, and returns the database's own.
         func accept(
             _ work: (FreshnessMark?) async throws(BackendError) -> FreshnessMark

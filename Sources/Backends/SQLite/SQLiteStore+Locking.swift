@@ -5,7 +5,7 @@
 
     /// Letting go of keys: those of the database go with its session, which is closed and released. The key that wraps them is the program's, in its ``SealingKeys``.
     extension SQLiteStore: KeyHoldingStore {
-        /// Closes the database after the work that waits for its lane, and opens it for nobody.
+        /// Waits for the work on the lane, closes the database, and refuses to open it until it is unlocked.
         package func lock(within limit: Duration) async {
             file.setLocked(true)
             await letGo(within: limit)

@@ -74,7 +74,7 @@
     }
 
     extension RawRow {
-        /// What stands for the row in the sum of all rows; nil for a row that no living key of the keyset can have sealed: it counts as none,
+        /// The row's term in the sum of all rows; nil for a row that names no key that can be used: it is not in the sum,
         /// and is damage of its own.
         func term(_ keyset: Keyset) -> [UInt8]? {
             guard let slot, slot.count == DataKey.slotLength, let version, version > 0, let sealed, sealed.first == SealedRow.format,
@@ -96,14 +96,14 @@
     }
 
     extension DatabaseWriter.Rows {
-        /// What stands for a row that was just sealed.
+        /// The term of a row that was just sealed.
         func term(_ slot: [UInt8], _ version: Int64, _ sealed: [UInt8]) -> [UInt8]? {
             slot.withUnsafeBytes { slot in
                 sealed.withUnsafeBytes { RawRow(slot: slot, version: version, sealed: $0).term(keyset) }
             }
         }
 
-        /// What stands for the row at a place; nil where there is none, or it has no term.
+        /// The term of the row at a place; nil where there is no row, or it has no term.
         func term(at id: Int64) throws(BackendError) -> [UInt8]? {
             do throws(SQLiteFault) { return try finder.row(at: id) { $0.term(keyset) }.flatMap(\.self) } catch {
                 throw error.backendError()

@@ -1,0 +1,76 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    /// Pages without labels: every row is opened.
+    extension PageReader {
+        /// A page of all rows, in the order of their slots: without labels every row is opened.
+        ///
+        /// Slots are ordered as their homes are, so only rows next to each other, without a gap, have to be sorted.
+        func scan(_ request: Request, after slot: [UInt8]?, _ isWanted: () -> Bool) throws(Interruption) -> StoragePage {
+            var filling = Filling(request.limit)
+            var together: [(slot: [UInt8], found: Found)] = []
+            var places = DatabaseScanner.Places()
+            var last = slot
+            let mark = try mark(request.session.keyset)
+            /// Adds the rows of one run to the page, as far as there is room. Returns whether the page goes on.
+            func take() -> Bool {
+                defer { together.removeAll(keepingCapacity: true) }
+                for (slot, found) in together.sorted(by: { $0.slot.lexicographicallyPrecedes($1.slot) }) {
+                    if let last, !last.lexicographicallyPrecedes(slot) { continue }
+                    if filling.isFull { return false }
+                    filling.add(found)
+                    last = slot
+                }
+                return !filling.isFull
+            }
+            let first = try slot.map { (slot) throws(Interruption) in try beginning(of: RowFinder.home(of: slot)) }
+            try bind { () throws(SQLiteFault) in try rows.bind(first ?? .min, at: 1) }
+            defer { rows.reset() }
+            var before: Int64?
+            while try step(rows) {
+                let id = rows.integer(3)
+                if let before, before + 1 != id, !take() { return filling.page(next: last.map { .scan(mark: mark, slot: $0) }) }
+                before = id
+                filling.look()
+                if filling.isTimeToAsk, !isWanted() { throw .ended }
+                let row = RawRow(rows, firstColumn: 0)
+                let isReachable = places.isReachable(id, row.slot)
+                if isReachable, let slot = row.slot, case .content(let content, let revision) = row.open(request.session.keyset) {
+                    together.append((Array(slot), Self.found(content, revision, request.query)))
+                } else if let corruption = row.damage(isReachable: isReachable, request.session.keyset) {
+                    // Its slot may be that of another row: it is ordered by its place.
+                    together.append((Self.slot(ofPlace: id), .damaged(row.damagedSlot(at: id, corruption))))
+                }
+            }
+            let isEnd = take()
+            return filling.page(next: isEnd ? nil : last.map { .scan(mark: mark, slot: $0) })
+        }
+
+        func mark(_ keyset: Keyset) throws(Interruption) -> [UInt8] {
+            do throws(BackendError) {
+                return PageCursor.mark(keyset, state: keyset.decryptOnly.isEmpty ? nil : try database.bytes(DatabaseFormat.stateQuery))
+            } catch {
+                throw .failed(error)
+            }
+        }
+
+        /// The first slot whose home is a place.
+        private static func slot(ofPlace id: Int64) -> [UInt8] {
+            withUnsafeBytes(of: (UInt64(bitPattern: id) << 2).bigEndian) { Array($0) }
+                + [UInt8](repeating: 0, count: DataKey.slotLength - 8)
+        }
+
+        private static func found(_ content: RowContent, _ revision: StorageRevision, _ query: StorageQuery) -> Found {
+            guard content.address.namespace == query.namespace, case .value(let record) = content.probe(revision),
+                query.matches(record.metadata)
+            else { return .nothing }
+            return .entry(StoragePage.Entry(content.address, .record(record)))
+        }
+
+        /// The first row of the run without a gap that ends before a place.
+        private func beginning(of id: Int64) throws(Interruption) -> Int64 {
+            do throws(SQLiteFault) { return try finder.beginningOfRun(before: id) } catch { throw .failed(error.backendError()) }
+        }
+    }
+#endif
