@@ -66,20 +66,25 @@ struct RestoreRun {
         journal.givenToOtherKey = survey.databases.filter { name, reference in
             keys.contains { $0.reference == reference && $0.isOther }
         }.map(\.key).sorted()
+        let held: StoreLocks
         do {
             try await writeDrafts(content, survey, journal, keys)
-            let locks = try await locks(survey)
-            defer { locks.release() }
-            try await survey.requireUnchanged()
-            try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(journalPath, runtime) }
-            locks.release()
+            held = try await locks(survey)
+            do {
+                try await survey.requireUnchanged()
+                try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(journalPath, runtime) }
+            } catch {
+                held.release()
+                throw error
+            }
         } catch {
             if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(journalPath, runtime) }) == nil {
                 await discard(journal)
             }
             throw error
         }
-        try await finish(journal, survey, journalPath, keys)
+        // The same locks: what a program writes in between would go aside with the store.
+        try await finish(journal, survey, journalPath, keys, holding: held)
         return (journal, keys)
     }
 
@@ -156,9 +161,9 @@ struct RestoreRun {
     // MARK: Places
 
     private func finish(
-        _ journal: RestoreJournal, _ survey: RestoreSurvey, _ journalPath: String, _ keys: [ResolvedKey]
+        _ journal: RestoreJournal, _ survey: RestoreSurvey, _ journalPath: String, _ keys: [ResolvedKey], holding held: StoreLocks? = nil
     ) async throws {
-        let locks = try await locks(survey)
+        let locks = if let held { held } else { try await locks(survey) }
         let files = runtime.files
         do {
             try await onLane { () throws(BackendError) in

@@ -208,6 +208,36 @@
             #expect(try await kit.values("other", keys: [kit.row]) == ["\(KitStage.marker) row"])
         }
 
+        @Test func `a store that changes while a restore is prepared is not replaced`() async throws {
+            let kit = try KitStage()
+            try await kit.fill()
+            let names = Set(try await kit.backup().stores.map(\.name))
+            try await kit.fill("root", "older")
+            let list = kit.stage.directory.file("root") + "/preferences/standard.plist"
+            let changed = Writes()
+            let files = HookedFiles { _, path in
+                // The drafts are written: everything was compared.
+                guard path.contains(".restore-"), changed.isFirst, let content = FileManager.default.contents(atPath: list) else { return }
+                try? (content + Data("\n".utf8)).write(to: URL(fileURLWithPath: list))
+            }
+            let error = await #expect(throws: StorageError.self) { try await kit.restore(into: "root", files, replacing: names) }
+            #expect(error?.code == .conflict && changed.isOver)
+            #expect(try await kit.values("root") == kit.expected("older"))
+            #expect(try kit.files("root").keys.allSatisfy { !$0.contains(".restore-") && !$0.contains(".replaced-") })
+        }
+
+        @Test func `a restore keeps its locks from its last look until everything has its place`() async throws {
+            let kit = try KitStage()
+            try await kit.fill()
+            let names = Set(try await kit.backup().stores.map(\.name))
+            try await kit.fill("root", "older")
+            let files = HookedFiles()
+            try await kit.restore(into: "root", files, replacing: names)
+            // The database and the vault.
+            #expect(files.locks("/sqlite-") == 2)
+            #expect(try await kit.values("root") == kit.expected())
+        }
+
         @Test func `a foreign writer during the copies is named`() async throws {
             let kit = try KitStage()
             try await kit.fill()
