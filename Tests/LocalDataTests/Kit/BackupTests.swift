@@ -4,6 +4,7 @@
     import Foundation
     import LocalData
     import Sealing
+    import Synchronization
     import TestSupport
     import Testing
 
@@ -236,6 +237,28 @@
             // The database and the vault.
             #expect(files.locks("/sqlite-") == 2)
             #expect(try await kit.values("root") == kit.expected())
+        }
+
+        @Test func `the locks of all stores are held while their states are taken`() async throws {
+            let kit = try KitStage()
+            try await kit.fill()
+            let root = kit.stage.directory.file("root")
+            let free = Mutex<[String]?>(nil)
+            let files = HookedFiles { operation, path in
+                // The last store is looked at.
+                guard operation == "status", path.hasSuffix(".sqlite-wal"), path.contains("/v-") else { return }
+                let found = (FileManager.default.subpaths(atPath: root) ?? []).filter { name in
+                    guard name.hasSuffix(".lock") else { return false }
+                    let descriptor = open("\(root)/\(name)", O_RDWR | O_CLOEXEC)
+                    defer { close(descriptor) }
+                    return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+                }
+                free.withLock { $0 = $0 ?? found }
+            }
+            try await kit.backup("root", files)
+            // Two lists, two databases, the quarantine.
+            #expect(files.locks(".lock") >= 5)
+            #expect(free.withLock(\.self) == [])
         }
 
         @Test func `a foreign writer during the copies is named`() async throws {
