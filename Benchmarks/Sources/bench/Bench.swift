@@ -14,6 +14,7 @@ struct Bench {
             try await Databases(root: root.appendingPathComponent("database")).run()
             try await DatabaseSweeping(root: root.appendingPathComponent("database-sweep")).run()
         }
+        if parts.contains("figures") { try await Figures(root: root.appendingPathComponent("figures")).run() }
         if parts.contains("records") {
             let counts = parts.compactMap { Int($0) }.sorted()
             try await Records(root: root.appendingPathComponent("records"), counts: counts.isEmpty ? [1_000, 100_000] : counts).run()
