@@ -22,6 +22,14 @@ func rotate(_ router: StorageRouter) async throws {
     // snippet.hide
 }
 
+func rotateSource(_ router: StorageRouter) async throws {
+    // snippet.show
+    let report = try await router.rotateKey(of: .configured)  // sealed with a new key, while programs use it
+    for place in report.remaining { print("not yet: \(place)") }
+    try await router.destroyOlderKeys(of: .configured)  // refuses as long as something needs them
+    // snippet.hide
+}
+
 func changeSource(_ configuration: StorageConfiguration) async throws {
     var configuration = configuration
     // snippet.show

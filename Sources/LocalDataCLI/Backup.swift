@@ -38,7 +38,8 @@ struct Backup: AsyncParsableCommand {
         abstract: "Makes a backup of everything that a program keeps: one sealed file.",
         discussion: """
             The program may run meanwhile. The tool does not know the program's keys: name the property lists and keyring services that it uses with \
-            --include. Databases, vaults, ledger, quarantine and the keys that these need are found. FILE must not exist.
+            --include. Databases, vaults, ledger, quarantine and the keys that these need are found. FILE must not exist. Exit status 65 for a backup that \
+            was made, with a store in it that is damaged or could not be read.
             """)
 
     @OptionGroup var sealed: SealedFileOptions
@@ -54,6 +55,7 @@ struct Backup: AsyncParsableCommand {
             try await router.backup(to: sealed.url, for: [try await sealed.secret.ask(isNew: true)], including: include.map(\.domain))
         }
         try report.show(asJSON: place.json)
+        if !report.isSound { throw ExitCode(65) }
     }
 }
 
@@ -61,7 +63,9 @@ struct Backup: AsyncParsableCommand {
 struct VerifyBackup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify-backup", abstract: "Checks everything in a backup, and restores nothing.",
-        discussion: "Exit status 65 also for a whole backup in which rows of a database do not open: they were damaged when it was made.")
+        discussion: """
+            Exit status 65 also for a whole backup of something that was damaged, or could not be read, when it was made.
+            """)
 
     @OptionGroup var sealed: SealedFileOptions
     @Flag(help: "Print one JSON value: on standard output the answer, on standard error an error.") var json = false
@@ -72,7 +76,7 @@ struct VerifyBackup: AsyncParsableCommand {
             throw Failure.exit(for: error, asJSON: json)
         }
         try report.show(asJSON: json)
-        if report.stores.contains(where: { $0.damagedRows ?? 0 > 0 || $0.hasProvenRows == false }) { throw ExitCode(65) }
+        if !report.isSound { throw ExitCode(65) }
     }
 }
 
@@ -104,16 +108,18 @@ struct Restore: AsyncParsableCommand {
         for name in report.unchanged { Output.line("unchanged \(name)") }
         for name in report.givenToOtherKey { Output.line("given to the key that was here: \(name)") }
         for place in report.kept { Output.line("kept \(place)") }
+        for name in report.missing { Failure.write("not in the backup: \(name), which could not be read when it was made") }
     }
 
     /// What `--json` prints.
     private struct ShownRestore: Encodable {
         let backup: ShownBackup
-        let restored, unchanged, kept, givenToOtherKey: [String]
+        let restored, unchanged, kept, givenToOtherKey, missing: [String]
 
         init(_ report: RestoreReport) {
             backup = ShownBackup(report.backup)
             (restored, unchanged, kept, givenToOtherKey) = (report.restored, report.unchanged, report.kept, report.givenToOtherKey)
+            missing = report.missing
         }
     }
 }
@@ -124,7 +130,8 @@ struct ShownBackup: Encodable {
     struct Store: Encodable {
         let name: String
         let bytes: Int
-        let isForeign, isOlder: Bool
+        let isForeign, isOlder, isDamaged: Bool
+        let problem: String?
         let damagedRows: Int?
         let hasProvenRows: Bool?
     }
@@ -138,8 +145,8 @@ struct ShownBackup: Encodable {
         (id, application, date) = (report.id, report.application, report.date.timeIntervalSince1970)
         stores = report.stores.map {
             Store(
-                name: $0.name, bytes: $0.bytes, isForeign: $0.isForeign, isOlder: $0.isOlder, damagedRows: $0.damagedRows,
-                hasProvenRows: $0.hasProvenRows)
+                name: $0.name, bytes: $0.bytes, isForeign: $0.isForeign, isOlder: $0.isOlder, isDamaged: $0.isDamaged,
+                problem: $0.problem, damagedRows: $0.damagedRows, hasProvenRows: $0.hasProvenRows)
         }
         (keys, omitted) = (report.keys, report.omitted)
     }
@@ -153,8 +160,10 @@ extension BackupReport {
             var notes: [String] = []
             if store.isForeign { notes.append("changed by another program while it was copied") }
             if store.isOlder { notes.append("changed since") }
+            if store.isDamaged { notes.append("damaged: its file as it is") }
+            if let problem = store.problem { notes.append("NOT IN THE BACKUP: \(problem)") }
             if let damaged = store.damagedRows, damaged > 0 { notes.append("\(damaged) damaged rows") }
-            if store.hasProvenRows == false { notes.append("rows are not those that were written") }
+            if store.hasProvenRows == false, !store.isDamaged { notes.append("rows are not those that were written") }
             Output.line("\(store.name): \(store.bytes) bytes" + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))"))
         }
         for name in keys { Output.line("key: \(name)") }

@@ -15,7 +15,7 @@ struct LocalDataTool: AsyncParsableCommand {
             """,
         subcommands: [
             Status.self, Unlock.self, List.self, Get.self, Set.self, Remove.self, Damaged.self, SetAside.self, Quarantine.self, Key.self,
-            EndWindow.self, Rotate.self, Verify.self,
+            EndWindow.self, Rotate.self, RotateKey.self, Verify.self,
             Backup.self, VerifyBackup.self, Restore.self, Export.self, Import.self,
         ])
 }

@@ -18,13 +18,16 @@ struct PlaceOptions: ParsableArguments {
 
     /// Runs a command with a router for this place, then closes the router.
     func withRouter<Answer>(
-        for domains: [StorageDomain] = [], _ body: (StorageRouter) async throws -> Answer
+        for domains: [StorageDomain] = [], changing change: (inout StorageConfiguration) -> Void = { _ in },
+        _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
         // A default owner would only ever show an empty database.
         if appID == nil, root == nil, key.vault || domains.contains(where: { $0.kind == .encryptedSQLite }) {
             throw ValidationError("Name the owner of the database: --app-id or --root.")
         }
-        let router = StorageRouter(configuration: try configuration())
+        var configuration = try configuration()
+        change(&configuration)
+        let router = StorageRouter(configuration: configuration)
         do {
             let answer = try await body(router)
             try await router.shutdown()

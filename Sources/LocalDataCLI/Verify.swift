@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LocalData
 
 /// `localdata verify`: checks that a database holds exactly what was written.
@@ -6,17 +7,48 @@ struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Checks every row of an encrypted database against its sealed count and sum.",
         discussion: """
-            Rows that were changed, removed, added or replaced by older ones are found; then the exit status is 65. A whole older file is found only by \
-            a program that has a freshness anchor.
+            Rows that were changed, removed, added or replaced by older ones are found; then the exit status is 65. A whole older file is found only \
+            with the program's freshness anchor (--anchor): it is refused with the same status, until --accept-older-file takes it for the latest.
             """)
 
     @Argument(help: DomainArgument.help) var domain: DomainArgument
     @Flag(help: "Take what is there for what was written, when damage was repaired or is accepted. Earlier losses are no longer found.")
     var acceptContents = false
+    @Option(help: ArgumentHelp("Where the program's freshness anchor is: the path of a file, or keyring.", valueName: "place"))
+    var anchor: String?
+    @Flag(
+        help: """
+            Take an older file for the latest, after it was restored on purpose: what was changed since is lost, and what was removed since is there \
+            again. Needs --anchor.
+            """)
+    var acceptOlderFile = false
     @OptionGroup var place: PlaceOptions
 
+    func validate() throws {
+        if acceptOlderFile, anchor == nil {
+            throw ValidationError("Only a freshness anchor knows which file is older: name it with --anchor.")
+        }
+        if anchor != nil, ![.encryptedSQLite, .keychain].contains(domain.domain.kind) {
+            throw ValidationError("Only an encrypted database or a sealed vault has a freshness anchor.")
+        }
+    }
+
+    /// Names the anchor in a configuration.
+    private func apply(to configuration: inout StorageConfiguration) {
+        guard let anchor else { return }
+        // On a command line, a relative path starts at the current folder, not at the data folder.
+        let place: FreshnessAnchorPlace = anchor == "keyring" ? .keyring() : .file(URL(fileURLWithPath: anchor).path)
+        let name = domain.domain.scope ?? configuration.applicationID
+        if domain.domain.kind == .keychain {
+            configuration.vaultFreshnessAnchors[name] = place
+        } else {
+            configuration.freshnessAnchors[name] = place
+        }
+    }
+
     func run() async throws {
-        let report = try await place.withRouter(for: [domain.domain]) { router in
+        let report = try await place.withRouter(for: [domain.domain], changing: apply) { router in
+            if acceptOlderFile { try await router.acceptOlderFile(of: domain.domain) }
             if acceptContents { try await router.acceptContents(of: domain.domain) }
             return try await router.verifyIntegrity(of: domain.domain)
         }
@@ -33,6 +65,7 @@ struct Verify: AsyncParsableCommand {
         var isSound: Bool
         var areRowsWhole: Bool?
         var commits: Int64?
+        var damagedChunks: Int?
         var damagedLabels: Int?
         var damagedRows: Int?
         var expectedRows: Int?
@@ -45,7 +78,7 @@ struct Verify: AsyncParsableCommand {
             isSound = report.isSound
             (areRowsWhole, commits, damagedLabels) = (report.areRowsWhole, report.commits, report.damagedLabels)
             (damagedRows, expectedRows, rows) = (report.damagedRows, report.expectedRows, report.rows)
-            rowsOfDestroyedKeys = report.rowsOfDestroyedKeys
+            (damagedChunks, rowsOfDestroyedKeys) = (report.damagedChunks, report.rowsOfDestroyedKeys)
         }
     }
 
@@ -60,6 +93,7 @@ struct Verify: AsyncParsableCommand {
         }
         if report.damagedRows > 0 { Output.line("\(report.damagedRows) rows are damaged. To list them: localdata damaged list DOMAIN.") }
         if report.damagedLabels > 0 { Output.line("\(report.damagedLabels) labels are damaged.") }
+        if report.damagedChunks > 0 { Output.line("\(report.damagedChunks) chunks of large values are damaged, missing or stray.") }
         if report.rowsOfDestroyedKeys > 0 { Output.line("\(report.rowsOfDestroyedKeys) rows claim a destroyed key.") }
     }
 }

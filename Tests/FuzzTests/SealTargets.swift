@@ -59,7 +59,10 @@ extension FuzzTarget {
             try promise(error.code == (isLater ? .unsupported : .corrupted), "a file that is refused is called \(error.code)")
             return
         }
-        try promise(bytes.count == PassphraseFile.length, "a file of another length is read")
+        let keys = (bytes.count - PassphraseFile.length) / SealingKey.keyLength + 1
+        try promise(
+            (1...SourceKeys.limit).contains(keys) && (bytes.count - PassphraseFile.length).isMultiple(of: SealingKey.keyLength),
+            "a file of another length is read")
         func number(_ start: Int) -> UInt64 { bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt64($1) } }
         let (logN, blockSize, parallelism) = (UInt64(bytes[4]), number(5), number(9))
         try promise(128 * blockSize << logN <= 1 << 30 && parallelism <= 16 && logN < 24, "a file may ask for too much")
@@ -67,8 +70,9 @@ extension FuzzTarget {
         guard logN <= 3, blockSize <= 2, parallelism <= 2 else { return }
         let passphrase = SecretBytes(SealSeeds.passphrase)
         switch Result(catching: { () throws(BackendError) in try file.open(with: passphrase, of: "file") }) {
-        case .success(let key):
-            try promise(SealSeeds.passphraseFiles.contains(bytes) && key.id == SealSeeds.key.id, "something opens that was never sealed")
+        case .success(let opened):
+            let isSealed = SealSeeds.passphraseFiles.contains(bytes) && opened.current.id == SealSeeds.key.id && opened.all.count == keys
+            try promise(isSealed, "something opens that was never sealed")
         case .failure(let error):
             try promise(error.code == .encryptionKeyMismatch, "what does not open is called \(error.code)")
         }
@@ -103,7 +107,10 @@ enum SealSeeds {
 
     static let passphraseFiles: [[UInt8]] = [
         PassphraseCost(logN: 1, blockSize: 1, parallelism: 1), PassphraseCost(logN: 3, blockSize: 2, parallelism: 2),
-    ].compactMap { cost in
-        try? PassphraseFile.sealing(key, with: SecretBytes(passphrase), cost, salt: bytes(32), nonce: bytes(24))
+    ].flatMap { cost in
+        [SourceKeys(only: key), try? SourceKeys(key, others: [other])].compactMap { keys in
+            guard let keys else { return nil }
+            return try? PassphraseFile.sealing(keys, with: SecretBytes(passphrase), cost, salt: bytes(32), nonce: bytes(24))
+        }
     }
 }

@@ -36,6 +36,7 @@ struct MigrationWorker {
         if arguments.count > 6, arguments[4] == "leak" {
             return await leak(configuration, arguments[2], place: arguments[5], control: arguments[6])
         }
+        if arguments.count > 6, arguments[4] == "kit" { return await keep(configuration, arguments[5], key: arguments[6]) }
         let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)

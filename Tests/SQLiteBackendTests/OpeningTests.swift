@@ -158,7 +158,7 @@
             #expect(try await place.contents() == ["d ."])
 
             // Another key than the one that is known.
-            _ = try await place.keyFile().create(.random(Runtime.live.randomBytes))
+            _ = try await place.keyFile().create(SourceKeys(only: .random(Runtime.live.randomBytes)))
             let before = try await place.contents()
             #expect(try await store.apply(.text("x", at: "name")).error?.code == .encryptionKeyMismatch)
             #expect(try await place.contents() == before)

@@ -19,8 +19,10 @@
         static var any: Arbitrary<ShelfChange> {
             let few = zip(
                 Arbitrary<String?>.one(of: [nil, "note", "task"]), Arbitrary<Double?>.one(of: [nil, 10, 86_399.5, 86_400, 9e9, -1]),
-                Arbitrary<[String: String]>.one(of: [[:], ["a": "x"], ["a": "y"], ["a": "x", "b": "x"], ["é": ""]])
-            ).map { StorageMetadata(typeTag: $0, modifiedAt: $1, attributes: $2) }
+                zip(
+                    Arbitrary<[String: String]>.one(of: [[:], ["a": "x"], ["a": "y"], ["a": "x", "b": "x"], ["é": ""]]),
+                    Arbitrary<Bool>.one(of: [true, true, false]))
+            ).map { StorageMetadata(typeTag: $0, modifiedAt: $1, attributes: $2.0, indexesAttributes: $2.1) }
             let metadata = Arbitrary<StorageMetadata>.any(of: [few, few, few, .metadata])
             return zip(Arbitrary<Int>.number(in: 0...9), Arbitrary<Kind>.one(of: [.put, .put, .put, .tombstone, .delete]), metadata)
                 .map { ShelfChange(number: $0, kind: $1, metadata: $2) }

@@ -97,6 +97,7 @@
         var kind: String?
         var metadata: DumpedMetadata?
         var payload: String?
+        var stream: DumpedStream?
 
         var address: StorageAddress? { name.map { StorageAddress($0, in: StorageNamespace(namespace ?? "")) } }
 
@@ -119,6 +120,13 @@
         }
     }
 
+    /// A large content as the reader prints it.
+    struct DumpedStream: Codable, Hashable {
+        var place: Int64
+        var length: Int64
+        var sha256: String
+    }
+
     /// Metadata as the reader prints it.
     struct DumpedMetadata: Codable, Hashable {
         var serializer: String?
@@ -130,6 +138,7 @@
         var modifiedAt: Double?
         var expiresAt: Double?
         var attributes: [String: String]?
+        var indexesAttributes: Bool?
 
         init() {}
 
@@ -140,6 +149,7 @@
             (createdAt, modifiedAt, expiresAt) = (metadata.createdAt, metadata.modifiedAt, metadata.expiresAt)
             origin = metadata.origin.map { Data($0).base64EncodedString() }
             attributes = metadata.attributes.isEmpty ? nil : metadata.attributes
+            indexesAttributes = metadata.indexesAttributes ? nil : false
         }
 
         var metadata: StorageMetadata {
@@ -147,7 +157,8 @@
                 StorageMetadata(
                     serializer: serializer, typeTag: typeTag, schemaVersion: schemaVersion,
                     origin: try origin.map { Array(try #require(Data(base64Encoded: $0))) }, sealing: sealing, createdAt: createdAt,
-                    modifiedAt: modifiedAt, expiresAt: expiresAt, attributes: attributes ?? [:])
+                    modifiedAt: modifiedAt, expiresAt: expiresAt, attributes: attributes ?? [:],
+                    indexesAttributes: indexesAttributes ?? true)
             }
         }
     }
@@ -164,7 +175,7 @@
 
         var identifier: String { file.identifier }
         var protection: ProtectionLevel { file.protection }
-        func load() async throws(BackendError) -> SealingKey? { try await file.load() }
-        func create(_ key: SealingKey) async throws(BackendError) -> SealingKey { try await file.create(key) }
+        func load() async throws(BackendError) -> SourceKeys? { try await file.load() }
+        func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { try await file.create(keys) }
     }
 #endif

@@ -13,12 +13,12 @@
         var pin: String { inner.pin }
         var protection: ProtectionLevel { inner.protection }
 
-        func load() async throws(BackendError) -> SealingKey? {
+        func load() async throws(BackendError) -> SourceKeys? {
             await gate.pass()
             return try await inner.load()
         }
 
-        func create(_ key: SealingKey) async throws(BackendError) -> SealingKey { try await inner.create(key) }
+        func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { try await inner.create(keys) }
     }
 
     /// A source that is locked until it is unlocked.
@@ -36,14 +36,14 @@
             if isLocked.withLock(\.self) { throw BackendError(.locked, "The source is locked.") }
         }
 
-        func load() async throws(BackendError) -> SealingKey? {
+        func load() async throws(BackendError) -> SourceKeys? {
             try check()
             return try await inner.load()
         }
 
-        func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+        func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
             try check()
-            return try await inner.create(key)
+            return try await inner.create(keys)
         }
 
         func unlock() async throws(BackendError) { isLocked.withLock { $0 = false } }

@@ -44,6 +44,19 @@
             let state: StateVector
             let records: [Record]
             let sizes: [Size]
+            struct StreamVector: Decodable {
+                let place: Int64
+                let length: Int
+                let key, plaintext: String
+                let sizes: [Int]
+                let chunks: [String]
+            }
+            let streams: [StreamVector]
+            struct Unindexed: Decodable {
+                let metadata: DumpedMetadata
+                let encoded, label: String
+            }
+            let unindexed: Unindexed
         }
 
         private let vectors: Vectors
@@ -233,13 +246,49 @@
             for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
         }
 
+        @Test func `chunks, and what a row says of them, are those of the vectors`() throws {
+            for (index, vector) in vectors.streams.enumerated() {
+                let key = try hex(vector.key)
+                let address = StorageAddress("large")
+                let stream = RowStream(place: vector.place, length: Int64(vector.length)) { _ in key }
+                var content = RowContent(address, .value, StorageMetadata(serializer: "json"), payload: Array("{}".utf8))
+                content.stream = stream
+                #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
+                #expect(try RowContent(padded: try hex(vector.plaintext)).stream == stream)
+                var padded = (0..<vector.length).map { UInt8((31 * $0 + index) % 251) }
+                padded += [UInt8](repeating: 0, count: Int(stream.paddedLength) - padded.count)
+                var sealer = stream.sealer(database: database, address)
+                #expect(Int(stream.count) == vector.chunks.count)
+                for (number, digest) in vector.chunks.enumerated() {
+                    let start = number * SealedStream.chunkLength
+                    let plain = Array(padded[start..<min(start + SealedStream.chunkLength, padded.count)])
+                    let sealed = try sealer.seal(plain, isLast: number == vector.chunks.count - 1)
+                    #expect(hexadecimalText(of: Array(SHA256.hash(data: sealed))) == digest)
+                    #expect(sealed.count == vector.sizes[number])
+                    let range = stream.contentRange(ofChunk: Int64(number))
+                    #expect(
+                        try stream.open(sealed, number: Int64(number), database: database, address)
+                            == Array(padded[Int(range.lowerBound)..<Int(range.upperBound)]))
+                }
+            }
+        }
+
+        @Test func `metadata without an index of attributes, and its label, are those of the vectors`() throws {
+            let (vector, key) = (vectors.unindexed, try keyset(keks[0]).active)
+            let metadata = try vector.metadata.metadata
+            #expect(!metadata.indexesAttributes)
+            #expect(hexadecimalText(of: RecordCodec.encodeMetadata(metadata)) == vector.encoded)
+            let labels = Label.labels(of: metadata, StorageNamespace("ledger")).map { hexadecimalText(of: key.label(of: $0.fields)) }
+            #expect(labels.count == 3 && labels.contains(vector.label))
+        }
+
         @Test func `the schema is word for word that of the documentation and of the independent reader`() async throws {
             let root = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let design = try String(contentsOf: root.appending(path: "Docs/Design.md"), encoding: .utf8)
-            let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables
+            let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables + DatabaseFeature.chunks.tables
             #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == statements)
             let script =
-                "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS, reader.COUNTS]))"
+                "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS, reader.COUNTS, reader.CHUNKS]))"
             let result = try await run("/usr/bin/python3", ["-B", "-c", script, Reader.folder])
             #expect(result.status == 0, "\(result.stderr) (apt-get install -y --no-install-recommends python3-cryptography)")
             #expect(result.stdout.split(separator: "\n").map(String.init) == statements)

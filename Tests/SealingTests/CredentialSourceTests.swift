@@ -35,7 +35,7 @@ import Testing
             "systemd-creds", ["decrypt", "--name=vault", sealed, "\(directory)/vault"], environment: environment)
         #expect(decrypted.status == 0, "\(decrypted.stderr)")
         try setPermissions(0o400, of: "\(directory)/vault")
-        #expect(try await bench.key.isSame(as: source(in: directory).load()))
+        #expect(try await bench.key.isSame(as: source(in: directory).load()?.current))
     }
 
     @Test(arguments: [0o400, 0o440, 0o444, 0o600, 0o644])
@@ -51,7 +51,7 @@ import Testing
             if (try? files.destinationOfSymbolicLink(atPath: "\(mount)/vault")) == nil {
                 try files.createSymbolicLink(atPath: "\(mount)/vault", withDestinationPath: "..data/vault")
             }
-            #expect(try await key.isSame(as: source(in: mount).load()))
+            #expect(try await key.isSame(as: source(in: mount).load()?.current))
         }
     }
 
@@ -60,7 +60,7 @@ import Testing
         var runtime = Runtime.live
         runtime.host.environment = ["CREDENTIALS_DIRECTORY": "/nonexistent"]
         let source = try CredentialSource(name: "vault", directory: bench.folder.path, deadline: bench.deadline, runtime: runtime)
-        #expect(try await bench.key.isSame(as: source.load()))
+        #expect(try await bench.key.isSame(as: source.load()?.current))
         #expect(source.pin == "credential vault")
         #expect(source.protection == .sealed)
     }
@@ -81,7 +81,7 @@ import Testing
     @Test func `no such credential is no key, and none is made`() async throws {
         let source = try source(in: bench.folder.path)
         #expect(try await source.load() == nil)
-        let error = try await #require(throws: BackendError.self) { try await source.create(bench.key) }
+        let error = try await #require(throws: BackendError.self) { try await source.create(SourceKeys(only: bench.key)) }
         #expect(error.code == .encryptionKeyMissing)
         #expect(error.reason.contains("systemd-creds encrypt --name=vault"))
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path).isEmpty)
@@ -105,7 +105,7 @@ import Testing
         let directory = try bench.folder.folder("credentials")
         try writeFile(bench.key.text.utf8, to: "\(directory)/vault", permissions: 0o400)
         let source = try source(in: directory)
-        #expect(try await bench.key.isSame(as: source.load()))
+        #expect(try await bench.key.isSame(as: source.load()?.current))
         try setPermissions(0o777, of: directory)
         #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
     }
@@ -128,7 +128,7 @@ import Testing
     @Test func `a dump shows neither the key nor the environment`() async throws {
         try writeFile(bench.key.text.utf8, to: bench.folder.file("vault"))
         let source = try source(environment: ["CREDENTIALS_DIRECTORY": bench.folder.path, "TOKEN": "hunter2"])
-        let key = try #require(try await source.load())
+        let key = try #require(try await source.load()).current
         var text = "\(source)\(String(reflecting: source))\(key)"
         dump(source, to: &text)
         dump(key, to: &text)

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `a key that somebody else has just made is flushed before it is recorded and used`() async throws {
-        let made = try await source().0.create(.random(Runtime.live.randomBytes))
+        let made = try await source().0.create(SourceKeys(only: .random(Runtime.live.randomBytes))).current
         let (source, store) = source()
         let recorded = Mutex<[KeyIdentity]>([])
         let pins = SealingKeys.Pins(
@@ -41,16 +41,16 @@ import Testing
         medium.corrupt(address, bytes: [])
         let (one, other) = (source().0, source().0)
         #expect(try await one.load() == nil)
-        let made = try await one.create(.random(Runtime.live.randomBytes))
-        #expect(try await other.load()?.id == made.id)
-        #expect(try await other.create(.random(Runtime.live.randomBytes)).id == made.id)
+        let made = try await one.create(SourceKeys(only: .random(Runtime.live.randomBytes))).current
+        #expect(try await other.load()?.current.id == made.id)
+        #expect(try await other.create(SourceKeys(only: .random(Runtime.live.randomBytes))).current.id == made.id)
     }
 
     @Test func `an item that holds something else is left as it is`() async throws {
         medium.corrupt(address, bytes: [1])
         let source = source().0
         await #expect(throws: BackendError.self) { _ = try await source.load() }
-        await #expect(throws: BackendError.self) { _ = try await source.create(.random(Runtime.live.randomBytes)) }
+        await #expect(throws: BackendError.self) { _ = try await source.create(SourceKeys(only: .random(Runtime.live.randomBytes))) }
         let corruption = try await #require(InMemoryStore(medium: medium).read(address, .validated).corruption, "it was replaced")
         #expect(corruption.bytes == [1])
     }

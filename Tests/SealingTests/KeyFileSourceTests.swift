@@ -21,9 +21,9 @@ import Testing
 
     @Test func `a key is made once, in a private file`() async throws {
         #expect(try await source.load() == nil)
-        #expect(try await bench.key.isSame(as: source.create(bench.key)))
-        #expect(try await bench.key.isSame(as: source.create(bench.otherKey)))
-        #expect(try await bench.key.isSame(as: source.load()))
+        #expect(try await bench.key.isSame(as: source.create(SourceKeys(only: bench.key)).current))
+        #expect(try await bench.key.isSame(as: source.create(SourceKeys(only: bench.otherKey)).current))
+        #expect(try await bench.key.isSame(as: source.load()?.current))
         #expect(try filePermissions(path) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.file("keys")) == ["vault.key"])
         #expect(source.pin == "key file vault.key")
@@ -33,11 +33,11 @@ import Testing
         for _ in 0..<20 {
             try? FileManager.default.removeItem(atPath: path)
             let (left, right) = (source, source)
-            async let one = left.create(bench.key)
-            async let two = right.create(bench.otherKey)
+            async let one = left.create(SourceKeys(only: bench.key)).current
+            async let two = right.create(SourceKeys(only: bench.otherKey)).current
             let (first, second) = try await (one, two)
             #expect(first.isSame(as: second))
-            #expect(try await first.isSame(as: source.load()))
+            #expect(try await first.isSame(as: source.load()?.current))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.file("keys")) == ["vault.key"])
     }
@@ -47,33 +47,33 @@ import Testing
         _ = try bench.folder.folder("keys")
         try writeFile(text.utf8, to: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .encryptionKeyMismatch)
-        #expect(await code { () throws(BackendError) in try await source.create(bench.key) } == .encryptionKeyMismatch)
+        #expect(await code { () throws(BackendError) in try await source.create(SourceKeys(only: bench.key)) } == .encryptionKeyMismatch)
         #expect(try fileBytes(path) == Array(text.utf8))
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o602, 0o610])
     func `a file that others can use is refused`(permissions: Int) async throws {
-        _ = try await source.create(bench.key)
+        _ = try await source.create(SourceKeys(only: bench.key))
         try setPermissions(permissions, of: path)
         #expect(await code { () throws(BackendError) in try await source.load() } == .accessDenied)
     }
 
     @Test(arguments: [0o702, 0o707])
     func `a key file in a folder where others could replace it is refused, and none is made there`(permissions: Int) async throws {
-        _ = try await source.create(bench.key)
+        _ = try await source.create(SourceKeys(only: bench.key))
         let folder = bench.folder.file("keys")
         try setPermissions(permissions, of: folder)
         let error = try await #require(throws: BackendError.self) { try await source.load() }
         #expect(error.code == .untrusted && error.reason.contains("folder \(folder),") && error.reason.contains("chmod"))
         try FileManager.default.removeItem(atPath: path)
-        #expect(await code { () throws(BackendError) in try await source.create(bench.key) } == .untrusted)
+        #expect(await code { () throws(BackendError) in try await source.create(SourceKeys(only: bench.key)) } == .untrusted)
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty)
         try setPermissions(0o700, of: folder)
-        #expect(try await bench.key.isSame(as: source.create(bench.key)))
+        #expect(try await bench.key.isSame(as: source.create(SourceKeys(only: bench.key)).current))
     }
 
     @Test(.enabled(if: geteuid() == 0, "changes owners")) func `a key file of another user is refused`() async throws {
-        _ = try await source.create(bench.key)
+        _ = try await source.create(SourceKeys(only: bench.key))
         #expect(chown(path, 65_534, 65_534) == 0)
         #expect(await code { () throws(BackendError) in try await source.load() } == .untrusted)
     }
@@ -86,20 +86,20 @@ import Testing
         var runtime = Runtime.live
         runtime.files = files
         let killed = KeyFileSource(path: path, deadline: bench.deadline, runtime: runtime)
-        _ = await code { () throws(BackendError) in try await killed.create(bench.key) }
-        if try await source.load() == nil { _ = try await source.create(bench.otherKey) }
+        _ = await code { () throws(BackendError) in try await killed.create(SourceKeys(only: bench.key)) }
+        if try await source.load() == nil { _ = try await source.create(SourceKeys(only: bench.otherKey)) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.file("keys")) == ["vault.key"])
         #expect(try await source.load() != nil)
     }
 
     @Test func `only drafts of the key are removed beside it`() async throws {
-        _ = try await source.create(bench.key)
+        _ = try await source.create(SourceKeys(only: bench.key))
         let keys = bench.folder.file("keys")
         let kept = [
             ".vault.key.0123.tmp", ".other.key.0123456789abcdef.tmp", ".vault.key.0123456789abcdef", ".vault.key.0123456789abcdeg.tmp",
         ]
         for name in kept + [".vault.key.0123456789abcdef.tmp"] { try writeFile([1], to: "\(keys)/\(name)") }
-        #expect(try await bench.key.isSame(as: source.load()))
+        #expect(try await bench.key.isSame(as: source.load()?.current))
         #expect(try Set(FileManager.default.contentsOfDirectory(atPath: keys)) == Set(kept + ["vault.key"]))
     }
 
@@ -107,7 +107,7 @@ import Testing
         moment: String
     ) async throws {
         let (other, path) = (source, path)
-        _ = try await other.create(bench.otherKey)
+        _ = try await other.create(SourceKeys(only: bench.otherKey))
         let bytes = try fileBytes(path)
         try FileManager.default.removeItem(atPath: path)
         // Just before the draft is linked, another process makes the key and a third one starts.
@@ -122,7 +122,7 @@ import Testing
         var runtime = Runtime.live
         runtime.files = files
         let late = KeyFileSource(path: path, deadline: bench.deadline, runtime: runtime)
-        #expect(try await bench.otherKey.isSame(as: late.create(bench.key)))
+        #expect(try await bench.otherKey.isSame(as: late.create(SourceKeys(only: bench.key)).current))
     }
 
     @Test func `a source in a store that can be locked unlocks it, and its name holds no folder`() async throws {
@@ -132,7 +132,7 @@ import Testing
         store.lock()
         #expect(await code { () throws(BackendError) in try await source.load() } == .locked)
         try await source.unlock()
-        #expect(try await bench.key.isSame(as: source.create(bench.key)))
+        #expect(try await bench.key.isSame(as: source.create(SourceKeys(only: bench.key)).current))
         store.lock()
         store.refuseUnlock(with: BackendError(.promptDismissed, "The person declined."))
         #expect(await code { () throws(BackendError) in try await source.unlock() } == .promptDismissed)

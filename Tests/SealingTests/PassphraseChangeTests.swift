@@ -29,7 +29,7 @@ import Testing
             let failure = await code { () throws(BackendError) in try await source(passphrase).load() }
             #expect(failure == nil || failure == .encryptionKeyMismatch)
             guard failure == nil else { continue }
-            #expect(try await bench.key.isSame(as: source(passphrase).load()))
+            #expect(try await bench.key.isSame(as: source(passphrase).load()?.current))
             return passphrase
         }
         Issue.record("no passphrase opens the file")
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func `the new passphrase opens the same key, the old one nothing, at the cost that was asked for`() async throws {
-        _ = try await source("old").create(bench.key)
+        _ = try await source("old").create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
         try await source("old").changePassphrase(to: "Zoe\u{308}")
         #expect(try await opening("old", "Zo\u{eb}") == "Zo\u{eb}")
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `a wrong, an empty or a missing passphrase, a cost beyond the limits and no file change nothing`() async throws {
         #expect(await code { () throws(BackendError) in try await source("old").changePassphrase(to: "new") } == .encryptionKeyMissing)
-        _ = try await source("old").create(bench.key)
+        _ = try await source("old").create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
         #expect(await code { () throws(BackendError) in try await source("wrong").changePassphrase(to: "new") } == .encryptionKeyMismatch)
         #expect(
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test func `killed or failed at any operation, the file opens with one of the two, and the next change goes on`() async throws {
-        _ = try await source("start").create(bench.key)
+        _ = try await source("start").create(SourceKeys(only: bench.key))
         let files = HookedFiles()
         try await source("start", files).changePassphrase(to: "0")
         let count = files.operations.count
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test func `a change that meets another one does not undo it`() async throws {
-        _ = try await source("theirs").create(bench.key)
+        _ = try await source("theirs").create(SourceKeys(only: bench.key))
         let theirs = try fileBytes(path)
         try await source("theirs").changePassphrase(to: "old")
         // Another process changes the passphrase while the new file is written.
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test func `a change goes on when a reader removes its draft`() async throws {
-        _ = try await source("old").create(bench.key)
+        _ = try await source("old").create(SourceKeys(only: bench.key))
         let removals = Mutex(0)
         let files = HookedFiles { operation, path in
             guard operation == "synchronizeFile",

@@ -26,8 +26,8 @@ import Testing
 
     @Test func `the key comes back, also at the recommended cost, from a private file`() async throws {
         #expect(try await source().load() == nil)
-        #expect(try await bench.key.isSame(as: source(cost: .recommended).create(bench.key)))
-        #expect(try await bench.key.isSame(as: source().load()))
+        #expect(try await bench.key.isSame(as: source(cost: .recommended).create(SourceKeys(only: bench.key)).current))
+        #expect(try await bench.key.isSame(as: source().load()?.current))
         #expect(try filePermissions(path) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
         #expect(source().pin == "passphrase vault.passphrase")
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test func `the file has the bytes of format 1`() async throws {
-        _ = try await source(cost: PassphraseCost(logN: 5, blockSize: 3, parallelism: 2)).create(bench.key)
+        _ = try await source(cost: PassphraseCost(logN: 5, blockSize: 3, parallelism: 2)).create(SourceKeys(only: bench.key))
         let bytes = try fileBytes(path)
         #expect(bytes.count == 125)
         #expect(Array(bytes[..<13]) == [0x4C, 0x44, 0x50, 1, 5, 0, 0, 0, 3, 0, 0, 0, 2])
@@ -46,22 +46,24 @@ import Testing
     /// Made with Python's `hashlib.scrypt` and the AES of `cryptography`: Tests/SealingTests/passphrase-vector.py.
     @Test func `a file that another implementation made opens`() async throws {
         try writeFile(#require(bytes(ofHexadecimal: Self.foreignFile)), to: path)
-        #expect(try await bench.key.isSame(as: source("Zo\u{eb} 7").load()))
+        #expect(try await bench.key.isSame(as: source("Zo\u{eb} 7").load()?.current))
         // The same passphrase, typed with a combining mark.
-        #expect(try await bench.key.isSame(as: source("Zoe\u{308} 7").load()))
+        #expect(try await bench.key.isSame(as: source("Zoe\u{308} 7").load()?.current))
     }
 
     @Test(arguments: ["correct horse battery stapl", "correct horse battery staple ", "x"])
     func `another passphrase is a mismatch, and leaves the file alone`(other: String) async throws {
-        _ = try await source().create(bench.key)
+        _ = try await source().create(SourceKeys(only: bench.key))
         let before = try fileBytes(path)
         #expect(await code { () throws(BackendError) in try await source(other).load() } == .encryptionKeyMismatch)
-        #expect(await code { () throws(BackendError) in try await source(other).create(bench.otherKey) } == .encryptionKeyMismatch)
+        #expect(
+            await code { () throws(BackendError) in try await source(other).create(SourceKeys(only: bench.otherKey)) }
+                == .encryptionKeyMismatch)
         #expect(try fileBytes(path) == before)
     }
 
     @Test func `an empty passphrase is refused, and nothing is asked where there is no file`() async throws {
-        #expect(await code { () throws(BackendError) in try await source("").create(bench.key) } == .locked)
+        #expect(await code { () throws(BackendError) in try await source("").create(SourceKeys(only: bench.key)) } == .locked)
         #expect(!FileManager.default.fileExists(atPath: path))
         let asked = Mutex(0)
         let counting = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) {
@@ -74,7 +76,7 @@ import Testing
 
     @Test func `a program that gives no passphrase is told, without its own error's words`() async throws {
         struct Refusal: Error { let typed = "hunter2" }
-        _ = try await source().create(bench.key)
+        _ = try await source().create(SourceKeys(only: bench.key))
         let refusing = PassphraseSource(path: path, deadline: bench.deadline, runtime: .live) { throw Refusal() }
         let error = try await #require(throws: BackendError.self) { try await refusing.load() }
         #expect(error.code == .locked)
@@ -86,17 +88,17 @@ import Testing
     @Test func `two who create at once hold one key`() async throws {
         for _ in 0..<10 {
             try? FileManager.default.removeItem(atPath: path)
-            async let one = source().create(bench.key)
-            async let two = source().create(bench.otherKey)
+            async let one = source().create(SourceKeys(only: bench.key)).current
+            async let two = source().create(SourceKeys(only: bench.otherKey)).current
             let (first, second) = try await (one, two)
             #expect(first.isSame(as: second))
-            #expect(try await first.isSame(as: source().load()))
+            #expect(try await first.isSame(as: source().load()?.current))
         }
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
     }
 
     @Test func `a flipped bit anywhere never gives a key, nor does one whose checksum was corrected`() async throws {
-        _ = try await source().create(bench.key)
+        _ = try await source().create(SourceKeys(only: bench.key))
         let bytes = try fileBytes(path)
         for index in bytes.indices {
             var changed = bytes
@@ -124,9 +126,9 @@ import Testing
     ])
     func `a file cannot ask for more memory or time than the limits`(cost: (UInt8, UInt32, UInt32)) async throws {
         let cost = PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)
-        #expect(await code { () throws(BackendError) in try await source(cost: cost).create(bench.key) } == .unsupported)
+        #expect(await code { () throws(BackendError) in try await source(cost: cost).create(SourceKeys(only: bench.key)) } == .unsupported)
         #expect(!FileManager.default.fileExists(atPath: path))
-        _ = try await source().create(bench.key)
+        _ = try await source().create(SourceKeys(only: bench.key))
         var bytes = try fileBytes(path)
         bytes[4] = cost.logN
         withUnsafeBytes(of: cost.blockSize.bigEndian) { bytes.replaceSubrange(5..<9, with: $0) }
@@ -138,20 +140,20 @@ import Testing
 
     @Test(arguments: [(1, 1, 1), (15, 1, 1), (6, 16, 1), (3, 16, 16), (1, 1, 16)])
     func `every kind of cost within the limits can be derived`(cost: (UInt8, UInt32, UInt32)) async throws {
-        _ = try await source(cost: PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)).create(bench.key)
-        #expect(try await bench.key.isSame(as: source().load()))
+        _ = try await source(cost: PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)).create(SourceKeys(only: bench.key))
+        #expect(try await bench.key.isSame(as: source().load()?.current))
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o622])
     func `a file that others can use is refused`(permissions: Int) async throws {
-        _ = try await source().create(bench.key)
+        _ = try await source().create(SourceKeys(only: bench.key))
         try setPermissions(permissions, of: path)
         #expect(await code { () throws(BackendError) in try await source().load() } == .accessDenied)
     }
 
     @Test func `nothing that is printed shows the key or the passphrase`() async throws {
         let source = source()
-        _ = try await source.create(bench.key)
+        _ = try await source.create(SourceKeys(only: bench.key))
         let error = try await #require(throws: BackendError.self) { try await self.source("wrong horse").load() }
         var text = "\(source)\(String(reflecting: source))\(source.identifier)\(source.pin)\(error)"
         dump(source, to: &text)

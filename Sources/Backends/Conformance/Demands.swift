@@ -51,6 +51,7 @@ extension StorageMetadata {
         if differs({ $0.modifiedAt = $1.modifiedAt }) { names.append("modifiedAt") }
         if differs({ $0.expiresAt = $1.expiresAt }) { names.append("expiresAt") }
         if differs({ $0.attributes = $1.attributes }) { names.append("attributes") }
+        if differs({ $0.indexesAttributes = $1.indexesAttributes }) { names.append("indexesAttributes") }
         return names.isEmpty ? "no differences" : "differences in " + names.joined(separator: ", ")
     }
 }

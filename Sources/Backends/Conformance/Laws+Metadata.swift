@@ -68,7 +68,8 @@ extension BackendLaw {
             StorageMetadata(origin: []), StorageMetadata(origin: [0]), StorageMetadata(sealing: "e\u{301}"),
             StorageMetadata(createdAt: 0), StorageMetadata(createdAt: -0.5), StorageMetadata(modifiedAt: 0.1),
             StorageMetadata(expiresAt: 1e300),
-            StorageMetadata(attributes: ["only": "attributes"]),
+            StorageMetadata(attributes: ["only": "attributes"]), StorageMetadata(attributes: ["not": "indexed"], indexesAttributes: false),
+            StorageMetadata(indexesAttributes: false),
         ]
     }
 }

@@ -136,6 +136,8 @@ extension BackendLaw {
         StorageMetadata(typeTag: "Note", attributes: ["colour": "re\u{301}d", "size": ""]), StorageMetadata(),
         StorageMetadata(typeTag: "colour", modifiedAt: -1.5, attributes: ["red": "colour"]),
         StorageMetadata(typeTag: "", modifiedAt: 1_700_000_000, attributes: ["colour": "red", "size": "2"]),
+        StorageMetadata(typeTag: "note", attributes: ["colour": "red"], indexesAttributes: false),
+        StorageMetadata(modifiedAt: -1.5, attributes: ["size": ""], indexesAttributes: false),
     ]
 
     private static let questions: [[StorageQuery.Condition]] = [

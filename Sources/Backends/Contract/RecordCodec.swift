@@ -139,6 +139,10 @@ extension RecordCodec {
             begin(9)
             writer.counted(NativeValue.dictionary(metadata.attributes.mapValues(NativeValue.string)).canonicalBytes)
         }
+        if !metadata.indexesAttributes {
+            begin(10)
+            writer.counted([])
+        }
     }
 
     /// Reads the metadata part of record format 1.
@@ -167,6 +171,9 @@ extension RecordCodec {
                     guard case .string(let text) = value else { throw RecordDamage("has an attribute that is not text") }
                     metadata.attributes[name] = text
                 }
+            case 10:
+                guard try reader.counted().isEmpty else { throw RecordDamage("has a mark with a content") }
+                metadata.indexesAttributes = false
             default: throw RecordDamage("has metadata of an unknown kind")
             }
         }

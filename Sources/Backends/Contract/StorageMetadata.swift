@@ -18,11 +18,15 @@ public struct StorageMetadata: Hashable, Sendable {
     public var expiresAt: Double?
     /// Further named texts.
     public var attributes: [String: String]
+    /// Whether a store that finds values by keyed labels may keep one for each attribute. Without them, a condition on an attribute is looked
+    /// for in every value of the namespace; the answers are the same.
+    public var indexesAttributes: Bool
 
     /// Creates metadata; everything that is not given is unknown.
     public init(
         serializer: String? = nil, typeTag: String? = nil, schemaVersion: Int? = nil, origin: [UInt8]? = nil, sealing: String? = nil,
-        createdAt: Double? = nil, modifiedAt: Double? = nil, expiresAt: Double? = nil, attributes: [String: String] = [:]
+        createdAt: Double? = nil, modifiedAt: Double? = nil, expiresAt: Double? = nil, attributes: [String: String] = [:],
+        indexesAttributes: Bool = true
     ) {
         self.serializer = serializer
         self.typeTag = typeTag
@@ -33,5 +37,6 @@ public struct StorageMetadata: Hashable, Sendable {
         self.modifiedAt = modifiedAt
         self.expiresAt = expiresAt
         self.attributes = attributes
+        self.indexesAttributes = indexesAttributes
     }
 }

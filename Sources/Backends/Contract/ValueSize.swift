@@ -14,6 +14,7 @@ extension StorageMetadata {
             count += frame + 5
             for (name, text) in attributes { count += 9 + name.utf8.count + text.utf8.count }
         }
+        if !indexesAttributes { count += frame }
         return count
     }
 }

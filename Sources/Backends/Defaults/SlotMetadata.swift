@@ -11,6 +11,7 @@ import Crypto
 /// exact       data     only for the form "exact": the payload as record format 1
 /// serializer, typeTag, sealing: text · schemaVersion: integer · origin: data
 /// createdAt, modifiedAt, expiresAt: real, seconds since 1970-01-01T00:00:00Z · attributes: dictionary of texts
+/// indexesAttributes false  only where attributes have no labels
 /// record      data     the fields of the last three lines as record format 1, if XML cannot hold them exactly
 /// ```
 struct SlotMetadata {
@@ -70,6 +71,7 @@ struct SlotMetadata {
         entries["modifiedAt"] = metadata.modifiedAt.map(NativeValue.real)
         entries["expiresAt"] = metadata.expiresAt.map(NativeValue.real)
         if !metadata.attributes.isEmpty { entries["attributes"] = .dictionary(metadata.attributes.mapValues(NativeValue.string)) }
+        if !metadata.indexesAttributes { entries["indexesAttributes"] = .boolean(false) }
         return entries
     }
 
@@ -117,6 +119,7 @@ struct SlotMetadata {
         metadata.modifiedAt = seconds(entries["modifiedAt"])
         metadata.expiresAt = seconds(entries["expiresAt"])
         if case .dictionary(let attributes)? = entries["attributes"] { metadata.attributes = attributes.compactMapValues(text) }
+        metadata.indexesAttributes = entries["indexesAttributes"] != .boolean(false)
         return metadata
     }
 

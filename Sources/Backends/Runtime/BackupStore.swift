@@ -20,8 +20,21 @@ package protocol BackupCopy: Sendable {
     /// Whether the store is another one by now than it was when it was copied.
     func hasChanged() async throws(BackendError) -> Bool
 
+    /// Whether the store still is as it was copied, to the last change. Nothing is read from the copy afterwards.
+    func isPresent() async throws(BackendError) -> Bool
+
+    /// Whether the store is damaged, so that its file is copied as it is: known after the last part.
+    func isDamaged() async -> Bool
+
     /// Lets go of the state.
     func close() async
+}
+
+extension BackupCopy {
+    package func isPresent() async throws(BackendError) -> Bool { try await !hasChanged() }
+
+    /// No: a store that is copied as it is in any case.
+    package func isDamaged() async -> Bool { false }
 }
 
 /// The parts that a store's content is divided into.

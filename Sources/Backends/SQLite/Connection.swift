@@ -6,7 +6,8 @@
     ///
     /// A connection that is released without ``close()`` is closed too.
     final class Connection {
-        private let handle: OpaquePointer
+        /// For what SQLite does with two connections.
+        let handle: OpaquePointer
         private var isOpen = true
         private let mayWait: () -> Bool
         /// How many pages the log held after this connection's last commit; see ``countLogPages()``.

@@ -27,6 +27,11 @@
                 small = connection
                 return
             }
+            if DatabaseParts.fileBytes(part) != nil {
+                content.isFile = true
+                return
+            }
+            guard !content.isFile else { throw DatabaseParts.damage }
             try DatabaseParts.rows(part) { (row) throws(BackendError) in
                 guard statements.indices.contains(row.table) else { throw DatabaseParts.damage }
                 guard row.table >= Self.recordsTable else {
@@ -83,7 +88,7 @@
         package func finish() throws(BackendError) -> KeyedBackupContent {
             _ = try opened()
             small?.close()
-            content.isProven = state?.rows == rows
+            content.isProven = !content.isFile && state?.rows == rows
             return content
         }
     }

@@ -33,8 +33,8 @@
                     } catch { throw error.backendError() }
                     try connection.checkFormat()
                     return DatabaseCopy(
-                        connection, try DatabaseHeader(reading: connection), try connection.texts(DatabaseFormat.schemaQuery), lane,
-                        limit, runtime
+                        connection, at: path, try DatabaseHeader(reading: connection), try connection.texts(DatabaseFormat.schemaQuery),
+                        version: try connection.number(DatabaseCopy.versionQuery), lane, limit, runtime
                     ) { () throws(BackendError) in try Self.state(of: path, runtime) != before }
                 }
             }
@@ -67,16 +67,26 @@
         private let deadline: Duration
         private let runtime: Runtime
         private let isChanged: @Sendable () throws(BackendError) -> Bool
+        private let path: String
+        /// What SQLite numbered the state with.
+        private let version: Int
         /// The table whose rows are read; nil before the part with the statements.
         private var table: Int?
-        private var rows: Statement?
+        private var rows: DatabaseRows?
+        /// Why no further row can be read; the rows before are in parts of their own.
+        private var damage: BackendError?
+        /// The pages, where rows cannot be read.
+        private var image: DatabaseImage?
+
+        /// The statement that gives another number once another connection has committed something.
+        static let versionQuery = "PRAGMA data_version"
 
         init(
-            _ connection: Connection, _ header: DatabaseHeader, _ schema: [String], _ lane: any Lane, _ deadline: Duration,
-            _ runtime: Runtime,
-            _ isChanged: @escaping @Sendable () throws(BackendError) -> Bool
+            _ connection: Connection, at path: String, _ header: DatabaseHeader, _ schema: [String], version: Int, _ lane: any Lane,
+            _ deadline: Duration, _ runtime: Runtime, _ isChanged: @escaping @Sendable () throws(BackendError) -> Bool
         ) {
             self.connection = connection
+            (self.path, self.version) = (path, version)
             self.header = header
             // The tables that tell how the others are opened come first.
             statements = DatabaseFormat.schema + schema.filter { !DatabaseFormat.schema.contains($0) }
@@ -88,37 +98,101 @@
         func requireOpens(with key: SealingKey) throws(BackendError) { _ = try header.open(.key(key), in: nil) }
 
         func nextPart() async throws(BackendError) -> [UInt8]? {
-            try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
-                [self] (_) throws(BackendError) in
-                guard table != nil else {
-                    table = 0
-                    return DatabaseParts.schema(statements)
+            while true {
+                switch try await onLane({ [self] () throws(BackendError) in try step() }) {
+                case .part(let part): return part
+                case .more: continue
+                case .end: return nil
                 }
-                var writer = ByteWriter()
-                while let table, table < statements.count, writer.bytes.count < BackupPart.size {
-                    do throws(SQLiteFault) {
-                        let rows = try reader(of: table)
-                        guard try rows.step() else {
-                            rows.finalize()
-                            (self.rows, self.table) = (nil, table + 1)
-                            continue
-                        }
-                    } catch { throw error.backendError() }
-                    if let rows { try DatabaseParts.append(rows, of: table, to: &writer) }
-                }
-                return writer.bytes.isEmpty ? nil : writer.bytes
             }
         }
 
-        private func reader(of table: Int) throws(SQLiteFault) -> Statement {
-            if let rows { return rows }
-            let made = try connection.statement("SELECT * FROM \"\(DatabaseParts.table(statements[table]))\" ORDER BY 1")
-            rows = made
-            return made
+        private enum Step: Sendable {
+            case part([UInt8])
+            /// Something was done, within the deadline, that gave no part yet.
+            case more
+            case end
+        }
+
+        private func step() throws(BackendError) -> Step {
+            if let image {
+                guard try image.step() else { return .more }
+                return try image.next().map { .part(DatabaseParts.file($0)) } ?? .end
+            }
+            guard table != nil else {
+                table = 0
+                return .part(DatabaseParts.schema(statements))
+            }
+            do throws(BackendError) { return try rowsPart().map { .part($0) } ?? .end } catch {
+                // Rows that SQLite does not read may be read one day by somebody who repairs the file; left out, they would be absent.
+                guard error.code == .corrupted else { throw error }
+                rows?.end()
+                rows = nil
+                image = try DatabaseImage(of: connection, at: path, runtime)
+                return .more
+            }
+        }
+
+        /// The next rows; nil after the last. Those before a damaged one come first: the header and the keys are among them, and whoever
+        /// checks the backup needs them.
+        private func rowsPart() throws(BackendError) -> [UInt8]? {
+            if let damage { throw damage }
+            var writer = ByteWriter()
+            var whole = 0
+            do throws(BackendError) { try appendRows(to: &writer, &whole) } catch {
+                guard error.code == .corrupted, whole > 0 else { throw error }
+                damage = error
+                writer.bytes.removeSubrange(whole...)
+            }
+            return writer.bytes.isEmpty ? nil : writer.bytes
+        }
+
+        /// - Parameter whole: How many bytes are whole rows.
+        private func appendRows(to writer: inout ByteWriter, _ whole: inout Int) throws(BackendError) {
+            while let table, table < statements.count, writer.bytes.count < BackupPart.size {
+                let rows: DatabaseRows
+                if let known = self.rows {
+                    rows = known
+                } else {
+                    rows = try DatabaseRows(connection, table: table, named: DatabaseParts.table(statements[table]))
+                    self.rows = rows
+                }
+                guard try !rows.append(to: &writer) else {
+                    whole = writer.bytes.count
+                    continue
+                }
+                rows.end()
+                (self.rows, self.table) = (nil, table + 1)
+            }
+        }
+
+        func isDamaged() async -> Bool { (try? await onLane { [self] () throws(BackendError) in image != nil }) ?? false }
+
+        /// No two connections number their states alike: this one, which has read the state, is asked again.
+        func isPresent() async throws(BackendError) -> Bool {
+            if try isChanged() { return false }
+            return try await onLane { [self] () throws(BackendError) in
+                rows?.end()
+                rows = nil
+                // Where a page was damaged, SQLite refuses to commit even a transaction that has only read.
+                do throws(SQLiteFault) { try connection.execute("ROLLBACK") } catch { throw error.backendError() }
+                return try connection.number(Self.versionQuery) == version
+            }
+        }
+
+        private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
+            try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
+                (_) throws(BackendError) in try work()
+            }
         }
 
         func hasChanged() async throws(BackendError) -> Bool { try isChanged() }
 
-        func close() async { lane.enqueue { [self] in connection.close() } }
+        func close() async {
+            lane.enqueue { [self] in
+                image?.end()
+                connection.close()
+            }
+        }
     }
 #endif

@@ -15,6 +15,8 @@
         private let deadline: Duration
         private var connection: Connection?
         private var inserter: RowInserter?
+        /// Whether the backup has the database's file as it is.
+        private var isFile = false
 
         /// Begins a new file; what an earlier attempt left there is removed.
         /// - Parameters:
@@ -27,11 +29,8 @@
             (self.path, self.keys, self.own, self.deadline, self.runtime) = (path, keys, own, deadline, runtime)
             lane = runtime.makeLane("restore.\(lastComponent(of: path))")
             try await onLane { [self] () throws(BackendError) in
-                do throws(FileError) {
-                    try runtime.files.createDirectory(parentDirectory(of: path))
-                    for ending in ["", "-journal", "-wal", "-shm"] { try runtime.files.remove(path + ending) }
-                    try runtime.files.create(path, [])
-                } catch { throw error.backendError() }
+                do throws(FileError) { try runtime.files.createDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+                try beginAnew()
                 do throws(SQLiteFault) {
                     let connection = try Connection(path: path, leavesLog: false)
                     for setting in [
@@ -43,9 +42,24 @@
             }
         }
 
+        /// An empty file.
+        private func beginAnew() throws(BackendError) {
+            connection?.close()
+            (connection, inserter) = (nil, nil)
+            do throws(FileError) {
+                for ending in ["", "-journal", "-wal", "-shm"] { try runtime.files.remove(path + ending) }
+                try runtime.files.create(path, [])
+            } catch { throw error.backendError() }
+        }
+
         package func take(_ part: [UInt8]) async throws(BackendError) {
             try await onLane { [self] () throws(BackendError) in
-                guard let connection else { throw DatabaseParts.damage }
+                if let bytes = DatabaseParts.fileBytes(part) {
+                    if !isFile { try beginAnew() }
+                    isFile = true
+                    do throws(FileError) { return try runtime.files.append(path, bytes) } catch { throw error.backendError() }
+                }
+                guard let connection, !isFile else { throw DatabaseParts.damage }
                 guard let inserter else {
                     inserter = try RowInserter(try DatabaseParts.statements(part), in: connection)
                     return
@@ -56,10 +70,19 @@
 
         package func finish() async throws(BackendError) {
             try await onLane { [self] () throws(BackendError) in
+                if isFile {
+                    do throws(SQLiteFault) {
+                        let connection = try Connection(path: path, leavesLog: false)
+                        try connection.execute("BEGIN IMMEDIATE")
+                        self.connection = connection
+                    } catch { throw error.backendError() }
+                }
                 guard let connection else { throw DatabaseParts.damage }
                 try connection.checkFormat()
                 try giveToOwn(connection)
                 do throws(SQLiteFault) { try connection.execute("COMMIT; PRAGMA journal_mode = WAL") } catch { throw error.backendError() }
+                // A draft is one file.
+                guard connection.checkpoint(isEmptied: true) else { throw BackendError(.failed, "The draft \(path) could not be written.") }
                 connection.close()
                 self.connection = nil
                 do throws(FileError) { try runtime.files.synchronizeFile(path) } catch { throw error.backendError() }

@@ -27,8 +27,12 @@
                 "CREATE TABLE counts (label BLOB PRIMARY KEY NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID",
             ])
 
+        /// Chunks: values may have a large content beside their payload. A program that does not know it would take such a row for damage.
+        static let chunks = DatabaseFeature(
+            name: "chunks", need: .reading, tables: ["CREATE TABLE chunks (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)"])
+
         /// Those that this version of the library knows.
-        static let known = [labels]
+        static let known = [chunks, labels]
 
         /// Whether this version of the library knows the feature.
         var isKnown: Bool { Self.known.contains(self) }

@@ -7,6 +7,11 @@
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
+        /// The large content of the value that the one mutation puts.
+        var source: StreamSource?
+
+        /// How much work it is: a large content is a group of its own.
+        var weight: Int { source == nil ? mutations.count : .max }
 
         /// Whether the call was made for this header of this file.
         func isFor(_ file: DatabaseFile.FileID, _ header: DatabaseHeader) -> Bool { session.file == file && session.header == header }
@@ -107,7 +112,7 @@
                 // A row that was deleted before in this call may have made another move to its place.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
-                do throws(BackendError) { results.append(try carryOut(mutation, row, request.session.keyset, rows)) } catch {
+                do throws(BackendError) { results.append(try carryOut(mutation, row, request, rows, progressed)) } catch {
                     return CallOutcome(results: request.mutations.results(endingIn: .failed(error), at: index), failure: error)
                 }
             }
@@ -129,16 +134,23 @@
         }
 
         private func carryOut(
-            _ mutation: StorageMutation, _ row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
+            _ mutation: StorageMutation, _ row: RowFinder.Found?, _ request: CommitRequest, _ rows: DatabaseWriter.Rows,
+            _ progressed: () -> Void
         ) throws(BackendError) -> MutationResult {
-            let content: RowContent
+            let keyset = request.session.keyset
+            var content: RowContent
             switch mutation.operation {
             case .check: return .applied(row?.probe.revision, .durable)
             case .delete:
                 try rows.relabel(mutation.address, row, nil, keyset)
                 if let row { try clear(row, mutation.address, keyset, rows) }
+                try rows.removeChunks(of: row?.stream)
                 return .applied(nil, .durable)
-            case .put(.bytes(let bytes), let metadata): content = RowContent(mutation.address, .value, metadata, payload: bytes)
+            case .put(.bytes(let bytes), let metadata):
+                content = RowContent(mutation.address, .value, metadata, payload: bytes)
+                if let source = request.source {
+                    content.stream = try rows.writeChunks(source, of: mutation.address, runtime, progressed)
+                }
             case .put: throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
             case .tombstone(let metadata):
                 content = RowContent(mutation.address, .tombstone, metadata)
@@ -147,7 +159,7 @@
             return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
         }
 
-        /// Writes a row, with its labels, under the active key, in place of the one that its name has.
+        /// Writes a row, with its labels, under the active key, and removes the chunks of the value before it, in place of the one that its name has.
         /// - Returns: The sealed bytes.
         func write(
             _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
@@ -173,6 +185,7 @@
                 if let row { try clear(row, address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
+            if row?.stream != content.stream { try rows.removeChunks(of: row?.stream) }
             return sealed
         }
 

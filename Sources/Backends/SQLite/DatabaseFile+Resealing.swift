@@ -102,6 +102,7 @@
             case .value(let record):
                 guard case .bytes(let payload) = record.payload else { return nil }
                 self.init(address, .value, record.metadata, payload: payload)
+                stream = row.stream
             case .tombstone(let tombstone): self.init(address, .tombstone, tombstone.metadata)
             case .absent, .locked, .unavailable, .corrupt: return nil
             }

@@ -59,14 +59,20 @@
             }
         }
 
+        /// Whether a schema is that of a database with some of the known features.
+        private static func isPlausible(_ schema: [String]) -> Bool {
+            let found = Set(schema)
+            let features = DatabaseFeature.known.filter { found.isSuperset(of: $0.tables) }
+            return schema.count == found.count && found == Self.schema(features)
+        }
+
         /// Checks the schema.
         /// - Parameter features: Those in the header; nil where it has no such entry, which is the header's own damage.
         /// - Throws: ``BackendError``: `incompatibleSchema`; `corrupted` where schema and features are not of one database.
         static func check(schema: [String], features: [DatabaseFeature]?) throws(BackendError) {
             let right = Self.schema(features ?? [])
             if Set(schema) == right, schema.count == right.count { return }
-            let plausible = [Self.schema([]), Self.schema(DatabaseFeature.known)]
-            if plausible.contains(Set(schema)) {
+            if isPlausible(schema) {
                 guard features != nil else { return }
                 throw BackendError(
                     .corrupted,

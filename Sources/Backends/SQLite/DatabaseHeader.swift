@@ -46,6 +46,9 @@
         /// Whether there are labels.
         var isIndexed: Bool { features.contains(.labels) }
 
+        /// Whether values may have chunks.
+        var hasChunks: Bool { features.contains(.chunks) }
+
         /// The entries of the table `header`, without the tag.
         var entries: [(name: String, value: [UInt8])] {
             [

@@ -5,12 +5,26 @@
     /// The parts of a database in a backup. The first part is the counted statements of its tables; each other part is rows, one after the
     /// other: the number of the table's statement (4 bytes), the number of columns (1), and each column: kind (1 byte) and content; 1 an
     /// integer (8 bytes), 2 a text (counted), 3 a blob (counted).
+    ///
+    /// Of a damaged database some part begins with `FF FF FF FF`, where the number of a table would be, and so do all after it: what follows
+    /// is the database's file as it is, and the rows before it tell how it is opened and nothing more.
     enum DatabaseParts {
         /// A value of a row.
-        enum Value {
+        enum Value: Equatable {
             case integer(Int64)
             case text([UInt8])
             case blob([UInt8])
+
+            /// Whether a value comes before another one, in SQLite's order.
+            static func precedes(_ first: Value, _ second: Value) -> Bool {
+                switch (first, second) {
+                case (.integer(let first), .integer(let second)): first < second
+                case (.text(let first), .text(let second)), (.blob(let first), .blob(let second)):
+                    first.lexicographicallyPrecedes(second)
+                case (.integer, _), (.text, .blob): true
+                default: false
+                }
+            }
         }
 
         /// A row and the number of its table.
@@ -55,10 +69,18 @@
                 case .blob:
                     writer.byte(3)
                     writer.counted(statement.blob(column))
-                case .other: throw BackendError(.corrupted, "A row of the database holds a value that no row has. Nothing was written.")
+                case .other: throw damagedRow
                 }
             }
         }
+
+        private static let fileMark = [UInt8](repeating: 0xFF, count: 4)
+
+        /// A part of the database's file.
+        static func file(_ bytes: [UInt8]) -> [UInt8] { fileMark + bytes }
+
+        /// The bytes of the database's file in a part; nil where the part is rows.
+        static func fileBytes(_ part: [UInt8]) -> [UInt8]? { part.starts(with: fileMark) ? Array(part.dropFirst(fileMark.count)) : nil }
 
         /// Reads the rows of a part.
         static func rows(_ part: [UInt8], _ body: (Row) throws(BackendError) -> Void) throws(BackendError) {
@@ -82,6 +104,9 @@
             }
             return row
         }
+
+        /// A row that is not one of this format, or not in its order.
+        static let damagedRow = BackendError(.corrupted, "A row of the database is not as any that this library writes.")
 
         static let damage = BackendError(
             .corrupted, "The rows of a database in the backup are not as they were written. Nothing was changed.")

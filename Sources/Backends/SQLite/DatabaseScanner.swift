@@ -93,7 +93,7 @@
             }
         }
 
-        private func reading<R: Sendable>(
+        func reading<R: Sendable>(
             _ session: DatabaseSession, _ isCurrent: () -> Bool, _ body: (PageReader) throws(PageReader.Interruption) -> R
         ) throws(BackendError) -> R? {
             let result = open.withLock { open -> Result<R?, BackendError> in

@@ -28,6 +28,9 @@
             Label("attribute", namespace, name, value)
         }
 
+        /// The values whose attributes have no labels: all of them, whether they have an attribute or not.
+        static func unindexed(_ namespace: StorageNamespace) -> Label { Label("unindexed", namespace) }
+
         /// The values that were last changed on a day.
         static func day(_ day: Int64, _ namespace: StorageNamespace) -> Label { Label("day", namespace, String(day)) }
 
@@ -38,7 +41,11 @@
         static func labels(of metadata: StorageMetadata, _ namespace: StorageNamespace) -> Set<Label> {
             var labels: Set<Label> = [all(namespace)]
             if let tag = metadata.typeTag { labels.insert(type(tag, namespace)) }
-            for (name, value) in metadata.attributes { labels.insert(attribute(name, value, namespace)) }
+            if metadata.indexesAttributes {
+                for (name, value) in metadata.attributes { labels.insert(attribute(name, value, namespace)) }
+            } else {
+                labels.insert(unindexed(namespace))
+            }
             if let day = metadata.modifiedAt.flatMap(day) { labels.insert(Self.day(day, namespace)) }
             return labels
         }

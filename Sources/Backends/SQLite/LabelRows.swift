@@ -44,14 +44,20 @@
 
         /// Creates the table of labels, fills it for every row that has labels, and adds the feature to the header.
         private func addLabels(_ keyset: Keyset) throws(BackendError) {
-            do throws(SQLiteFault) { for table in DatabaseFeature.labels.tables { try finder.database.execute(table) } } catch {
-                throw error.backendError()
-            }
+            try add(.labels, keyset)
             let made = try LabelWriter(statements)
             try fill(made, keyset)
-            header = header.adding(.labels, keyset)
-            try made.write(header)
             labels = made
+        }
+
+        /// Creates the tables of a feature, and adds it to the header.
+        func add(_ feature: DatabaseFeature, _ keyset: Keyset) throws(BackendError) {
+            let other = header.adding(feature, keyset)
+            do throws(SQLiteFault) {
+                for table in feature.tables { try finder.database.execute(table) }
+                try other.write(to: finder.database)
+            } catch { throw error.backendError() }
+            header = other
         }
 
         /// Adds the labels of every row that has some. A damaged row is reported by its handle.

@@ -10,7 +10,6 @@
         private let putCount: Statement
         private let deleteCount: Statement
         private let delete: Statement
-        private let header: Statement
         private let entry: Statement
         private let database: Connection
 
@@ -24,7 +23,6 @@
             deleteCount = try database.keptStatement("DELETE FROM counts WHERE label = ?1 AND ?2 = ?2")
             insert = try database.keptStatement("INSERT OR IGNORE INTO labels VALUES (?1, ?2)")
             delete = try database.keptStatement("DELETE FROM labels WHERE label = ?1 AND slot = ?2")
-            header = try database.keptStatement("UPDATE header SET value = ?2 WHERE name = CAST(?1 AS TEXT)")
         }
 
         /// Adds an entry; false if it was there already.
@@ -105,9 +103,6 @@
             try database.rows("SELECT DISTINCT slot FROM labels") { (statement) throws(BackendError) in slots.insert(statement.bytes(0)) }
             return slots
         }
-
-        /// Replaces an entry of the header.
-        func setHeader(_ name: String, _ value: [UInt8]) throws(BackendError) { try run(header, Array(name.utf8), value) }
 
         private func run(_ statement: Statement, _ first: [UInt8], _ second: [UInt8]) throws(BackendError) {
             do throws(SQLiteFault) {

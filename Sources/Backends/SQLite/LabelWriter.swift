@@ -98,12 +98,6 @@
             if try statements.insert(label, hidden) { change(label) { $0.add(key.term(of: hidden, under: label)) } }
         }
 
-        /// Writes a changed header.
-        func write(_ header: DatabaseHeader) throws(BackendError) {
-            try statements.setHeader("features", DatabaseFeature.bytes(of: header.features))
-            try statements.setHeader("tag", header.tag)
-        }
-
         private func bytes(_ label: Label, _ key: DataKey) -> [UInt8] {
             let place = Known(key: key.id, label: label)
             if let bytes = known[place] { return bytes }

@@ -59,7 +59,9 @@
 
         /// How many slots the one label has that answers a query; nil where no single label does.
         func count(_ query: StorageQuery, _ session: DatabaseSession) throws(Interruption) -> Int? {
-            guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1, let label = Self.label(query) else {
+            guard session.header.isIndexed, query.namespace != .values, query.conditions.count <= 1,
+                let label = try choice(query, session.keyset, nil).label, !isFiltered(query, label)
+            else {
                 return nil
             }
             let statement = try kept(&counting, "SELECT count(*) FROM labels WHERE label = ?1")

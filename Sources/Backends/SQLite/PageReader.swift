@@ -26,6 +26,8 @@
         private var earlier: Statement?
         var counting: Statement?
         var sealedCounts: Statement?
+        var anyEntry: Statement?
+        var chunks: ChunkStatements?
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
@@ -109,6 +111,8 @@
             let key: DataKey
             let day: Int64
             let label: [UInt8]
+            /// What every value with the label fulfils.
+            var condition: StorageQuery.Condition?
             /// Whether the label is that of the day.
             var isOfDay = false
         }
@@ -119,7 +123,8 @@
             var filling = Filling(request.limit)
             let (query, session) = (request.query, request.session)
             let tag = PageCursor.tag(session.header)
-            let (all, strayDays, areDaysWhole) = try sources(query, session.keyset)
+            let choice = try choice(query, session.keyset, position)
+            let (all, strayDays, areDaysWhole) = try sources(query, choice, session.keyset)
             var sources = all[...]
             if position == nil { for stray in strayDays { filling.add(.damaged(stray)) } }
             var after: [UInt8] = []
@@ -188,21 +193,21 @@
                     filling.add(.damaged(Self.missing(source.label)))
                 }
             }
-            return filling.page(next: nil, isComplete: isWhole && areDaysWhole)
+            return filling.page(next: nil, isComplete: isWhole && areDaysWhole && choice.isWhole)
         }
 
         /// The labels to read for a query: those that leave the fewest values to check, as far as that is known beforehand. Keys that
         /// only open come first: a value that is sealed again meanwhile moves to the active key, and is found there.
         private func sources(
-            _ query: StorageQuery, _ keyset: Keyset
+            _ query: StorageQuery, _ choice: LabelChoice, _ keyset: Keyset
         ) throws(Interruption) -> (sources: [Source], strays: [DamagedSlot], areDaysWhole: Bool) {
             var sources: [Source] = []
             var strays: [DamagedSlot] = []
             var areDaysWhole = true
             for key in keyset.decryptOnly + [keyset.active] {
                 // While rows move from key to key, only one label a key tells which were met.
-                if let label = Self.label(query) ?? (keyset.decryptOnly.isEmpty ? nil : .all(query.namespace)) {
-                    sources.append(Source(key: key, day: 0, label: key.label(of: label.fields)))
+                if let label = choice.label ?? (keyset.decryptOnly.isEmpty ? nil : .all(query.namespace)) {
+                    sources.append(Source(key: key, day: 0, label: key.label(of: label.fields), condition: choice.condition))
                 } else {
                     let days = try days(query, key)
                     strays += days.strays
@@ -213,20 +218,6 @@
                 }
             }
             return (sources, strays, areDaysWhole)
-        }
-
-        /// The one label that answers a query; nil where the days do.
-        static func label(_ query: StorageQuery) -> Label? {
-            var type: Label?
-            var isOfDays = false
-            for condition in query.conditions {
-                switch condition {
-                case .attribute(let name, let value): return .attribute(name, value, query.namespace)
-                case .typeTag(let tag): type = type ?? .type(tag, query.namespace)
-                case .modified: isOfDays = true
-                }
-            }
-            return type ?? (isOfDays ? nil : .all(query.namespace))
         }
 
         /// The days on which values of the query may have been changed, the earliest first, and the entries that are none.
@@ -279,7 +270,7 @@
                     switch row.probe {
                     case .value(let record):
                         // The table of labels is not authenticated: check the row itself.
-                        guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata, query)
+                        guard let address = row.address, address.namespace == query.namespace, isUnder(source, record.metadata)
                         else { return stray("names a row of another kind") }
                         if row.isResealed, wasMet(address, source, keyset, met) { return .nothing }
                         return query.matches(record.metadata) ? .entry(StoragePage.Entry(address, .record(record))) : .nothing
@@ -339,12 +330,11 @@
             }
         }
 
-        private func isUnder(_ source: Source, _ metadata: StorageMetadata, _ query: StorageQuery) -> Bool {
-            for case .attribute(let name, let value) in query.conditions {
-                return StorageQuery.Condition.attribute(name, value).matches(metadata)
-            }
-            for case .typeTag(let tag) in query.conditions { return StorageQuery.Condition.typeTag(tag).matches(metadata) }
-            return !source.isOfDay || metadata.modifiedAt.flatMap(Label.day) == source.day
+        private func isUnder(_ source: Source, _ metadata: StorageMetadata) -> Bool {
+            if source.isOfDay { return metadata.modifiedAt.flatMap(Label.day) == source.day }
+            guard let condition = source.condition else { return true }
+            if case .attribute = condition, !metadata.indexesAttributes { return false }
+            return condition.matches(metadata)
         }
 
         // MARK: Statements

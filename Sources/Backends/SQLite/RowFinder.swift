@@ -20,6 +20,8 @@
             var isStranger = false
             /// Whether the row was sealed again since it was written, under its revision.
             var isResealed = false
+            /// The large content that the value has in chunks.
+            var stream: RowStream?
         }
 
         /// The result of a search.
@@ -56,7 +58,9 @@
         }
 
         private enum Step {
-            case mine(version: Int64?, StorageAddress?, StorageProbe, isStranger: Bool = false, isResealed: Bool = false)
+            case mine(
+                version: Int64?, StorageAddress?, StorageProbe, isStranger: Bool = false, isResealed: Bool = false, stream: RowStream? = nil
+            )
             case neighbour
         }
 
@@ -87,7 +91,8 @@
                     case .content where isAnother, .destroyed where isAnother: .neighbour
                     case .content(let content, let revision):
                         .mine(
-                            version: row.version, content.address, content.probe(revision), isResealed: content.keptRevision != nil)
+                            version: row.version, content.address, content.probe(revision), isResealed: content.keptRevision != nil,
+                            stream: content.stream)
                     case .destroyed: .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")))
                     case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption))
                     case .refused(let error): .mine(version: row.version, nil, .unavailable(error))
@@ -98,12 +103,12 @@
                 case nil: return .absent
                 case .neighbour where !inTransaction: return .needsTransaction
                 case .neighbour: id += 1
-                case .mine(_, _, _, isStranger: true, _) where !inTransaction: return .needsTransaction
-                case .mine(let version, let address, let probe, let isStranger, let isResealed):
+                case .mine(_, _, _, isStranger: true, _, _) where !inTransaction: return .needsTransaction
+                case .mine(let version, let address, let probe, let isStranger, let isResealed, let stream):
                     return .found(
                         Found(
                             id: id, version: version, key: key, address: address, probe: probe, isStranger: isStranger,
-                            isResealed: isResealed))
+                            isResealed: isResealed, stream: stream))
                 }
             }
         }

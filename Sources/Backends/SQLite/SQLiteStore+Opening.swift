@@ -85,7 +85,7 @@
         private func keyset(
             of header: DatabaseHeader, from source: any KeySource, in place: StoreContext?
         ) async throws(BackendError) -> Keyset {
-            let kek = try await keys.existing(from: source)
+            let kek = try await keys.key(for: header.keys.ids(ofSource: source.pin), from: source)
             do throws(BackendError) { return try header.open(.key(kek), in: place) } catch {
                 // Fetch the key again with the next call: the right one may be there by then.
                 if error.code == .encryptionKeyMismatch { await keys.forget(source) }

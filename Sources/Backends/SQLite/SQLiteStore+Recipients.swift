@@ -28,7 +28,7 @@
                 let key: SealingKey
                 switch old {
                 case .source(let source):
-                    holder = .key(try await store.keys.existing(from: source))
+                    holder = .key(try await store.keys.key(for: header.keys.ids(ofSource: source.pin), from: source))
                     // Nothing is made for a key that does not open the database.
                     _ = try header.open(holder, in: store.context)
                     let database = header.keys.recipients.map(\.id)
@@ -49,7 +49,7 @@
             var failure: BackendError?
             for source in sources where header.keys.recipients.contains(where: { $0.source == source.pin }) {
                 do throws(BackendError) {
-                    let holder = KeyHolder.key(try await keys.existing(from: source))
+                    let holder = KeyHolder.key(try await keys.key(for: header.keys.ids(ofSource: source.pin), from: source))
                     _ = try header.open(holder, in: context)
                     return holder
                 } catch { failure = failure ?? error }

@@ -80,7 +80,7 @@
                         "The new data key has to be wrapped for \"\(recipient.source)\" too, and this program is not configured for it. Nothing was changed."
                     )
                 }
-                wrapping.append(try await keys.existing(from: source))
+                wrapping.append(try await keys.key(for: [recipient.id], from: source))
             }
             let tables = try header.keys.activatingNewKey(for: wrapping, database: header.database, runtime.randomBytes)
             let after = try Keyset.open(tables, database: header.database, formats: header.formats, holder: holder)

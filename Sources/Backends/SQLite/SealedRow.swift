@@ -4,68 +4,6 @@
     import Crypto
     import Sealing
 
-    /// A row's content, decrypted: a name, metadata, and a payload or the mark of a removal.
-    struct RowContent {
-        enum Kind: UInt8 {
-            case value = 1
-            case tombstone = 3
-        }
-
-        var address: StorageAddress
-        var kind: Kind
-        var metadata: StorageMetadata
-        var payload: [UInt8] = []
-        /// The revision of a row that was sealed again and is otherwise unchanged; nil for one whose revision is its nonce.
-        var keptRevision: StorageRevision?
-
-        /// Set in the byte of the kind: the kept revision follows.
-        private static let keeps: UInt8 = 0x80
-
-        /// The content, after its length and before the zeros that fill its size class.
-        func padded() -> [UInt8] {
-            var facts = ByteWriter()
-            RecordCodec.encodeMetadata(metadata, into: &facts)
-            var writer = ByteWriter()
-            // Exactly as much as is needed: a buffer that grows leaves copies behind.
-            let kept = keptRevision?.bytes ?? []
-            let length =
-                1 + kept.count + 12 + address.namespace.name.utf8.count + address.name.utf8.count + facts.bytes.count + payload.count
-            writer.bytes.reserveCapacity(SizeClass.padded(length + 4))
-            writer.fixed(UInt32(length))
-            writer.byte(kind.rawValue | (keptRevision == nil ? 0 : Self.keeps))
-            writer.bytes.append(contentsOf: kept)
-            writer.counted(address.namespace.name.utf8)
-            writer.counted(address.name.utf8)
-            writer.bytes.append(contentsOf: facts.bytes)
-            writer.counted(payload)
-            writer.bytes.append(contentsOf: repeatElement(0, count: SizeClass.padded(length + 4) - writer.bytes.count))
-            return writer.bytes
-        }
-
-        init(_ address: StorageAddress, _ kind: Kind, _ metadata: StorageMetadata, payload: [UInt8] = []) {
-            (self.address, self.kind, self.metadata, self.payload) = (address, kind, metadata, payload)
-        }
-
-        /// Reads what ``padded()`` made.
-        init(padded bytes: [UInt8]) throws(RecordDamage) {
-            var length = ByteReader(bytes[...])
-            let count = Int(try length.fixed(UInt32.self))
-            guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else { throw RecordDamage("has no size class") }
-            guard bytes[(4 + count)...].allSatisfy({ $0 == 0 }) else { throw RecordDamage("is not filled up with zeros") }
-            var reader = ByteReader(bytes[4..<(4 + count)])
-            let first = try reader.byte()
-            guard let kind = Kind(rawValue: first & ~Self.keeps) else { throw RecordDamage("is of an unknown kind") }
-            if first & Self.keeps != 0 { keptRevision = StorageRevision(try reader.take(XAES256GCM.nonceLength)) }
-            let namespace = try reader.text()
-            address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
-            self.kind = kind
-            metadata = try RecordCodec.decodeMetadata(from: &reader)
-            payload = try reader.counted()
-            guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
-            guard kind == .value || payload.isEmpty else { throw RecordDamage("is a tombstone with a payload") }
-        }
-    }
-
     /// The sealed part of a row: `01`, the id of the data key, nonce, ciphertext, tag.
     enum SealedRow {
         static let format: UInt8 = 1

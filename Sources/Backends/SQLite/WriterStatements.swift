@@ -20,6 +20,7 @@
         private let writeState: Statement
         /// Made when they are first needed: most databases have no labels.
         private var madeLabels: LabelStatements?
+        private var madeChunks: ChunkStatements?
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
@@ -43,6 +44,14 @@
             if let madeLabels { return madeLabels }
             let made = try LabelStatements(database)
             madeLabels = made
+            return made
+        }
+
+        /// The statements on the table of chunks.
+        func chunks() throws(SQLiteFault) -> ChunkStatements {
+            if let madeChunks { return madeChunks }
+            let made = try ChunkStatements(database)
+            madeChunks = made
             return made
         }
 

@@ -20,13 +20,13 @@ package struct BackendKeySource: KeySource {
         identifier = "\(backend.identity) item \(address.name)"
     }
 
-    /// Reads the key; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or
+    /// Reads the keys; nil when the slot is proven empty or holds an item that never got its content, an error when the key was removed or
     /// damaged.
-    package func load() async throws(BackendError) -> SealingKey? {
+    package func load() async throws(BackendError) -> SourceKeys? {
         var probe = try await backend.read(address, .validated)
         switch probe {
         case .absent: return nil
-        case .value: return try takeKey(from: &probe)
+        case .value: return try takeKeys(from: &probe)
         case .locked: throw BackendError(.locked, "The store that holds the key is locked. Unlock it and try again.")
         case .unavailable(let error): throw error
         case .tombstone:
@@ -38,17 +38,17 @@ package struct BackendKeySource: KeySource {
         }
     }
 
-    /// Writes the key if the slot is empty. A key that is there already wins; anything else is an error and stays.
-    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
-        var result = try await put(key, if: .absent)
+    /// Writes the keys if the slot is empty. A key that is there already wins; anything else is an error and stays.
+    package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
+        var result = try await put(keys, if: .absent)
         if case .conflict(.corrupt(let corruption)) = result, corruption.bytes.isEmpty, let revision = corruption.revision {
-            result = try await put(key, if: .revision(revision))
+            result = try await put(keys, if: .revision(revision))
         }
         switch result {
-        case .applied: return key
+        case .applied: return keys
         case .conflict(var probe) where probe.record != nil:
             result = .notAttempted
-            return try takeKey(from: &probe)
+            return try takeKeys(from: &probe)
         case .locked: throw BackendError(.locked, "The store that is to hold the key is locked. Unlock it and try again.")
         case .failed(let error): throw error
         case .conflict, .notAttempted:
@@ -60,8 +60,22 @@ package struct BackendKeySource: KeySource {
     /// Makes what the store holds durable, as far as it can.
     package func synchronize() async throws(BackendError) { _ = try await backend.synchronize() }
 
-    private func put(_ key: SealingKey, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
-        var text = key.textBytes()
+    /// Replaces what the slot holds, if it is still the same.
+    package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
+        var probe = try await backend.read(address, .fresh)
+        guard let revision = probe.revision, probe.record != nil, try takeKeys(from: &probe).holdsSame(as: old) else {
+            throw replacedMeanwhile
+        }
+        switch try await put(new, if: .revision(revision)) {
+        case .applied: return
+        case .locked: throw BackendError(.locked, "The store that holds the key is locked. Unlock it and try again.")
+        case .failed(let error): throw error
+        case .conflict, .notAttempted: throw replacedMeanwhile
+        }
+    }
+
+    private func put(_ keys: SourceKeys, if precondition: StorageMutation.Precondition) async throws(BackendError) -> MutationResult {
+        var text = keys.textBytes()
         // A store that keeps these bytes themselves, as one in memory does, has its own copy by then.
         defer { wipe(&text) }
         return try await backend.apply(.put(.bytes(text), StorageMetadata(serializer: "key"), at: address, if: precondition))
@@ -75,15 +89,18 @@ package struct BackendKeySource: KeySource {
     /// Whether the store says so.
     package func isLocked() async -> Bool { await backend.status() == .locked }
 
-    /// The key in a record, whose bytes are overwritten: the probe holds nothing afterwards.
-    private func takeKey(from probe: inout StorageProbe) throws(BackendError) -> SealingKey {
+    /// The keys in a record, whose bytes are overwritten: the probe holds nothing afterwards.
+    private func takeKeys(from probe: inout StorageProbe) throws(BackendError) -> SourceKeys {
         guard let payload = probe.record?.payload else { throw notAKey }
         probe = .absent
         switch payload {
         case .bytes(var bytes):
             defer { wipe(&bytes) }
-            return try SealingKey(textBytes: bytes)
-        case .native(.string(let text)): return try SealingKey(text: text)
+            return try SourceKeys(textBytes: bytes)
+        case .native(.string(let text)):
+            var bytes = Array(text.utf8)
+            defer { wipe(&bytes) }
+            return try SourceKeys(textBytes: bytes)
         case .native: throw notAKey
         }
     }

@@ -3,7 +3,7 @@ package import BackendRuntime
 
 /// A key that the service manager hands to the program: a credential of systemd, or a mounted secret of Kubernetes.
 ///
-/// The key is ``SealingKey/text`` in the file `<directory>/<name>`. systemd puts the file there for `LoadCredential=`,
+/// The key is ``SealingKey/text`` in the file, one line for each key, in `<directory>/<name>`. systemd puts the file there for `LoadCredential=`,
 /// `LoadCredentialEncrypted=`, `SetCredential=` and `SetCredentialEncrypted=`, and names the directory in the environment variable
 /// `CREDENTIALS_DIRECTORY`; in a container, set that variable to the folder where the secret is mounted, or give the folder.
 ///
@@ -47,10 +47,10 @@ package struct CredentialSource: KeySource {
         identifier = "credential \(name)" + (self.directory.map { " in \($0)" } ?? "")
     }
 
-    /// Reads the key; nil when the folder is there and holds no such credential.
+    /// Reads the keys; nil when the folder is there and holds no such credential.
     /// - Throws: ``BackendError``: `unavailable` at once when no folder is named, or it is not there; `accessDenied`; `untrusted`;
     ///   `encryptionKeyMismatch`.
-    package func load() async throws(BackendError) -> SealingKey? {
+    package func load() async throws(BackendError) -> SourceKeys? {
         guard let directory else {
             throw BackendError(
                 .unavailable,
@@ -62,14 +62,25 @@ package struct CredentialSource: KeySource {
 
     /// Always throws: the administrator makes a credential, not the program.
     /// - Throws: ``BackendError`` with `encryptionKeyMissing`, and how to make one.
-    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         throw BackendError(
             .encryptionKeyMissing,
             "There is no \(identifier), and a program cannot make one for itself. Make a key with localdata key new; pass it with LoadCredential=\(name):<file>, with systemd-creds encrypt --name=\(name) and LoadCredentialEncrypted=, or as the entry \(name) of a Kubernetes secret; then start again."
         )
     }
 
-    private func read(in directory: String) throws(BackendError) -> SealingKey? {
+    /// Always throws: the administrator changes a credential.
+    /// - Throws: ``BackendError`` with `unsupported`, and what to do.
+    package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
+        throw BackendError(
+            .unsupported,
+            new.others.isEmpty
+                ? "A program cannot change the \(identifier). Nothing needs its older keys any more: remove every line but the first where it is made, and start again."
+                : "A program cannot change the \(identifier). Put a line of localdata key new before the one that is there where it is made, start again, and repeat this call."
+        )
+    }
+
+    private func read(in directory: String) throws(BackendError) -> SourceKeys? {
         let path = "\(directory)/\(name)"
         guard var contents = try files.read(path) else {
             let folder: FileStatus?
@@ -83,6 +94,6 @@ package struct CredentialSource: KeySource {
         }
         defer { wipe(&contents.bytes) }
         try files.runtime.files.requireTrust(in: [path])
-        return try SealingKey(textBytes: contents.bytes)
+        return try SourceKeys(textBytes: contents.bytes)
     }
 }

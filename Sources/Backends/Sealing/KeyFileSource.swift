@@ -3,7 +3,7 @@ package import BackendRuntime
 
 /// A key in a file that only its owner can read.
 ///
-/// The file holds ``SealingKey/text`` and a newline, with permissions 0600; one that others can read or write is refused, and one in a folder
+/// The file holds ``SealingKey/text`` and a newline, for each of its keys, with permissions 0600; one that others can read or write is refused, and one in a folder
 /// where others could put another file in its place.
 package struct KeyFileSource: KeySource {
     private let path: String
@@ -27,19 +27,19 @@ package struct KeyFileSource: KeySource {
         identifier = "key file \(path)"
     }
 
-    /// Reads the key; nil when there is no file.
-    package func load() async throws(BackendError) -> SealingKey? {
-        try await files.onLane(isMutation: false) { () throws(BackendError) in try read() }
+    /// Reads the keys; nil when there is no file.
+    package func load() async throws(BackendError) -> SourceKeys? {
+        try await files.onLane(isMutation: false) { () throws(BackendError) in try read()?.keys }
     }
 
-    /// Makes the file, durably and whole, if there is none; returns the key that it holds then.
-    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    /// Makes the file, durably and whole, if there is none; returns the keys that it holds then.
+    package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         let draftName = files.draftName(for: path)
         return try await files.onLane(isMutation: true) { () throws(BackendError) in
-            var bytes = key.textBytes(ending: "\n")
+            var bytes = keys.textBytes(ending: "\n")
             defer { wipe(&bytes) }
-            if try files.make(path, bytes, draftName: draftName) { return key }
-            guard let existing = try read() else {
+            if try files.make(path, bytes, draftName: draftName) { return keys }
+            guard let existing = try read()?.keys else {
                 throw BackendError(.failed, "The key file \(path) was removed while it was read. Try again.")
             }
             return existing
@@ -51,9 +51,26 @@ package struct KeyFileSource: KeySource {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }
     }
 
-    private func read() throws(BackendError) -> SealingKey? {
+    /// Replaces the file in one step; the text of the keys may be written otherwise than this library writes it.
+    package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
+        try await files.onLane(isMutation: true) { () throws(BackendError) in
+            guard var found = try read() else { throw replacedMeanwhile }
+            var bytes = new.textBytes(ending: "\n")
+            defer {
+                wipe(&found.bytes)
+                wipe(&bytes)
+            }
+            guard found.keys.holdsSame(as: old) else { throw replacedMeanwhile }
+            try files.replace(path, found.bytes, with: bytes)
+        }
+    }
+
+    /// The keys, and the bytes that they were read from, which the caller wipes.
+    private func read() throws(BackendError) -> (keys: SourceKeys, bytes: [UInt8])? {
         guard var contents = try files.readPrivate(path, "key file", ifExposed: "the key known") else { return nil }
-        defer { wipe(&contents.bytes) }
-        return try SealingKey(textBytes: contents.bytes)
+        do throws(BackendError) { return (try SourceKeys(textBytes: contents.bytes), contents.bytes) } catch {
+            wipe(&contents.bytes)
+            throw error
+        }
     }
 }

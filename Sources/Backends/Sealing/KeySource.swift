@@ -2,7 +2,7 @@ package import BackendContract
 
 /// Where a sealing key is kept.
 ///
-/// A source returns the key that it holds and stores a first one. ``SealingKeys`` decides when a new key may be made.
+/// A source returns the keys that it holds, stores a first one and replaces them. ``SealingKeys`` decides when a new key may be made.
 package protocol KeySource: Sendable {
     /// The source, in words that hold no secret: "key file /etc/…", "keyring of com.example".
     var identifier: String { get }
@@ -14,14 +14,22 @@ package protocol KeySource: Sendable {
     /// How well a value is protected that is sealed with this source's key.
     var protection: ProtectionLevel { get }
 
-    /// The key, or nil when it is proven that there is none. It ends when its task is cancelled, because other callers wait for it.
+    /// The keys, or nil when it is proven that there is none. It ends when its task is cancelled, because other callers wait for it.
     /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied`, `untrusted`, `encryptionKeyMismatch` for something that is no key.
-    func load() async throws(BackendError) -> SealingKey?
+    func load() async throws(BackendError) -> SourceKeys?
 
-    /// Stores a first key, durably, unless another process has stored one before.
-    /// - Returns: The key that the source holds now: the given one, or the other process's.
+    /// Stores first keys, durably, unless another process has stored some before.
+    /// - Returns: The keys that the source holds now: the given ones, or the other process's.
     /// - Throws: ``BackendError``.
-    func create(_ key: SealingKey) async throws(BackendError) -> SealingKey
+    func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys
+
+    /// Stores other keys in place of those that it holds, durably and in one step: killed at any point, it holds the ones or the others.
+    /// - Parameters:
+    ///   - old: What it holds; compared once more.
+    ///   - new: What it is to hold.
+    /// - Throws: ``BackendError``: `conflict` when it holds something else by then, `unsupported` where a program cannot change it; with the
+    ///   outcome `unknown` when it may hold the new ones.
+    func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError)
 
     /// Makes durable the key that another process may just have made. Called before anything durable is sealed with it.
     /// - Throws: ``BackendError``.
@@ -36,6 +44,17 @@ package protocol KeySource: Sendable {
 }
 
 extension KeySource {
+    /// The error of a source that was changed by somebody else.
+    var replacedMeanwhile: BackendError {
+        BackendError(.conflict, "Another process replaced the key in \(identifier) meanwhile. Try again; nothing was changed.")
+    }
+
+    /// Refuses: a program cannot change the source.
+    /// - Throws: ``BackendError`` with `unsupported`.
+    package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
+        throw BackendError(.unsupported, "A program cannot change what \(identifier) holds. Nothing was changed.")
+    }
+
     /// Does nothing: no key is made here.
     package func synchronize() async throws(BackendError) {}
 

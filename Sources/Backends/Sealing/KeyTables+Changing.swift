@@ -17,6 +17,8 @@ extension KeyTables {
         case removingRecovery([UInt8])
         /// The key of a source in place of the keys of other sources; recovery keys stay.
         case replacingSources(with: SealingKey, source: String)
+        /// The key of a source in place of those that it had before; other sources stay.
+        case rotating(to: SealingKey, from: [[UInt8]], source: String)
     }
 
     /// The same keys for other recipients.
@@ -36,6 +38,12 @@ extension KeyTables {
             wraps.removeAll { $0.recipient == id && $0.source == RecoveryRecipient.source }
         case .replacingSources(let key, let source):
             wraps.removeAll { $0.source != RecoveryRecipient.source }
+            let kek = try KeyEncryptionKey(key, database: database)
+            for (_, key) in keys { wraps.append(try kek.wrap(key, source: source, randomBytes)) }
+        case .rotating(let key, let older, let source):
+            let isRecipient = wraps.contains { $0.recipient == key.id && $0.source == source }
+            wraps.removeAll { older.contains($0.recipient) && $0.source == source }
+            guard wraps.count < self.wraps.count, !isRecipient else { break }
             let kek = try KeyEncryptionKey(key, database: database)
             for (_, key) in keys { wraps.append(try kek.wrap(key, source: source, randomBytes)) }
         }

@@ -74,6 +74,9 @@ package struct KeyTables: Hashable, Sendable {
         return wraps.filter { $0.key == first }.map { Recipient(id: $0.recipient, source: $0.source) }
     }
 
+    /// The ids of the keys of a source that can unwrap the data keys.
+    package func ids(ofSource source: String) -> [[UInt8]] { recipients.filter { $0.source == source }.map(\.id) }
+
     /// The rows as fields, for the header's tag.
     package var fields: (keys: Fields, wraps: Fields) {
         var (ofKeys, ofWraps) = (Fields("keys"), Fields("wraps"))

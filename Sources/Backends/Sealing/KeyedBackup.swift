@@ -17,6 +17,8 @@ package struct KeyedBackupContent: Sendable {
     package var damaged = 0
     /// Whether the rows are those that were written, all of them, by the store's sealed state.
     package var isProven = false
+    /// Whether the store was damaged, and its file is there as it is: no row was opened.
+    package var isFile = false
     /// What single values in it were sealed with: the metadata `sealing`.
     package var sealings: Set<String> = []
 

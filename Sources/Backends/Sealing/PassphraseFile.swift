@@ -30,7 +30,7 @@ package struct PassphraseCost: Hashable, Sendable {
     }
 }
 
-/// The bytes of a passphrase file, format 1: a sealing key under a key that scrypt (RFC 7914) derives from a passphrase.
+/// The bytes of a passphrase file, format 1: sealing keys under a key that scrypt (RFC 7914) derives from a passphrase.
 ///
 /// ```
 /// 4C 44 50 01        "LDP", format 1
@@ -39,23 +39,25 @@ package struct PassphraseCost: Hashable, Sendable {
 /// p                  4 bytes, big-endian
 /// salt               32 random bytes
 /// nonce              24 random bytes
-/// ciphertext         32 bytes: the sealing key
+/// ciphertext         32 bytes for each key: first the one that seals, then those that only open
 /// tag                16 bytes
 /// checksum           the first 8 bytes of SHA-256 over everything before it
 /// ```
 ///
-/// 125 bytes. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 45 bytes, so that
-/// neither format nor parameters nor salt can be changed. The key's id is computed from the key. The checksum tells damage from a wrong passphrase, without a derivation; it
+/// 125 bytes with one key. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 45 bytes, so that
+/// neither format nor parameters nor salt can be changed. The ids are computed from the keys. The checksum tells damage from a wrong passphrase, without a derivation; it
 /// protects nothing.
 struct PassphraseFile: Sendable {
+    /// The number of bytes of a file with one key.
     static let length = 125
+    /// The number of bytes of a file with some keys.
+    private static func length(_ keys: Int) -> Int { length + (keys - 1) * SealingKey.keyLength }
     private static let headLength = 45
     private static let sealedStart = headLength + XAES256GCM.nonceLength
-    private static let checksumStart = length - 8
 
     /// The whole file.
     let bytes: [UInt8]
-    private let cost: PassphraseCost
+    let cost: PassphraseCost
 
     /// Reads a file's content; derives nothing.
     /// - Throws: ``BackendError``: `unsupported` for another format, `corrupted` for anything else that is not as written.
@@ -68,8 +70,8 @@ struct PassphraseFile: Sendable {
                 .unsupported,
                 "\(path) has format \(bytes[3]), which this version does not know. Use the version that made it; nothing was changed.")
         }
-        guard bytes.count == Self.length,
-            SHA256.hash(data: bytes[..<Self.checksumStart]).prefix(8).elementsEqual(bytes[Self.checksumStart...])
+        guard (1...SourceKeys.limit).contains(where: { Self.length($0) == bytes.count }),
+            SHA256.hash(data: bytes.dropLast(8)).prefix(8).elementsEqual(bytes.suffix(8))
         else {
             throw BackendError(.corrupted, "The passphrase file \(path) is damaged. Restore it from a backup; nothing was changed.")
         }
@@ -84,37 +86,44 @@ struct PassphraseFile: Sendable {
         self.bytes = bytes
     }
 
-    /// Opens the key. Takes as long and as much memory as the cost says.
+    /// Opens the keys. Takes as long and as much memory as the cost says.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for another passphrase.
-    func open(with passphrase: SecretBytes, of path: String) throws(BackendError) -> SealingKey {
+    func open(with passphrase: SecretBytes, of path: String) throws(BackendError) -> SourceKeys {
         let cipher = try Self.cipher(passphrase, salt: bytes[13..<Self.headLength], cost)
         var content: [UInt8]
         do throws(BackendError) {
             content = try cipher.open(
-                Array(bytes[Self.sealedStart..<Self.checksumStart]), nonce: Array(bytes[Self.headLength..<Self.sealedStart]),
+                Array(bytes[Self.sealedStart...].dropLast(8)), nonce: Array(bytes[Self.headLength..<Self.sealedStart]),
                 authenticating: Self.associatedData(bytes[..<Self.headLength]))
         } catch {
             throw BackendError(
                 .encryptionKeyMismatch, "The passphrase is not the one of \(path). Try again with the right one; nothing was changed.")
         }
         defer { wipe(&content) }
-        return SealingKey(key: content.withUnsafeBytes { SymmetricKey(data: $0) })
+        let keys = content.withUnsafeBytes { content in
+            stride(from: 0, to: content.count, by: SealingKey.keyLength).map { start in
+                SealingKey(key: SymmetricKey(data: content[start..<start + SealingKey.keyLength]))
+            }
+        }
+        return try SourceKeys(keys[0], others: Array(keys.dropFirst()))
     }
 
-    /// The content of a file that holds a key. Takes as long and as much memory as the cost says.
+    /// The content of a file that holds keys. Takes as long and as much memory as the cost says.
     static func sealing(
-        _ key: SealingKey, with passphrase: SecretBytes, _ cost: PassphraseCost, salt: [UInt8], nonce: [UInt8]
+        _ keys: SourceKeys, with passphrase: SecretBytes, _ cost: PassphraseCost, salt: [UInt8], nonce: [UInt8]
     ) throws(BackendError) -> [UInt8] {
         guard cost.isWithinLimits else {
             throw BackendError(.unsupported, "A passphrase file may cost at most 1 GiB of memory (128 · N · r), with r and p at most 16.")
         }
-        guard key.key.bitCount == SealingKey.keyLength * 8 else {
+        guard keys.all.allSatisfy({ $0.key.bitCount == SealingKey.keyLength * 8 }) else {
             throw BackendError(.failed, "A sealing key has 32 bytes; this one has not. Nothing was written.")
         }
         var bytes = Array("LDP".utf8) + [1, cost.logN]
         for number in [cost.blockSize, cost.parallelism] { withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) } }
         bytes += salt
-        var content = key.key.withUnsafeBytes { Array($0) }
+        var content: [UInt8] = []
+        content.reserveCapacity(keys.all.count * SealingKey.keyLength)
+        for key in keys.all { key.withBytes { content.append(contentsOf: $0) } }
         defer { wipe(&content) }
         let cipher = try cipher(passphrase, salt: salt[...], cost)
         let sealed = try cipher.seal(content, nonce: nonce, authenticating: associatedData(bytes[...]))

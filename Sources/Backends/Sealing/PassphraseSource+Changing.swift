@@ -26,9 +26,9 @@ extension PassphraseSource {
         let oldSecret: SecretBytes
         if let old { oldSecret = Self.secret(old) } else { oldSecret = try await ask() }
         try await files.onLane(isMutation: true) { () throws(BackendError) in
-            let key = try found.open(with: oldSecret, of: path)
+            let keys = try found.open(with: oldSecret, of: path)
             let bytes = try PassphraseFile.sealing(
-                key, with: newSecret, cost, salt: files.runtime.randomBytes(32),
+                keys, with: newSecret, cost, salt: files.runtime.randomBytes(32),
                 nonce: files.runtime.randomBytes(XAES256GCM.nonceLength))
             try files.replace(path, found.bytes, with: bytes)
         }

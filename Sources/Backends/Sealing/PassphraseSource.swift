@@ -4,7 +4,7 @@ internal import Foundation
 
 /// A key in a file beside the data, sealed with a passphrase that a person knows.
 ///
-/// The file (permissions 0600) holds a random key; from the passphrase only the key that seals that one is derived, with scrypt. So the
+/// The file (permissions 0600) holds a random key, and those before it; from the passphrase only the key that seals that one is derived, with scrypt. So the
 /// passphrase can be asked for wherever the program likes: a terminal, a dialog, another secret store.
 ///
 /// The passphrase is brought into Unicode's form C (NFC) first, so that one that is typed on another keyboard or system is the same;
@@ -45,28 +45,43 @@ package struct PassphraseSource: KeySource {
         pin = "passphrase \(name ?? lastComponent(of: path))"
     }
 
-    /// Reads the file, asks for the passphrase and opens the key; nil, without asking, when there is no file.
+    /// Reads the file, asks for the passphrase and opens the keys; nil, without asking, when there is no file.
     /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged
     ///   or of another format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
-    package func load() async throws(BackendError) -> SealingKey? {
+    package func load() async throws(BackendError) -> SourceKeys? {
         guard let file = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else { return nil }
         let secret = try await ask()
         return try await files.onLane(isMutation: false) { () throws(BackendError) in try file.open(with: secret, of: path) }
     }
 
-    /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the key that it holds then.
-    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the keys that it holds then.
+    package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         let secret = try await ask()
         let salt = files.runtime.randomBytes(32)
         let nonce = files.runtime.randomBytes(XAES256GCM.nonceLength)
         let draftName = files.draftName(for: path)
         return try await files.onLane(isMutation: true) { () throws(BackendError) in
-            let bytes = try PassphraseFile.sealing(key, with: secret, cost, salt: salt, nonce: nonce)
-            if try files.make(path, bytes, draftName: draftName) { return key }
+            let bytes = try PassphraseFile.sealing(keys, with: secret, cost, salt: salt, nonce: nonce)
+            if try files.make(path, bytes, draftName: draftName) { return keys }
             guard let existing = try read() else {
                 throw BackendError(.failed, "The passphrase file \(path) was removed while it was read. Try again.")
             }
             return try existing.open(with: secret, of: path)
+        }
+    }
+
+    /// Asks for the passphrase and replaces the file in one step; passphrase and cost stay the same.
+    package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
+        guard let found = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else {
+            throw replacedMeanwhile
+        }
+        let secret = try await ask()
+        try await files.onLane(isMutation: true) { () throws(BackendError) in
+            guard try found.open(with: secret, of: path).holdsSame(as: old) else { throw replacedMeanwhile }
+            let bytes = try PassphraseFile.sealing(
+                new, with: secret, found.cost, salt: files.runtime.randomBytes(32),
+                nonce: files.runtime.randomBytes(XAES256GCM.nonceLength))
+            try files.replace(path, found.bytes, with: bytes)
         }
     }
 

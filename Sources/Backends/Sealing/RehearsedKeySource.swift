@@ -5,7 +5,7 @@ import Synchronization
 package final class RehearsedKeySource: KeySource {
     private let base: any KeySource
     private let keys: SealingKeys
-    private let made = Mutex<SealingKey?>(nil)
+    private let made = Mutex<SourceKeys?>(nil)
 
     /// Creates a source over another one.
     /// - Parameters:
@@ -23,19 +23,20 @@ package final class RehearsedKeySource: KeySource {
     /// The protection of the source below.
     package var protection: ProtectionLevel { base.protection }
 
-    /// The key of the source below, or the one that would be its first.
-    package func load() async throws(BackendError) -> SealingKey? {
+    /// The keys of the source below, or those that would be its first.
+    package func load() async throws(BackendError) -> SourceKeys? {
         if let made = made.withLock(\.self) { return made }
         if let known = await keys.fetched(from: base) { return known }
         return try await base.load()
     }
 
-    /// Keeps a first key in memory.
-    package func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
+    /// Keeps first keys in memory.
+    package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         made.withLock { made in
             if let made { return made }
-            made = key
-            return key
+            made = keys
+            return keys
         }
     }
+
 }

@@ -109,7 +109,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         }
     }
 
-    private static var malformed: BackendError {
+    static var malformed: BackendError {
         BackendError(
             .encryptionKeyMismatch,
             "What the key source holds is not a key of this library. Restore the right key; nothing was changed.")

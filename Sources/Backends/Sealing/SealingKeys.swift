@@ -32,34 +32,57 @@ package actor SealingKeys {
     }
 
     private let pins: Pins
+    private let uses: any KeyUses
     private let randomBytes: @Sendable (Int) -> [UInt8]
-    private var known: [String: SealingKey] = [:]
+    private var known: [String: SourceKeys] = [:]
     /// The sources of the known keys.
     private var sources: [String: any KeySource] = [:]
     /// Whether no key may be fetched or used.
     private var isLocked = false
     /// The sources whose key is recorded and may seal.
     private var settled: Set<String> = []
+    /// What other processes are told: which key of a source this one seals with.
+    private var used: [String: (id: [UInt8], use: any Sendable)] = [:]
+    /// The same of keys before: what they sealed may not be written yet.
+    private var formerUses: [any Sendable] = []
     /// The callers that wait for a key that is being fetched: a passphrase is asked for once, and a key derived from it once.
-    private var fetching: [String: [CheckedContinuation<Result<SealingKey?, BackendError>, Never>]] = [:]
+    private var fetching: [String: [CheckedContinuation<Result<SourceKeys?, BackendError>, Never>]] = [:]
     /// The callers that wait while one finds out whether a source's first key may be made: the stores are searched once, not once for each
     /// of a thousand writers.
     private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Creates an empty set of keys.
-    package init(pins: Pins, randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
+    package init(pins: Pins, uses: any KeyUses = NoOtherUses(), randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
         self.pins = pins
+        self.uses = uses
         self.randomBytes = randomBytes
     }
 
-    /// The key of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the
+    /// The keys of a source, for opening: never makes one, and records nothing, so that a wrong key that was only tried is not taken for the
     /// right one.
     /// - Throws: ``BackendError``: `encryptionKeyMissing` when there is none; `encryptionKeyMismatch` when it is not the recorded one.
-    package func existing(from source: any KeySource) async throws(BackendError) -> SealingKey {
-        if let key = known[source.identifier] { return key }
-        guard let key = try await load(source) else { throw missing(source) }
-        if let recorded = try await pins.recorded(source.identifier) { try compare(key, recorded, source) }
-        return try keep(key, source)
+    package func existing(from source: any KeySource) async throws(BackendError) -> SourceKeys {
+        if let keys = known[source.identifier] { return keys }
+        guard let keys = try await load(source) else { throw missing(source) }
+        if let recorded = try await pins.recorded(source.identifier), !keys.contains(recorded) { throw mismatch(keys, recorded, source) }
+        return try keep(keys, source)
+    }
+
+    /// The key of a source that opens what one of some keys sealed. Where the source has none of them, it is fetched again if another program
+    /// has rotated its key since, and else the answer is the key that seals: opening with it tells what is wrong.
+    /// - Parameter ids: The ids of the keys that open it.
+    /// - Throws: ``BackendError``, as ``existing(from:)``.
+    package func key(for ids: [[UInt8]], from source: any KeySource) async throws(BackendError) -> SealingKey {
+        let isKnown = known[source.identifier] != nil
+        let keys = try await existing(from: source)
+        func found(_ keys: SourceKeys) -> SealingKey? { keys.all.first { ids.contains($0.id) } }
+        if let key = found(keys) { return key }
+        guard isKnown, let recorded = try await pins.recorded(source.identifier), recorded != keys.current.identity else {
+            return keys.current
+        }
+        forget(source)
+        let others = try await existing(from: source)
+        return found(others) ?? others.current
     }
 
     /// The key of a source, for sealing: makes a first one if the rule above allows it.
@@ -72,33 +95,28 @@ package actor SealingKeys {
         from source: any KeySource, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
     ) async throws(BackendError) -> SealingKey {
         let name = source.identifier
-        if settled.contains(name), let key = known[name] { return key }
+        if settled.contains(name), let keys = known[name] { return keys.current }
         await takeTurn(name)
         defer { passTurn(name) }
-        if settled.contains(name), let key = known[name] { return key }
+        if settled.contains(name), let keys = known[name] { return keys.current }
         if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
-        var key = try await load(source)
-        if let recorded = try await pins.recorded(name) {
-            // Another process may have made the key and recorded it between the two reads.
-            if key == nil { key = try await load(source) }
-            guard let key else { throw missing(source) }
-            try compare(key, recorded, source)
-            return try settle(key, source)
-        }
+        var (keys, isRecorded) = try await loaded(source)
+        if let keys, isRecorded { return try await settle(keys, source).current }
         // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
         let sealed = try await sealedIDs()
         let unrecorded = sealed.subtracting(try await pins.all().map(\.id))
-        if let key {
-            guard unrecorded.isEmpty || sealed.contains(key.id) else { throw mismatch(key, unrecorded.first ?? [], source) }
+        if let keys {
+            guard unrecorded.isEmpty || keys.all.contains(where: { sealed.contains($0.id) }) else {
+                throw mismatch(keys, KeyIdentity(id: unrecorded.first ?? [], commitment: []), source)
+            }
         } else {
             guard unrecorded.isEmpty else { throw missing(source) }
-            key = try await source.create(.random(randomBytes))
+            keys = try await source.create(SourceKeys(only: .random(randomBytes)))
         }
-        guard let key else { throw missing(source) }
+        guard let keys else { throw missing(source) }
         // Another process may have made it a moment ago, and it may not be durable yet.
         try await source.synchronize()
-        try await pins.record(key.identity, name)
-        return try settle(key, source)
+        return try await settle(keys, source).current
     }
 
     /// The key of a source from now on, where what it held before is lost: what the source holds now, or a new key. It is recorded in place of the
@@ -108,11 +126,101 @@ package actor SealingKeys {
         let name = source.identifier
         await takeTurn(name)
         defer { passTurn(name) }
-        let key: SealingKey
-        if let present = try await load(source) { key = present } else { key = try await source.create(.random(randomBytes)) }
+        let keys: SourceKeys
+        if let present = try await load(source) {
+            keys = present
+        } else {
+            keys = try await source.create(SourceKeys(only: .random(randomBytes)))
+        }
         try await source.synchronize()
-        try await pins.record(key.identity, name)
-        return try settle(key, source)
+        return try await settle(keys, source, inPlaceOfLost: true).current
+    }
+
+    // MARK: Rotation
+
+    /// Makes a new key in a source, which seals from now on; the ones before it open. Where the source has others already, an earlier call was
+    /// not finished, or somebody has provided the new key: then none is made.
+    /// - Returns: The keys of the source, durable there and recorded.
+    /// - Throws: ``BackendError``: as ``existing(from:)``, and what ``KeySource/replace(_:with:)`` throws.
+    package func rotate(_ source: any KeySource) async throws(BackendError) -> SourceKeys {
+        let name = source.identifier
+        await takeTurn(name)
+        defer { passTurn(name) }
+        guard var keys = try await loaded(source).keys else { throw missing(source) }
+        if keys.others.isEmpty {
+            let new = try keys.adding(.random(randomBytes))
+            try await source.replace(keys, with: new)
+            keys = new
+        }
+        try await source.synchronize()
+        return try await settle(keys, source)
+    }
+
+    /// The keys of a source as it holds them now, recorded: this process seals with the one that seals from now on.
+    /// - Throws: ``BackendError``, as ``existing(from:)``.
+    package func present(in source: any KeySource) async throws(BackendError) -> SourceKeys {
+        await takeTurn(source.identifier)
+        defer { passTurn(source.identifier) }
+        guard let keys = try await loaded(source).keys else { throw missing(source) }
+        return try await settle(keys, source)
+    }
+
+    /// The ids of those keys of a source that only open and that a running process may still seal with: one that has not looked at the source
+    /// since its key was rotated.
+    package func othersInUse(_ keys: SourceKeys) async throws(BackendError) -> [[UInt8]] {
+        var used: [[UInt8]] = []
+        for key in keys.others where try await uses.isUsed(key.id) { used.append(key.id) }
+        return used
+    }
+
+    /// Destroys the keys of a source that only open: with them, everything that they alone open.
+    /// - Parameter keys: What the source holds.
+    /// - Throws: ``BackendError``, as ``KeySource/replace(_:with:)``.
+    package func destroyOthers(_ keys: SourceKeys, of source: any KeySource) async throws(BackendError) {
+        await takeTurn(source.identifier)
+        defer { passTurn(source.identifier) }
+        try await source.replace(keys, with: keys.withoutOthers)
+        try await source.synchronize()
+        _ = try await settle(keys.withoutOthers, source)
+    }
+
+    /// What a source holds now, and whether its key is recorded: then it agrees with what is.
+    ///
+    /// Other processes are told first that this one seals with the key: whoever rotates it records the new one before it looks who uses the old
+    /// one. So either this call sees that, or the other sees this use.
+    private func loaded(_ source: any KeySource) async throws(BackendError) -> (keys: SourceKeys?, isRecorded: Bool) {
+        let name = source.identifier
+        var attempt = 0
+        while true {
+            attempt += 1
+            let keys = try await load(source)
+            if let keys { try await use(keys.current, name) }
+            guard let recorded = try await pins.recorded(name) else { return (keys, false) }
+            if let keys, keys.contains(recorded) { return (keys, true) }
+            // Another process may have made the key, or rotated it, and recorded it between the two reads.
+            guard attempt < Self.attempts else {
+                guard let keys else { throw missing(source) }
+                throw mismatch(keys, recorded, source)
+            }
+        }
+    }
+
+    private static let attempts = 3
+
+    /// Tells other processes that this one seals with a key.
+    private func use(_ key: SealingKey, _ name: String) async throws(BackendError) {
+        if used[name]?.id == key.id { return }
+        let use = try await uses.begin(key.id)
+        if let before = used.updateValue((key.id, use), forKey: name) { formerUses.append(before.use) }
+    }
+
+    /// Tells other processes no longer of keys that this one sealed with before. To be called when nothing is under way that was sealed with them.
+    package func endFormerUses() { formerUses = [] }
+
+    /// Tells other processes no longer of any key. To be called when nothing is under way; what is sealed later begins a use anew.
+    package func endUses() {
+        settled = []
+        (used, formerUses) = ([:], [])
     }
 
     private func takeTurn(_ name: String) async {
@@ -127,7 +235,7 @@ package actor SealingKeys {
     }
 
     /// What a source holds, fetched by the first of those who ask at the same time.
-    private func load(_ source: any KeySource) async throws(BackendError) -> SealingKey? {
+    private func load(_ source: any KeySource) async throws(BackendError) -> SourceKeys? {
         let name = source.identifier
         try requireUnlocked()
         while fetching[name] != nil {
@@ -138,14 +246,14 @@ package actor SealingKeys {
             return try result.get()
         }
         fetching[name] = []
-        let result: Result<SealingKey?, BackendError>
+        let result: Result<SourceKeys?, BackendError>
         do throws(BackendError) { result = .success(try await source.load()) } catch { result = .failure(error) }
         for waiting in fetching.removeValue(forKey: name) ?? [] { waiting.resume(returning: result) }
         return try result.get()
     }
 
-    /// The key of a source if it was fetched before: no source is asked.
-    func fetched(from source: any KeySource) -> SealingKey? { known[source.identifier] }
+    /// The keys of a source if they were fetched before: no source is asked.
+    func fetched(from source: any KeySource) -> SourceKeys? { known[source.identifier] }
 
     /// Forgets a source's key that was found to be the wrong one: it is fetched again when it is next needed.
     package func forget(_ source: any KeySource) {
@@ -184,28 +292,38 @@ package actor SealingKeys {
         settled = []
     }
 
-    /// Keeps a key in memory, unless keys were locked while it was fetched.
-    private func keep(_ key: SealingKey, _ source: any KeySource) throws(BackendError) -> SealingKey {
+    /// Keeps keys in memory, unless keys were locked while they were fetched.
+    private func keep(_ keys: SourceKeys, _ source: any KeySource) throws(BackendError) -> SourceKeys {
         try requireUnlocked()
-        known[source.identifier] = key
+        known[source.identifier] = keys
         sources[source.identifier] = source
-        return key
+        return keys
     }
 
-    private func settle(_ key: SealingKey, _ source: any KeySource) throws(BackendError) -> SealingKey {
-        let key = try keep(key, source)
-        settled.insert(source.identifier)
-        return key
+    /// Records the key that seals, durably, unless it is recorded, and lets it be used.
+    /// - Parameter inPlaceOfLost: Whether the recorded key is lost, so that any may follow it.
+    private func settle(
+        _ keys: SourceKeys, _ source: any KeySource, inPlaceOfLost: Bool = false
+    ) async throws(BackendError) -> SourceKeys {
+        let name = source.identifier
+        try await use(keys.current, name)
+        let recorded = try await pins.recorded(name)
+        if let recorded, !inPlaceOfLost, !keys.contains(recorded) {
+            // Another process has rotated the key since these were fetched.
+            guard let present = try await loaded(source).keys else { throw missing(source) }
+            return try await settle(present, source)
+        }
+        if recorded != keys.current.identity { try await pins.record(keys.current.identity, name) }
+        let keys = try keep(keys, source)
+        settled.insert(name)
+        return keys
     }
 
-    private func compare(_ key: SealingKey, _ recorded: KeyIdentity, _ source: any KeySource) throws(BackendError) {
-        if key.identity != recorded { throw mismatch(key, recorded.id, source) }
-    }
-
-    private func mismatch(_ key: SealingKey, _ other: [UInt8], _ source: any KeySource) -> BackendError {
-        BackendError(
+    private func mismatch(_ keys: SourceKeys, _ other: KeyIdentity, _ source: any KeySource) -> BackendError {
+        let isSameID = other.id == keys.current.id
+        return BackendError(
             .encryptionKeyMismatch,
-            "The key in \(source.identifier) is \(hexadecimalText(of: key.id)); this program's data was sealed with \(other == key.id ? "another one of the same id" : hexadecimalText(of: other)). Restore that key; nothing was changed."
+            "The key in \(source.identifier) is \(hexadecimalText(of: keys.current.id)); this program's data was sealed with \(isSameID ? "another one of the same id" : hexadecimalText(of: other.id)). Restore that key; nothing was changed."
         )
     }
 

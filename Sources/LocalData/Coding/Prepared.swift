@@ -59,6 +59,8 @@ struct RecordShape: Sendable {
     let lifetime: Duration?
     /// Whether the records are asked for by their metadata, as those of a collection are.
     let isInCollection: Bool
+    /// Whether a store may keep labels of their attributes.
+    let indexesAttributes: Bool
 
     /// - Parameter serializer: The name that is stored; by default the key's own way of storing its values.
     init<Value>(_ key: StorageKey<Value>, serializer: String? = nil) {
@@ -68,6 +70,7 @@ struct RecordShape: Sendable {
         version = key.schemaVersion
         lifetime = key.lifetime
         isInCollection = key.demandsTypeTag
+        indexesAttributes = key.membership?.indexesAttributes ?? true
     }
 
     /// The same key's records in an older shape.
@@ -78,6 +81,7 @@ struct RecordShape: Sendable {
         entity = shape.entity
         lifetime = shape.lifetime
         isInCollection = shape.isInCollection
+        indexesAttributes = shape.indexesAttributes
     }
 }
 

@@ -98,6 +98,11 @@ struct RecordCoder: Sendable {
         return try seals.metadata(metadata, origin: bytes, try await seals.sealingKey(route), route)
     }
 
+    /// The metadata of a sealed removal with another origin, sealed anew.
+    func restated(_ removal: StorageMetadata, _ origin: RecordOrigin, _ route: Route) async throws -> StorageMetadata {
+        try seals.metadata(removal, origin: try Self.bytes(of: origin, route), try await seals.sealingKey(route), route)
+    }
+
     /// The metadata of a removal that is there, or of a first one, with other attributes.
     func tombstone(over metadata: StorageMetadata?, attributes: [String: String], _ route: Route) async throws -> StorageMetadata {
         var origin = RecordOrigin()

@@ -48,7 +48,8 @@ struct RecordFacts: Sendable {
     func metadata(of shape: RecordShape, now: Double) -> StorageMetadata {
         var metadata = StorageMetadata(
             serializer: shape.serializer, typeTag: shape.typeTag, schemaVersion: shape.version,
-            createdAt: past?.createdAt ?? (shape.isInCollection ? now : nil), modifiedAt: now, attributes: past?.attributes ?? [:])
+            createdAt: past?.createdAt ?? (shape.isInCollection ? now : nil), modifiedAt: now, attributes: past?.attributes ?? [:],
+            indexesAttributes: shape.indexesAttributes)
         for (name, text) in attributes { metadata.attributes[name] = text }
         metadata.expiresAt =
             switch expiry {

@@ -96,7 +96,8 @@ struct RecordSeals: Sendable {
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
             // Damage in the id, on one of its two sides, is no reason to ask for another key.
             if let id = Envelope.keyID(of: sealed), let named, named != Self.text(of: id) { throw Self.contradiction }
-            return try Envelope.open(sealed, with: try await keys.existing(from: source), for: context)
+            let key = try await keys.key(for: Envelope.keyID(of: sealed).map { [$0] } ?? [], from: source)
+            return try Envelope.open(sealed, with: key, for: context)
         }
     }
 
@@ -154,7 +155,7 @@ extension RecordSeals: SealJudge {
     /// The key that can prove a seal, or why there is none.
     private func provingKey(_ id: [UInt8], _ route: Route) async throws(BackendError) -> Result<SealingKey, BackendError> {
         do {
-            let key = try await keys.existing(from: try keySource(route))
+            let key = try await keys.key(for: [id], from: try keySource(route))
             if key.id == id { return .success(key) }
             return .failure(
                 BackendError(

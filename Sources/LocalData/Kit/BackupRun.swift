@@ -9,6 +9,8 @@ struct BackupRun {
     let domains: Set<StorageDomain>
     let references: Set<KeySourceReference>
     let keys: SealingKeys
+    /// Whether the program has locked something meanwhile: what is under way ends then.
+    let isRefused: @Sendable () -> Bool
     let progress: (@Sendable (BackupProgress) -> Void)?
 
     private var configuration: StorageConfiguration { wiring.configuration }
@@ -20,6 +22,18 @@ struct BackupRun {
         let copy: any BackupCopy
         var isForeign = false
     }
+
+    /// A store that cannot be read has no parts.
+    private struct Unreadable: BackupCopy {
+        let error: BackendError
+
+        func nextPart() async throws(BackendError) -> [UInt8]? { throw error }
+        func hasChanged() async throws(BackendError) -> Bool { false }
+        func close() async {}
+    }
+
+    /// The errors that say that a store is damaged, or that its disk is. Others are mended and the backup made again: unlock, wait, configure.
+    private static let damage: Set<BackendError.Code> = [.corrupted, .unsupported, .failed, BackendError.Code("incompatibleSchema")]
 
     /// Writes the backup; durable when it returns.
     func run(to path: String, for recipients: [BackupKey]) async throws -> BackupReport {
@@ -68,10 +82,11 @@ struct BackupRun {
         var taken: [Taken] = []
         do {
             for store in stores {
-                try await translatingErrors(key: store.name) { () throws(BackendError) in
-                    guard let copy = try await store.store.copyForBackup(deadline: deadline) else { return }
+                try requireUnlocked()
+                if let copy = try await translatingErrors(
+                    key: store.name, { () throws(BackendError) in try await copy(store, found, deadline) })
+                {
                     taken.append(Taken(store: store, copy: copy))
-                    if let keyed = copy as? any KeyedBackupCopy { try requireKey(keyed, found) }
                 }
             }
             // The locks are held: whoever has changed one by now does not take them.
@@ -87,10 +102,36 @@ struct BackupRun {
         return taken
     }
 
+    /// One state of a store; nil where there is nothing.
+    private func copy(
+        _ store: BackedStore, _ found: [KitKey], _ deadline: MonotonicInstant
+    ) async throws(BackendError) -> (any BackupCopy)? {
+        var made: (any BackupCopy)?
+        do throws(BackendError) {
+            made = try await store.store.copyForBackup(deadline: deadline)
+            if let keyed = made as? any KeyedBackupCopy { try requireKey(keyed, found) }
+            return made
+        } catch {
+            await made?.close()
+            guard Self.isDamage(error, store) else { throw error }
+            return Unreadable(error: error)
+        }
+    }
+
+    /// Whether a store is damaged so that the others are backed up without it. A keyring is not: it may answer the next time.
+    private static func isDamage(_ error: BackendError, _ store: BackedStore) -> Bool {
+        if case .items = store.form { return false }
+        return damage.contains(error.code)
+    }
+
+    private func requireUnlocked() throws {
+        if isRefused() { throw StorageError.lockedByProgram("backup") }
+    }
+
     private func requireKey(_ copy: any KeyedBackupCopy, _ found: [KitKey]) throws(BackendError) {
         for recipient in copy.recipients {
-            guard let key = found.first(where: { $0.key.id == recipient.id }) else { continue }
-            return try copy.requireOpens(with: key.key)
+            guard let key = found.lazy.compactMap({ $0.keys.key(recipient.id) }).first else { continue }
+            return try copy.requireOpens(with: key)
         }
         let sources = Set(copy.recipients.map(\.source)).sorted().joined(separator: " or ")
         throw BackendError(
@@ -150,21 +191,33 @@ struct BackupRun {
         var digest = KitDigest()
         let before = end.stores.reduce(0) { $0 + $1.bytes }
         progress?(BackupProgress(store: name, done: index, count: count, bytes: before))
-        while var part = try await taken.copy.nextPart() {
+        var problem: String?
+        while var part = try await nextPart(taken, &problem) {
             defer { wipe(&part) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was written.") }
+            if isRefused() { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
             if case .items = taken.store.form, try isKey(part, taken.store.scope) { continue }
             digest.take(part)
             try await file.write(.part, part)
             progress?(BackupProgress(store: name, done: index, count: count, bytes: before + digest.bytes))
         }
-        var tail = ByteWriter()
-        tail.fixed(UInt64(digest.parts))
-        tail.bytes += digest.digest
+        var tail = KitStoreEnd(digest)
+        tail.problem = problem
+        if problem == nil { tail.isDamaged = await taken.copy.isDamaged() }
         try await file.write(.storeEnd, tail.bytes)
         return KitEnd.Store(
             kind: taken.store.kind.rawValue, scope: taken.store.scope, parts: digest.parts, bytes: digest.bytes,
-            digest: hexadecimalText(of: digest.digest), foreign: taken.isForeign, older: false)
+            digest: hexadecimalText(of: digest.digest), foreign: taken.isForeign, older: false, damaged: tail.isDamaged,
+            problem: tail.problem)
+    }
+
+    /// The next part of a store; nil after the last one, and where the store cannot be read.
+    private func nextPart(_ taken: Taken, _ problem: inout String?) async throws(BackendError) -> [UInt8]? {
+        do throws(BackendError) { return try await taken.copy.nextPart() } catch {
+            guard Self.isDamage(error, taken.store) else { throw error }
+            problem = error.code.name
+            return nil
+        }
     }
 
     /// Whether an item of a keyring is one of the sealing keys: they are entries of their own, and never replace another machine's.
@@ -196,5 +249,6 @@ extension BackupReport.Store {
     init(_ store: KitEnd.Store) {
         self.init(kind: store.kind, scope: store.scope)
         (bytes, digest, isForeign, isOlder) = (store.bytes, store.digest, store.foreign, store.older)
+        (isDamaged, problem) = (store.damaged, store.problem)
     }
 }

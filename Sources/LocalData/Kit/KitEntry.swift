@@ -14,7 +14,7 @@ enum KitEntry: UInt8 {
     case store = 3
     /// A part of the store's content.
     case part = 4
-    /// The store ends: the number of its parts (8 bytes), and SHA-256 of the parts, each counted.
+    /// The store ends: ``KitStoreEnd``.
     case storeEnd = 5
     /// JSON: ``KitEnd``. The last entry.
     case end = 6
@@ -35,6 +35,40 @@ struct KitManifest: Codable {
     }
 }
 
+/// What is known of a store when its last part was written: the number of its parts (8 bytes), SHA-256 of the parts, each counted, and what
+/// became of it: 0 it is whole, 1 it was damaged and its file is there as it is, 2 and a counted error code: it could not be read.
+struct KitStoreEnd: Equatable {
+    var parts: Int
+    var digest: [UInt8]
+    /// Whether it was damaged, and its file is there as it is.
+    var isDamaged = false
+    /// Why it could not be read; then its parts are not to be restored.
+    var problem: String?
+
+    init(_ digest: KitDigest) { (parts, self.digest) = (digest.parts, digest.digest) }
+
+    var bytes: [UInt8] {
+        var writer = ByteWriter()
+        writer.fixed(UInt64(parts))
+        writer.bytes += digest
+        writer.byte(problem != nil ? 2 : isDamaged ? 1 : 0)
+        if let problem { writer.counted(problem.utf8) }
+        return writer.bytes
+    }
+
+    /// Reads an end whose parts have a digest.
+    init(_ bytes: [UInt8], of digest: KitDigest) throws(RecordDamage) {
+        self.init(digest)
+        var reader = ByteReader(bytes[...])
+        guard try reader.fixed(UInt64.self) == UInt64(parts) else { throw RecordDamage("counts other parts") }
+        for byte in self.digest { guard try reader.byte() == byte else { throw RecordDamage("is of other parts") } }
+        let state = try reader.byte()
+        isDamaged = state == 1
+        if state == 2 { problem = try reader.text() }
+        guard state <= 2, reader.isAtEnd else { throw RecordDamage("says what nobody knows") }
+    }
+}
+
 /// What was known when all stores were written.
 struct KitEnd: Codable {
     var stores: [Store]
@@ -50,13 +84,17 @@ struct KitEnd: Codable {
         var foreign: Bool
         /// Changed between the copy and the end.
         var older: Bool
+        /// Damaged, so that its file is there as it is.
+        var damaged: Bool
+        /// The error code for which it could not be read; left out where it could.
+        var problem: String?
     }
 }
 
-/// A sealing key and where it was kept: counted form, service, name, and the 32 bytes of the key.
+/// The keys of a source and where they were kept: counted form, service, name, and the 32 bytes of each key, the one that seals first.
 struct KitKey: Sendable {
     let reference: KeySourceReference
-    let key: SealingKey
+    let keys: SourceKeys
 
     /// The entry's content, which the caller wipes.
     var content: [UInt8] {
@@ -70,15 +108,17 @@ struct KitKey: Sendable {
             case .custom(let name): ("custom", nil, name)
             }
         var writer = ByteWriter()
-        writer.bytes.reserveCapacity(48 + form.utf8.count + (service ?? "").utf8.count + name.utf8.count)
+        writer.bytes.reserveCapacity(
+            16 + keys.all.count * SealingKey.keyLength + form.utf8.count + (service ?? "").utf8.count + name.utf8.count)
         writer.counted(form.utf8)
         writer.counted((service ?? "").utf8)
         writer.counted(name.utf8)
-        key.key.withUnsafeBytes { writer.counted($0) }
+        writer.fixed(UInt32(keys.all.count * SealingKey.keyLength))
+        for key in keys.all { key.withBytes { writer.bytes.append(contentsOf: $0) } }
         return writer.bytes
     }
 
-    init(_ reference: KeySourceReference, _ key: SealingKey) { (self.reference, self.key) = (reference, key) }
+    init(_ reference: KeySourceReference, _ keys: SourceKeys) { (self.reference, self.keys) = (reference, keys) }
 
     init(content: [UInt8]) throws(RecordDamage) {
         var reader = ByteReader(content[...])
@@ -87,7 +127,7 @@ struct KitKey: Sendable {
         let name = try reader.text()
         var bytes = try reader.counted()
         defer { wipe(&bytes) }
-        guard bytes.count == SealingKey.keyLength, reader.isAtEnd else { throw RecordDamage("is not a key") }
+        guard !bytes.isEmpty, bytes.count.isMultiple(of: SealingKey.keyLength), reader.isAtEnd else { throw RecordDamage("is not a key") }
         switch form {
         case "keyring": reference = .keyring(service: service.isEmpty ? nil : service, name: name)
         case "keyFile": reference = .keyFile(name)
@@ -96,7 +136,14 @@ struct KitKey: Sendable {
         case "custom": reference = .custom(name)
         default: throw RecordDamage("is of an unknown source")
         }
-        key = SealingKey(key: SymmetricKey(data: bytes))
+        let all = bytes.withUnsafeBytes { bytes in
+            stride(from: 0, to: bytes.count, by: SealingKey.keyLength).map {
+                SealingKey(key: SymmetricKey(data: bytes[$0..<$0 + SealingKey.keyLength]))
+            }
+        }
+        do throws(BackendError) { keys = try SourceKeys(all[0], others: Array(all.dropFirst())) } catch {
+            throw RecordDamage("is not the keys of a source")
+        }
     }
 }
 

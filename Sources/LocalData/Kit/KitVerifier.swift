@@ -53,6 +53,7 @@ struct KitVerifier {
                 guard remaining.isEmpty, file.isAtEnd, end.stores.count == content.report.stores.count,
                     zip(end.stores, content.report.stores).allSatisfy({
                         $0.kind == $1.kind && $0.scope == $1.scope && $0.digest == $1.digest && $0.bytes == $1.bytes
+                            && $0.damaged == $1.isDamaged && $0.problem == $1.problem
                     })
                 else { throw Self.malformed }
                 for (index, store) in end.stores.enumerated() {
@@ -74,7 +75,7 @@ struct KitVerifier {
         var digest = KitDigest()
         let before = content.report.stores.reduce(0) { $0 + $1.bytes }
         let isDatabase = [BackedStore.Kind.encryptedSQLite, .vault].map(\.rawValue).contains(name.kind)
-        let check = isDatabase ? try Wiring.databaseCheck(keys: content.keys.map(\.key)) : nil
+        let check = isDatabase ? try Wiring.databaseCheck(keys: content.keys.flatMap(\.keys.all)) : nil
         while true {
             progress?(BackupProgress(store: store.name, done: content.report.stores.count, count: count, bytes: before + digest.bytes))
             var (entry, bytes) = try await next(file)
@@ -85,17 +86,18 @@ struct KitVerifier {
                 do throws(BackendError) { try check?.take(bytes) } catch { throw StorageError.from(error, key: store.name) }
                 try await take(name, bytes)
             case .storeEnd:
-                var expected = ByteWriter()
-                expected.fixed(UInt64(digest.parts))
-                expected.bytes += digest.digest
-                guard bytes == expected.bytes else { throw Self.malformed }
+                let end: KitStoreEnd
+                do throws(RecordDamage) { end = try KitStoreEnd(bytes, of: digest) } catch { throw Self.malformed }
                 store.bytes = digest.bytes
                 store.digest = hexadecimalText(of: digest.digest)
-                if let check {
+                (store.isDamaged, store.problem) = (end.isDamaged, end.problem)
+                // Of a store that could not be read to its end, what there is proves nothing.
+                if let check, end.problem == nil {
                     do throws(BackendError) {
                         let found = try check.finish()
+                        guard found.isFile == end.isDamaged else { throw SealedFileReader.malformed }
                         content.databases[store.name] = found
-                        store.damagedRows = found.damaged
+                        store.damagedRows = found.isFile ? nil : found.damaged
                         store.hasProvenRows = found.isProven
                     } catch { throw StorageError.from(error, key: store.name) }
                 }

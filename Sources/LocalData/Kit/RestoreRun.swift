@@ -26,6 +26,8 @@ struct RestoreRun {
     func run() async throws -> RestoreReport {
         let directories = try configuration.requiredDirectories()
         let journalPath = RestoreMark.path(directories)
+        let drafts = try await onLane { [runtime] () throws(BackendError) in try RestoreDrafts(directories, runtime) }
+        defer { drafts.release() }
         var survey = RestoreSurvey(wiring: wiring)
         let content = try await verifier().run { name, part in try survey.take(name, part) }
         try survey.finish(content)
@@ -47,18 +49,24 @@ struct RestoreRun {
             let keys = try await RestoredKeys(content, wiring).settle(survey)
             try await finish(journal, survey, journalPath, keys)
         } else {
-            (journal, _) = try await begin(content, &survey, journalPath)
+            do { journal = try await begin(content, &survey, journalPath, drafts) } catch {
+                await survey.close()
+                throw error
+            }
         }
+        try await onLane { () throws(BackendError) in try drafts.forget() }
         var report = RestoreReport(content.report)
         (report.restored, report.unchanged, report.givenToOtherKey) = (journal.restored, journal.unchanged, journal.givenToOtherKey)
         report.kept = try await kept(journal)
+        report.missing = survey.missing.sorted()
         return report
     }
 
     /// Prepares everything beside what is there, and then replaces it.
     private func begin(
-        _ content: KitVerifier.Content, _ survey: inout RestoreSurvey, _ journalPath: String
-    ) async throws -> (RestoreJournal, [ResolvedKey]) {
+        _ content: KitVerifier.Content, _ survey: inout RestoreSurvey, _ journalPath: String, _ drafts: RestoreDrafts
+    ) async throws -> RestoreJournal {
+        try await onLane { () throws(BackendError) in try drafts.removeLeft() }
         try await survey.compare(replacing)
         let keys = try await RestoredKeys(content, wiring).settle(survey)
         let attempt = hexadecimalText(of: runtime.randomBytes(8))
@@ -68,10 +76,12 @@ struct RestoreRun {
         }.map(\.key).sorted()
         let held: StoreLocks
         do {
+            try await onLane { [journal] () throws(BackendError) in try drafts.note(journal.steps.map(\.draft)) }
             try await writeDrafts(content, survey, journal, keys)
             held = try await locks(survey)
             do {
                 try await survey.requireUnchanged()
+                await survey.close()
                 try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(journalPath, runtime) }
             } catch {
                 held.release()
@@ -79,13 +89,14 @@ struct RestoreRun {
             }
         } catch {
             if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(journalPath, runtime) }) == nil {
-                await discard(journal)
+                // What stays is removed by whoever opens a store next.
+                try? await onLane { () throws(BackendError) in try drafts.removeLeft() }
             }
             throw error
         }
         // The same locks: what a program writes in between would go aside with the store.
         try await finish(journal, survey, journalPath, keys, holding: held)
-        return (journal, keys)
+        return journal
     }
 
     private func locks(_ survey: RestoreSurvey) async throws -> StoreLocks {
@@ -123,7 +134,7 @@ struct RestoreRun {
                 open = (
                     name,
                     try await wiring.databaseDraft(
-                        at: draft, keys: content.keys.map(\.key), own: RestoredKey(key: own.key, source: own.pin))
+                        at: draft, keys: content.keys.flatMap(\.keys.all), own: RestoredKey(key: own.key, source: own.pin))
                 )
             case .items: break
             }
@@ -145,16 +156,6 @@ struct RestoreRun {
         for name in survey.stores.keys.sorted(by: { $0.scope < $1.scope }) {
             try await begin(name)
             try await finish()
-        }
-    }
-
-    private func discard(_ journal: RestoreJournal) async {
-        let files = runtime.files
-        try? await onLane { () throws(BackendError) in
-            for step in journal.steps {
-                // What stays is a draft that the next restore of this backup removes.
-                for ending in ["", "-journal", "-wal", "-shm"] { try? files.remove(step.draft + ending) }
-            }
         }
     }
 

@@ -17,6 +17,10 @@ struct RestoreSurvey {
     private(set) var references: [KeySourceReference] = []
     /// The backup's header, with which the same file is read again.
     private(set) var header: StreamHeader?
+    /// The stores that the backup does not have, since they could not be read.
+    private(set) var missing: [String] = []
+    /// The copies of files and databases that were compared, which tell whether these are still the same.
+    private var copies: [KitManifest.Name: any BackupCopy] = [:]
     private var digests: [KitManifest.Name: String] = [:]
     private var items: [KitManifest.Name: Set<[UInt8]>] = [:]
     private var ends: [KitManifest.Name: [UInt8]] = [:]
@@ -58,10 +62,19 @@ struct RestoreSurvey {
         header = content.header
         for store in content.report.stores {
             let name = KitManifest.Name(kind: store.kind, scope: store.scope)
+            guard store.problem == nil else {
+                stores[name] = nil
+                missing.append(store.name)
+                continue
+            }
             if case .database(_, let reference) = try self.store(name).form { databases[store.name] = reference }
             digests[name] = store.digest
         }
-        for database in content.databases.values { sealings.formUnion(database.sealings) }
+        for database in content.databases.values {
+            // What sealed the values of rows that were not opened is unknown.
+            sealings.formUnion(
+                database.isFile ? Set(content.keys.flatMap(\.keys.all).map { RecordSeals.text(of: $0.id) }) : database.sealings)
+        }
     }
 
     private mutating func store(_ name: KitManifest.Name) throws -> BackedStore {
@@ -96,7 +109,7 @@ struct RestoreSurvey {
     mutating func compare(_ replacing: Set<String>) async throws {
         var refused: [String] = []
         for (name, store) in stores {
-            let state = try await state(store)
+            let state = try await state(name, store)
             states[name] = .some(state)
             if try await isSame(name, store, state) {
                 unchanged.insert(name)
@@ -132,39 +145,54 @@ struct RestoreSurvey {
     }
 
     /// The digest of what is here; nil where there is nothing. Entries that the backup has too are no obstacle.
-    private func state(_ store: BackedStore) async throws -> String? {
+    private mutating func state(_ name: KitManifest.Name, _ store: BackedStore) async throws -> String? {
         if case .items(let service) = store.form {
-            let wanted = items[KitManifest.Name(kind: store.kind.rawValue, scope: store.scope)] ?? []
+            let wanted = items[name] ?? []
             var digest = KitDigest()
             for item in try await standing(service, store.scope) where !wanted.contains(Array(SHA256.hash(data: item.part))) {
                 digest.take(item.part)
             }
             return digest.parts == 0 ? nil : hexadecimalText(of: digest.digest)
         }
-        return try await translatingErrors(key: store.name) { () throws(BackendError) in
-            let copy: (any BackupCopy)?
-            do throws(BackendError) { copy = try await store.store.copyForBackup(deadline: deadline) } catch {
-                // Something is here that cannot be read: it is kept, if it is named.
-                if [.corrupted, .unsupported, .untrusted].contains(error.code) { return "unreadable" }
-                throw error
-            }
-            guard let copy else { return nil }
+        do throws(BackendError) {
+            guard let copy = try await store.store.copyForBackup(deadline: deadline) else { return nil }
+            copies[name] = copy
             var digest = KitDigest()
-            while let part = try await copy.nextPart() { digest.take(part) }
-            await copy.close()
+            while var part = try await copy.nextPart() {
+                digest.take(part)
+                wipe(&part)
+            }
             return hexadecimalText(of: digest.digest)
+        } catch {
+            await copies.removeValue(forKey: name)?.close()
+            // Something is here that cannot be read: it is kept, if it is named.
+            if [.corrupted, .unsupported, .untrusted].contains(error.code) { return "unreadable" }
+            throw StorageError.from(error, key: store.name)
         }
     }
 
-    /// Checks, with the locks held, that nothing was changed since it was compared.
-    func requireUnchanged() async throws {
+    /// Checks, with the locks held, that nothing was changed since it was compared. Of what was read then, only whether it is another by now
+    /// is asked: a database is not read again.
+    mutating func requireUnchanged() async throws {
         for (name, store) in stores {
-            guard let before = states[name], try await state(store) == before else {
+            let isUnchanged: Bool
+            if let copy = copies[name] {
+                isUnchanged = try await translatingErrors(key: store.name) { () throws(BackendError) in try await copy.isPresent() }
+            } else {
+                isUnchanged = try await states[name] == .some(state(name, store))
+            }
+            guard isUnchanged else {
                 throw StorageError(
                     StorageError.conflict, key: store.name,
                     "Another program has just changed it. End every program that uses these stores, and try again; nothing was changed.")
             }
         }
+    }
+
+    /// Lets go of what was compared.
+    mutating func close() async {
+        for copy in copies.values { await copy.close() }
+        copies = [:]
     }
 
     // MARK: What will be done

@@ -30,31 +30,33 @@ struct RestoredKeys {
         for reference in Set(own).sorted(by: { $0.description < $1.description }) {
             let kept = content.keys.first { $0.reference == reference }
             let source = try wiring.keySource(reference)
-            let key = try await translatingErrors(key: "\(reference)") { () throws(BackendError) in
-                try await self.key(source, reference, kept)
+            let keys = try await translatingErrors(key: "\(reference)") { () throws(BackendError) in
+                try await self.keys(source, reference, kept)
             }
-            let isOther = kept.map { $0.key.identity != key.identity } ?? false
-            if let kept, isOther, survey.sealings.contains(RecordSeals.text(of: kept.key.id)) {
+            let others = kept?.keys.all.filter { !keys.contains($0.identity) } ?? []
+            if others.contains(where: { survey.sealings.contains(RecordSeals.text(of: $0.id)) }) {
                 throw StorageError(
                     StorageError.encryptionKeyMismatch, key: "\(reference)",
                     "This machine has another key in \(reference), and the backup holds single values that were sealed with its own. Move that key away if nothing here needs it, or restore with a configuration whose key source is empty. Nothing was changed."
                 )
             }
-            resolved.append(ResolvedKey(reference: reference, key: key, pin: source.pin, identifier: source.identifier, isOther: isOther))
+            resolved.append(
+                ResolvedKey(
+                    reference: reference, key: keys.current, pin: source.pin, identifier: source.identifier, isOther: !others.isEmpty))
         }
         return resolved
     }
 
-    private func key(_ source: any KeySource, _ reference: KeySourceReference, _ kept: KitKey?) async throws(BackendError) -> SealingKey {
+    private func keys(_ source: any KeySource, _ reference: KeySourceReference, _ kept: KitKey?) async throws(BackendError) -> SourceKeys {
         if case .passphrase(let name) = reference.form, let kept, try await !hasOtherFile(name) {
             // Its file comes with the backup: whoever knows its passphrase opens it here too.
-            return kept.key
+            return kept.keys
         }
-        if let key = try await source.load() { return key }
-        let new = kept?.key ?? SealingKey.random(wiring.configuration.runtime.randomBytes)
-        let key = try await source.create(new)
+        if let keys = try await source.load() { return keys }
+        let new = kept?.keys ?? SourceKeys(only: .random(wiring.configuration.runtime.randomBytes))
+        let keys = try await source.create(new)
         try await source.synchronize()
-        return key
+        return keys
     }
 
     /// Whether there is a passphrase file here that is not the backup's.

@@ -8,10 +8,10 @@ import Sealing
 final class Quarantine: Sendable {
     private let own: OwnStore
     private let damagedFiles: DamagedFiles
-    private let seals: RecordSeals
+    let seals: RecordSeals
     /// Where else the program keeps keys.
     private let otherSources: [KeySourceReference]
-    private let runtime: Runtime
+    let runtime: Runtime
 
     init(
         _ own: OwnStore, damagedFiles: DamagedFiles, _ seals: RecordSeals, otherSources: [KeySourceReference], runtime: Runtime
@@ -30,7 +30,7 @@ final class Quarantine: Sendable {
             runtime: runtime)
     }
 
-    private func store() throws -> any StorageBackend { try own.backend() }
+    func store() throws -> any StorageBackend { try own.backend() }
 
     /// Keeps a record, durably when it returns.
     /// - Parameters:
@@ -104,7 +104,7 @@ final class Quarantine: Sendable {
     }
 
     /// What a sealed entry is bound to: its name, and all that stands beside it.
-    private func context(_ id: String, _ metadata: StorageMetadata) -> Envelope.Context {
+    func context(_ id: String, _ metadata: StorageMetadata) -> Envelope.Context {
         let store = StoreContext(application: seals.application, kind: "quarantine", scope: "")
         var context = Envelope.Context(.quarantine, in: store)
         context.add(id)
@@ -171,7 +171,8 @@ final class Quarantine: Sendable {
         if record.metadata.sealing != nil {
             let source = try seals.sources(Self.reference(record.metadata.attributes["source"] ?? ""))
             content = try await translatingErrors(key: id) { [content] () throws(BackendError) in
-                try Envelope.open(content, with: try await seals.keys.existing(from: source), for: context(id, record.metadata))
+                let key = try await seals.keys.key(for: Envelope.keyID(of: content).map { [$0] } ?? [], from: source)
+                return try Envelope.open(content, with: key, for: context(id, record.metadata))
             }
         }
         guard case .record(let kept) = RecordCodec.decode(content) else {
@@ -191,7 +192,9 @@ final class Quarantine: Sendable {
         guard metadata.sealing != nil, let place = facts["place"].flatMap(Place.init(text:)), let source = facts["seal"] ?? facts["source"]
         else { return bytes }
         let keySource = try seals.sources(Self.reference(source))
-        let key = try await translatingErrors(key: id) { () throws(BackendError) in try await seals.keys.existing(from: keySource) }
+        let key = try await translatingErrors(key: id) { () throws(BackendError) in
+            try await seals.keys.key(for: Envelope.keyID(of: bytes).map { [$0] } ?? [], from: keySource)
+        }
         let context = RecordSeals.context(.value, seals.application, place, beside: metadata)
         do throws(BackendError) { return try Envelope.open(bytes, with: key, for: context) } catch { return bytes }
     }
@@ -229,7 +232,7 @@ final class Quarantine: Sendable {
         }
     }
 
-    private static func reference(_ text: String) -> KeySourceReference {
+    static func reference(_ text: String) -> KeySourceReference {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         switch parts.first {
         case "keyring" where parts.count == 3: return .keyring(service: parts[1].isEmpty ? nil : parts[1], name: parts[2])

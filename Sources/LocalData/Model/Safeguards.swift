@@ -58,11 +58,14 @@ package struct Safeguards: OptionSet, Sendable {
     /// Nothing that stands beside a seal is believed before it was opened.
     package static let sealsProven = Safeguards(rawValue: 1 << 25)
 
+    /// A value is sealed with another key only over the record that was opened.
+    package static let resealedUnchanged = Safeguards(rawValue: 1 << 21)
+
     /// Every one of them.
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
         .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
-        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten, .removalNamed, .sealsProven,
+        .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten, .removalNamed, .sealsProven, .resealedUnchanged,
     ]
 }

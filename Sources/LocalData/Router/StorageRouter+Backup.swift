@@ -9,13 +9,16 @@ extension StorageRouter {
     ///
     /// All stores are of one moment: the locks of all of them are held while their states are taken, for a deadline at most. Programs that do not take the locks are named in
     /// ``BackupReport/Store/isForeign``. The locks are free while the file is written.
+    ///
+    /// Damage does not stop it. A database with damaged pages is in it as it is (``BackupReport/Store/isDamaged``); a file that cannot be read at all is named
+    /// (``BackupReport/Store/problem``). ``BackupReport/isSound`` says whether there was any. When the program locks the router or a domain, it ends as `locked`.
     /// - Parameters:
     ///   - file: The backup. A file that is there is not replaced.
     ///   - recipients: What opens it, one of them: 1 to 16 passphrases and recovery keys.
     ///   - domains: Domains that no registered or used key leads to.
     ///   - progress: Told how far it has come.
     /// - Returns: What the backup holds, and which domains it does not, because a backend of the program's own serves them.
-    /// - Throws: ``StorageError``: `locked` where a keyring or a passphrase is; `encryptionKeyMissing` for a database that no configured source opens; `timedOut` where
+    /// - Throws: ``StorageError``: `locked` where a keyring, a passphrase, the router or one of its domains is; `encryptionKeyMissing` for a database that no configured source opens; `timedOut` where
     ///   a lock is not free; `noSpace`. There is no file then.
     @concurrent
     @discardableResult
@@ -28,11 +31,13 @@ extension StorageRouter {
                 StorageError.unsupported, key: "backup", "Nothing of this configuration is on a disk. There is nothing to back up.")
         }
         try RestoreMark.requireNone(configuration)
+        guard env.gate.begin() else { throw StorageError.lockedByProgram("backup") }
+        defer { env.gate.end() }
         await env.ledger.flush()
         let routes = env.routes.leads + env.registry.entries().map(\.route)
         let run = BackupRun(
             wiring: wiring, domains: Set(routes.map(\.domain) + domains), references: Set(routes.compactMap(\.security.keySource)),
-            keys: env.coder.seals.keys, progress: progress)
+            keys: env.coder.seals.keys, isRefused: { [gate = env.gate] in gate.isAnyLocked }, progress: progress)
         return try await run.run(to: file.path, for: recipients)
     }
 
@@ -41,7 +46,7 @@ extension StorageRouter {
     ///   - file: The backup.
     ///   - key: What opens it.
     ///   - progress: Told how far it has come.
-    /// - Returns: What the backup holds. ``BackupReport/Store/damagedRows`` tells of rows that were damaged when it was made.
+    /// - Returns: What the backup holds. ``BackupReport/isSound`` tells whether something was damaged when it was made, or could not be read.
     /// - Throws: ``StorageError``: `encryptionKeyMismatch` for another passphrase or key, `corrupted` for anything that is not as it was written.
     @concurrent
     @discardableResult

@@ -7,7 +7,7 @@ extension StorageRouter {
     /// Locks every domain of this router: keys of databases and of sources are overwritten in memory, with everything that was derived from them, and so are decoded copies
     /// that the router keeps. Until ``unlock()``, reads and changes that begin later are `locked`; other programs, and other routers, are not affected.
     ///
-    /// Changes that are under way are finished and durable first. What lasts longer than the limit is ended between two of its steps, as if the program had ended there, and
+    /// Changes that are under way are finished and durable first; a backup is ended, and leaves no file. What lasts longer than the limit is ended between two of its steps, as if the program had ended there, and
     /// goes on with the next read or sweep. The values that the program was given, and its passphrases, are its own to forget. The keyring itself stays unlocked.
     /// - Parameter limit: How long changes that are under way are waited for.
     /// - Returns: Whether all of them have ended. The router is locked in either case.
@@ -79,14 +79,12 @@ extension StorageRouter {
         let clock = env.runtime.clock
         let deadline = clock.now.advanced(by: limit)
         env.gate.drain(store)
-        var isBusy = env.lanes.isBusy(in: store)
-        while isBusy, clock.now < deadline {
-            await clock.wait(.milliseconds(2))
-            isBusy = env.lanes.isBusy(in: store)
-        }
+        func isBusy() -> Bool { env.lanes.isBusy(in: store) || env.gate.isInWholeUse }
+        while isBusy(), clock.now < deadline { await clock.wait(.milliseconds(2)) }
+        let isDrained = !isBusy()
         env.gate.lock(store)
         env.hub.forgetEvents(of: store)
-        return !isBusy
+        return isDrained
     }
 
     private static func letGo(of backend: any StorageBackend, _ limit: Duration) async {

@@ -31,6 +31,52 @@ extension StorageRouter {
     }
 }
 
+/// Rotation of a source's key.
+extension StorageRouter {
+    /// Makes a new key in a source, and seals with it what older keys of the source have sealed: databases are given to it, values of the registered catalogs and the quarantine
+    /// are sealed again where they stand, while this and other programs use them. What it reports as done is durable when it returns.
+    ///
+    /// Older keys stay in the source and open what is left, until ``destroyOlderKeys(of:waitingAtMost:)``. As long as there are any, a call makes no further key but goes on
+    /// with what remains: after a kill, after a store was locked, or after a program that was started before has sealed something more. A source that a program cannot change
+    /// (a credential) is given the new key as its first line by whoever makes it; the call does the rest.
+    ///
+    /// The data keys of databases stay the same. If the source's key became known, rotate them afterwards: ``rotateDataKey(of:progress:)``.
+    /// - Parameters:
+    ///   - source: The source; the configuration's by default.
+    ///   - progress: Told how many databases and values were brought to the new key, now and then, from the call's own task.
+    /// - Throws: ``StorageError``: `encryptionKeyMissing` where the source has no key, `unsupported` where a program cannot change the source, `conflict` when another process
+    ///   rotates it at the same time, what fetching the key throws. What a single store or value refuses is in the report.
+    @concurrent
+    @discardableResult
+    public nonisolated func rotateKey(
+        of source: KeySourceReference = .configured, progress: @Sendable (Int) -> Void = { _ in }
+    ) async throws -> KeyRotationReport {
+        try await rotation(of: source).rotate(progress)
+    }
+
+    /// Destroys the keys of a source that a rotation has replaced; durable when it returns. A source without any stays as it is.
+    ///
+    /// It refuses as long as something needs them: a database, a value of the registered catalogs, the quarantine, or a running program that has sealed with one of them since
+    /// it was started. *Values that no registered catalog leads to are not seen*: whatever of them an older key has sealed is lost with it. Backups have keys of their own.
+    /// - Parameters:
+    ///   - source: The source; the configuration's by default.
+    ///   - limit: How long changes of this program that are under way are waited for.
+    /// - Throws: ``StorageError``: `conflict`, which says what needs them; `unsupported` without a catalog, and where a program cannot change the source; `timedOut`. No key
+    ///   was destroyed then, unless the outcome says otherwise.
+    @concurrent
+    public nonisolated func destroyOlderKeys(
+        of source: KeySourceReference = .configured, waitingAtMost limit: Duration = .seconds(10)
+    ) async throws {
+        try await rotation(of: source).destroyOlderKeys(limit)
+    }
+
+    private nonisolated func rotation(of reference: KeySourceReference) throws -> KeyRotation {
+        let source = try env.coder.seals.sources(reference)
+        let wiring = stores as? Wiring
+        return KeyRotation(env: env, source: source) { () throws(BackendError) in try await wiring?.databases(of: source) ?? [:] }
+    }
+}
+
 /// How far the rotation of a data key has come.
 public struct KeyRotationProgress: Hashable, Sendable {
     /// How many values and removals were sealed again by this call.

@@ -59,10 +59,12 @@ extension StorageRouter {
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
     }
 
-    /// Finishes what was acknowledged, writes the ledger, ends every sequence of values and closes the stores. Keys used later open them again.
+    /// Finishes what was acknowledged, writes the ledger, ends every sequence of values, closes the stores and forgets the sealing keys. What is used later opens them again.
     public func shutdown() async throws {
         await env.ledger.flush()
         await Self.close(env, stores)
+        await env.coder.seals.keys.forgetAll()
+        if !env.lanes.isBusy(in: nil) { await env.coder.seals.keys.endUses() }
     }
 
     /// Ends every sequence of values and closes the stores.

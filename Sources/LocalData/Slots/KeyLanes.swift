@@ -48,6 +48,12 @@ final class KeyLanes: Sendable {
         }
     }
 
+    /// The calls that hold a slot now, to wait for with ``isBusy(with:)``.
+    var holders: Set<UInt64> { state.withLock { Set($0.holders.values) } }
+
+    /// Whether one of some calls still holds a slot.
+    func isBusy(with calls: Set<UInt64>) -> Bool { state.withLock { !calls.isDisjoint(with: $0.holders.values) } }
+
     private var chain: [UInt64] { Self.chains[ObjectIdentifier(self)] ?? [] }
 
     /// Whether the running call is part of a chain that holds a lane, as a migration's own code is.

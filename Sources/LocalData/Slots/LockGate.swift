@@ -16,6 +16,10 @@ final class LockGate: Sendable {
         var stores: [BackendIdentity: Phase] = [:]
         /// The stores that were unlocked while the whole router is locked.
         var exempt: Set<BackendIdentity> = []
+        /// How many calls work with all stores at once.
+        var wholeCalls = 0
+
+        var isAnyLocked: Bool { all != nil || !stores.isEmpty }
 
         func phase(of store: BackendIdentity) -> Phase? {
             let whole = exempt.contains(store) ? nil : all
@@ -40,6 +44,25 @@ final class LockGate: Sendable {
 
     /// Whether the whole router is locked.
     var isClosed: Bool { isUsed.load(ordering: .acquiring) && state.withLock { $0.all == .locked } }
+
+    /// Whether anything is locked, or about to be: what works with all stores at once goes no further then.
+    var isAnyLocked: Bool { isUsed.load(ordering: .acquiring) && state.withLock(\.isAnyLocked) }
+
+    /// Begins a call that works with all stores at once, without lanes.
+    /// - Returns: Whether it may; then ``end()`` follows.
+    func begin() -> Bool {
+        state.withLock { state in
+            guard !state.isAnyLocked else { return false }
+            state.wholeCalls += 1
+            return true
+        }
+    }
+
+    /// Ends such a call.
+    func end() { state.withLock { $0.wholeCalls -= 1 } }
+
+    /// Whether such a call is under way.
+    var isInWholeUse: Bool { state.withLock { $0.wholeCalls > 0 } }
 
     /// Lets no new call through.
     /// - Parameter store: The store; nil for all.
@@ -66,9 +89,9 @@ final class LockGate: Sendable {
                 state.stores[store] = nil
                 if state.all != nil { state.exempt.insert(store) }
             } else {
-                state = State()
+                state = State(wholeCalls: state.wholeCalls)
             }
-            return state.all != nil || !state.stores.isEmpty
+            return state.isAnyLocked
         }
         self.isUsed.store(isUsed, ordering: .releasing)
     }

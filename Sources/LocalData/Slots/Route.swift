@@ -1,7 +1,9 @@
 import BackendContract
 
 /// Where a key leads: the backend, the slot, and how well a value is protected there.
-struct Route: Sendable {
+///
+/// A class, since every read hands it on several times: a copy of all that it names takes longer than finding the row.
+final class Route: Sendable {
     let keyName: String
     let domain: StorageDomain
     let backend: any StorageBackend
@@ -11,9 +13,17 @@ struct Route: Sendable {
     /// The protection of the value: the store's own, or that of its seal, whichever is stronger.
     let protection: ProtectionLevel
     /// Says what may be believed of the slot; nil where the library seals nothing.
-    var judge: (any SealJudge)?
+    let judge: (any SealJudge)?
     /// Which stores the program has locked.
     let gate: LockGate
+
+    init(
+        keyName: String, domain: StorageDomain, backend: any StorageBackend, slot: PhysicalSlot, security: SecurityPolicy,
+        protection: ProtectionLevel, judge: (any SealJudge)? = nil, gate: LockGate
+    ) {
+        (self.keyName, self.domain, self.backend, self.slot) = (keyName, domain, backend, slot)
+        (self.security, self.protection, self.judge, self.gate) = (security, protection, judge, gate)
+    }
 
     var address: StorageAddress { slot.address }
     var capabilities: BackendCapabilities { backend.capabilities }

@@ -43,8 +43,8 @@ struct StoreParts {
     /// The ids of the keys of a source that sealed something of this program's, in any store. A store may keep this closure: it holds no store.
     let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
 
-    /// The freshness anchor of a database; nil where it has none.
-    let freshnessAnchor: (_ database: String) throws -> (any FreshnessAnchor)?
+    /// The freshness anchor of a database, or of the vault of a service; nil where it has none.
+    let freshnessAnchor: (_ database: StorageDomain) throws -> (any FreshnessAnchor)?
 
     /// The source that a reference names.
     func keySource(_ reference: KeySourceReference) throws -> any KeySource { try stores.keySource(reference) }

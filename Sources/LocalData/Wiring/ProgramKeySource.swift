@@ -22,10 +22,25 @@ struct ProgramKeySource: KeySource {
     var pin: String { "custom \(name)" }
     var protection: ProtectionLevel { source.protection }
 
-    func load() async throws(BackendError) -> SealingKey? { try await calling { try await source.load()?.key } }
+    func load() async throws(BackendError) -> SourceKeys? {
+        try await calling {
+            guard let current = try await source.load() else { return nil }
+            return try SourceKeys(current.key, others: try await source.loadOthers().map(\.key))
+        }
+    }
 
-    func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
-        try await calling { try await source.create(SealingKeyMaterial(key)).key }
+    func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
+        let current = try await calling { try await source.create(SealingKeyMaterial(keys.current)).key }
+        guard !keys.others.isEmpty, current.identity == keys.current.identity else { return SourceKeys(only: current) }
+        try await replace(SourceKeys(only: current), with: keys)
+        return keys
+    }
+
+    func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
+        try await calling {
+            try await source.replace(
+                SealingKeyMaterial(old.current), with: SealingKeyMaterial(new.current), others: new.others.map(SealingKeyMaterial.init))
+        }
     }
 
     func unlock() async throws(BackendError) { try await calling { try await source.unlock() } }

@@ -7,7 +7,7 @@ enum RestoreMark {
     /// Where the file is.
     static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore.json" }
 
-    /// Refuses to open stores while there is one.
+    /// Refuses to open stores while there is one. Drafts of a restore that ended before it had one are removed.
     /// - Throws: ``StorageError`` with `unavailable`.
     static func requireNone(_ configuration: StorageConfiguration) throws {
         guard let directories = try configuration.directories else { return }
@@ -18,6 +18,9 @@ enum RestoreMark {
                 StorageError.unavailable, key: "restore",
                 "A restore was interrupted, and the stores belong to different states. Run the same restore again: it goes on where it stopped."
             )
+        }
+        do throws(BackendError) { try RestoreDrafts.removeLeft(directories, configuration.runtime) } catch {
+            throw StorageError.from(error, key: "restore")
         }
     }
 

@@ -36,6 +36,9 @@ public struct StorageConfiguration: Sendable {
     /// an anchor it is not noticed. The anchor follows within a second of a commit and is up to date after `synchronize` and `shutdown`. While it cannot be reached, the
     /// database is not opened. A configuration in memory needs none.
     public var freshnessAnchors: [String: FreshnessAnchorPlace] = [:]
+    /// Where the latest state of the vaults is recorded that stand in for a keyring, by the service's name: as ``freshnessAnchors``. An anchor of a vault is not in the keyring
+    /// that the vault stands in for.
+    public var vaultFreshnessAnchors: [String: FreshnessAnchorPlace] = [:]
     /// Where the domain `.keychain` keeps its values: in the session's keyring, unless a program without one says otherwise.
     public var keychain = KeychainPlace.keyring
     /// Gives the passphrase of a key source, by its name; nil refuses it. Called whenever a key under a passphrase is fetched: once a source and router, as a rule.

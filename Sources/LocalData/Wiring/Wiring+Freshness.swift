@@ -2,11 +2,18 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// The freshness anchors of databases, by the form of their place.
+/// The freshness anchors of databases and vaults, by the form of their place.
 extension Wiring {
-    func makeFreshnessAnchor(ofDatabase name: String) throws -> (any FreshnessAnchor)? {
-        guard let place = configuration.freshnessAnchors[name] else { return nil }
+    func makeFreshnessAnchor(of database: StorageDomain) throws -> (any FreshnessAnchor)? {
+        let name = database.scope ?? configuration.defaultScope(of: database.kind)
+        let isVault = database.kind == .keychain
+        guard let place = isVault ? configuration.vaultFreshnessAnchors[name] : configuration.freshnessAnchors[name] else { return nil }
         switch place.form {
+        case .keyring where isVault:
+            throw StorageError(
+                StorageError.unavailable, key: name,
+                "The freshness anchor of the vault that stands in for the keyring cannot be in the keyring. Give vaultFreshnessAnchors a file or an anchor of your own. Nothing was opened."
+            )
         case .own(let anchor): return anchor
         case .keyring(let service):
             let owner = configuration.sealingContext ?? configuration.applicationID

@@ -64,13 +64,29 @@ final class Wiring: StoreProvider {
             guard let self else { throw BackendError(.unavailable, "The router was released. Nothing was changed.") }
             return try await sealedIDs(of: source)
         } freshnessAnchor: { [self] in
-            try makeFreshnessAnchor(ofDatabase: $0)
+            try makeFreshnessAnchor(of: $0)
         }
     }
 
     /// The ids of the keys of a source that sealed something of this program's, in any store.
     func sealedIDs(of source: any KeySource) async throws(BackendError) -> Set<[UInt8]> {
         try await sealed.ids(of: source, naming: self)
+    }
+
+    /// The databases that keys of a source open, and the ids of these keys.
+    func databases(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+        #if SQLite
+            return try await SealedFolder.databases(of: source, configuration)
+        #else
+            return [:]
+        #endif
+    }
+
+    /// Which keys running programs seal with. Nobody shares keys in memory.
+    static func keyUses(_ configuration: StorageConfiguration) -> any KeyUses {
+        guard !configuration.isInMemory, let directories = try? configuration.directories else { return NoOtherUses() }
+        return KeyUseFiles(
+            directory: "\(directories.locks)/keys", deadline: configuration.deadlines.files, runtime: configuration.runtime)
     }
 
     /// Remembers where a registered key leads, or a legacy location of one, for ``sealedIDs(of:)``.

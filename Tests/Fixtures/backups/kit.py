@@ -187,8 +187,13 @@ def open_backup(path, secret):
         elif kind == KEY and not stores and parts is None:
             cursor = Cursor(data)
             form, service, name = (cursor.counted().decode() for _ in range(3))
-            keys.append(Kek(cursor.counted()))
-            result["keys"].append({"form": form, "service": service, "name": name, "id": keys[-1].id.hex()})
+            held = cursor.counted()
+            if not held or len(held) % 32:
+                raise damaged("The keys of a source have another length.")
+            held = [Kek(held[start : start + 32]) for start in range(0, len(held), 32)]
+            keys += held
+            # The first one seals; the others only open.
+            result["keys"].append({"form": form, "service": service, "name": name, "id": held[0].id.hex()})
         elif kind == STORE and parts is None:
             cursor = Cursor(data)
             name = (cursor.counted().decode(), cursor.counted().decode())
@@ -199,10 +204,20 @@ def open_backup(path, secret):
             parts.append(data)
             hashed.update(counted(data))
         elif kind == STORE_END and parts is not None:
-            if data != struct.pack(">Q", len(parts)) + hashed.digest():
+            cursor = Cursor(data)
+            if cursor.take(40) != struct.pack(">Q", len(parts)) + hashed.digest():
                 raise damaged("The digest of a store is wrong.")
+            state = cursor.number(1)
+            problem = cursor.counted().decode() if state == 2 else None
+            if state > 2 or not cursor.at_end:
+                raise damaged("A store's end says what nobody knows.")
             store = {"kind": name[0], "scope": name[1], "digest": hashed.hexdigest(), "bytes": sum(map(len, parts))}
-            if name[0] in ("encryptedSQLite", "vault"):
+            if problem is not None:
+                store["problem"] = problem
+            elif state == 1:
+                # A damaged database: its file as it is, after the parts that say how it is opened.
+                store["file"] = base64.b64encode(b"".join(part[4:] for part in parts if part[:4] == b"\xff" * 4)).decode()
+            elif name[0] in ("encryptedSQLite", "vault"):
                 store["database"] = database_content(parts, keys)
             elif name[0] == "keychain":
                 store["items"] = []

@@ -51,7 +51,8 @@ KINDS = {1: "value", 3: "tombstone"}
 KIND_NUMBERS = {name: number for number, name in KINDS.items()}
 # What a feature demands of who does not know it.
 NEEDS = {1: "must know to read", 2: "must know to write", 3: "neither"}
-KNOWN_FEATURES = {"labels": (2, [LABELS, COUNTS])}
+CHUNKS = "CREATE TABLE chunks (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)"
+KNOWN_FEATURES = {"chunks": (1, [CHUNKS]), "labels": (2, [LABELS, COUNTS])}
 ROW_OVERHEAD = 1 + 8 + 24 + 16
 CONTEXT = "LocalData store context 1"
 
@@ -194,6 +195,7 @@ METADATA = [
     (7, "modifiedAt", "time"),
     (8, "expiresAt", "time"),
     (9, "attributes", "dictionary"),
+    (10, "indexesAttributes", "no"),
 ]
 
 
@@ -233,6 +235,10 @@ def encode_metadata(metadata):
             content = base64.b64decode(value, validate=True)
         elif kind == "time":
             content = struct.pack(">d", value)
+        elif kind == "no":
+            if value:
+                continue
+            content = b""
         else:
             content = encode_dictionary(value)
         encoded.append(bytes([tag]) + counted(content))
@@ -265,6 +271,10 @@ def decode_metadata(cursor):
         elif kind == "time":
             number = struct.unpack(">d", content)[0]
             result[name] = number if math.isfinite(number) else "bits:" + content.hex()
+        elif kind == "no":
+            if content:
+                raise broken("%s has a content." % what)
+            result[name] = False
         else:
             result[name] = decode_dictionary(content, what)
     return result
@@ -275,14 +285,17 @@ def decode_metadata(cursor):
 
 # In the byte of the kind: the revision of the row follows, which was sealed again without a change.
 KEEPS = 0x80
+# In the byte of the kind: the stream follows, whose chunks are outside of the row.
+STREAMS = 0x40
 
 
-def encode_content(kind, namespace, name, metadata, payload, revision=b""):
-    return bytes([kind | KEEPS if revision else kind]) + revision + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
+def encode_content(kind, namespace, name, metadata, payload, revision=b"", stream=None):
+    first = kind | (KEEPS if revision else 0) | (STREAMS if stream else 0)
+    return bytes([first]) + revision + (stream.encoded() if stream else b"") + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
 
 
 def decode_content(plaintext, what):
-    """Undoes the padding, reads the content: kind, kept revision or None, namespace, name, metadata, payload."""
+    """Undoes the padding, reads the content: kind, kept revision or None, stream or None, namespace, name, metadata, payload."""
     cursor = Cursor(plaintext, what)
     content = cursor.counted()
     if len(plaintext) != size_class(len(content) + 4):
@@ -291,7 +304,8 @@ def decode_content(plaintext, what):
         raise broken("%s is padded with something else than zeros." % what)
     cursor = Cursor(content, what)
     first = cursor.byte()
-    kind, revision = first & ~KEEPS, cursor.take(24) if first & KEEPS else None
+    kind, revision = first & ~(KEEPS | STREAMS), cursor.take(24) if first & KEEPS else None
+    stream = Stream.read(cursor) if first & STREAMS else None
     if kind not in KINDS:
         raise broken("%s has the unknown kind %d." % (what, kind))
     namespace, name = cursor.counted(), cursor.counted()
@@ -304,9 +318,70 @@ def decode_content(plaintext, what):
     metadata = decode_metadata(cursor)
     payload = cursor.counted()
     cursor.end()
-    if kind == 3 and payload:
+    if kind == 3 and (payload or stream):
         raise broken("%s is a tombstone with a payload." % what)
-    return kind, revision, namespace, name, metadata, payload
+    return kind, revision, stream, namespace, name, metadata, payload
+
+
+# Large content
+
+
+CHUNK = 65536
+
+
+def seal_chunk(key, number, is_last, content, associated):
+    """One chunk of STREAM: the nonce is its number, and whether it is the last."""
+    return AESGCM(key).encrypt(number.to_bytes(11, "big") + bytes([is_last]), content, associated)
+
+
+class Stream:
+    """Large content in chunks: what the row says of it."""
+
+    def __init__(self, place, length, key):
+        self.place, self.length, self.key = place, length, key
+
+    @staticmethod
+    def read(cursor):
+        place, length = struct.unpack(">qq", cursor.take(16))
+        if place < 0 or place % (1 << 24) or not 0 <= length <= CHUNK << 23:
+            raise broken("%s has a large content of no possible size or place." % cursor.what)
+        return Stream(place, length, cursor.take(32))
+
+    def encoded(self):
+        return struct.pack(">qq", self.place, self.length) + self.key
+
+    def padded_length(self):
+        return size_class(max(1, self.length))
+
+    def count(self):
+        return -(-self.padded_length() // CHUNK)
+
+    def chunk_key(self, database):
+        return hkdf(self.key, database, b"LocalData SQLite 1 chunks", 32)
+
+    def associated(self, database, namespace, name):
+        return fields("LocalData SQLite 1 chunk", database, namespace, name, struct.pack(">q", self.place), struct.pack(">q", self.length))
+
+    def seal(self, content, database, namespace, name):
+        content += bytes(self.padded_length() - len(content))
+        key, associated, last = self.chunk_key(database), self.associated(database, namespace, name), self.count() - 1
+        return [seal_chunk(key, n, n == last, content[n * CHUNK : (n + 1) * CHUNK], associated) for n in range(last + 1)]
+
+    def open(self, chunks, database, namespace, name, what):
+        """The content; `chunks` is {place: sealed}, and those of this stream are taken out of it."""
+        key, associated, content = self.chunk_key(database), self.associated(database, namespace, name), b""
+        for number in range(self.count()):
+            sealed = chunks.pop(self.place + number, None)
+            if sealed is None:
+                raise broken("%s lacks the chunk %d." % (what, number))
+            nonce = number.to_bytes(11, "big") + bytes([number == self.count() - 1])
+            try:
+                content += AESGCM(key).decrypt(nonce, sealed, associated)
+            except InvalidTag:
+                raise broken("The chunk %d of %s is not the one that was written." % (number, what))
+        if len(content) != self.padded_length() or any(content[self.length :]):
+            raise broken("The content of %s is not filled up to its size class." % what)
+        return content[: self.length]
 
 
 # Keys
@@ -511,6 +586,38 @@ def state_of(rows, keys, commits, is_anchored=False):
     return struct.pack(">qq", commits, len(terms)) + total.to_bytes(32, "big") + bytes([is_anchored])
 
 
+class ServerKey:
+    """A data key of a store on a server: its context is the salt, in the place of a database's id."""
+
+    def __init__(self, context, data):
+        self.context, self.id = context, key_id(data)
+        salt = fields(CONTEXT, *context)
+        self.sealing = hkdf(data, salt, b"LocalData server 1 seal", 32)
+        self.indexing = hkdf(data, salt, b"LocalData server 1 index", 32)
+
+    def slot(self, namespace, name):
+        return hmac_sha256(self.indexing, fields("LocalData server 1 slot", namespace, name))[:16]
+
+    def associated(self, slot):
+        return fields("LocalData server 1 record", *self.context, slot, self.id)
+
+    def seal(self, slot, nonce, plaintext):
+        return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(slot))
+
+    def open(self, slot, key, sealed):
+        """The content of a row, if it belongs here."""
+        if sealed[:9] != b"\x01" + key or key != self.id:
+            raise broken("The row names another key.")
+        try:
+            plaintext = unseal(self.sealing, sealed[9:], self.associated(slot))
+        except InvalidTag:
+            raise broken("The row cannot be opened: it was changed, or belongs to another store.")
+        content = decode_content(plaintext, "The row")
+        if self.slot(*content[3:5]) != slot:
+            raise broken("The row is in another slot than its name's.")
+        return content
+
+
 def natural_id(slot):
     return int.from_bytes(slot[:8], "big") >> 2
 
@@ -668,7 +775,7 @@ def read_keys(connection, database, kek):
     return keys, wraps, found
 
 
-def read_record(row, keys, formats):
+def read_record(row, keys, formats, chunks=None):
     number, slot, version, sealed = row
     what = "The row %d" % number
     if len(slot) != 16:
@@ -701,13 +808,18 @@ def read_record(row, keys, formats):
         plaintext = unseal(key.sealing, sealed[9:], key.associated(slot, version))
     except InvalidTag:
         raise broken("%s cannot be opened: it, its slot or its version was changed." % what)
-    kind, revision, namespace, name, metadata, payload = decode_content(plaintext, what)
+    kind, revision, stream, namespace, name, metadata, payload = decode_content(plaintext, what)
     if key.slot(namespace, name) != slot:
         raise broken("%s is in another slot than its name's." % what)
     result.update(namespace=namespace.decode(), name=name.decode(), kind=KINDS[kind], metadata=metadata)
     result["payload"] = base64.b64encode(payload).decode()
     if revision is not None:
         result["revision"] = revision.hex()
+    if stream is not None:
+        if chunks is None:
+            raise broken("%s has a large content, and the database no chunks." % what)
+        content = stream.open(chunks, key.database, namespace, name, what)
+        result["stream"] = {"place": stream.place, "length": stream.length, "sha256": hashlib.sha256(content).hexdigest()}
     try:
         result["text"] = payload.decode("utf-8")
     except UnicodeDecodeError:
@@ -737,7 +849,10 @@ def labels_of(records, keys):
         labels = [("namespace",)]
         if "typeTag" in metadata:
             labels.append(("type", metadata["typeTag"]))
-        labels += [("attribute", name, value) for name, value in metadata.get("attributes", {}).items()]
+        if metadata.get("indexesAttributes", True):
+            labels += [("attribute", name, value) for name, value in metadata.get("attributes", {}).items()]
+        else:
+            labels.append(("unindexed",))
         day = day_of(metadata["modifiedAt"]) if "modifiedAt" in metadata else None
         if day is not None:
             labels.append(("day", str(day)))
@@ -834,6 +949,7 @@ def dump(path, key_path):
             has_labels = "labels" in features
             labels = list(typed(connection, "labels", {"label": "blob", "slot": "blob"})) if has_labels else []
             counts = dict(typed(connection, "counts", {"label": "blob", "sealed": "blob"})) if has_labels else {}
+            chunks = dict(typed(connection, "chunks", {"id": "integer", "sealed": "blob"})) if "chunks" in features else None
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -843,7 +959,7 @@ def dump(path, key_path):
         raise broken("SQLite cannot read the file: its schema is damaged.")
     records, names = [], {}
     for row in rows:
-        record, name = read_record(row, keys, header["formats"])
+        record, name = read_record(row, keys, header["formats"], chunks)
         if name is not None:
             if name in names:
                 raise broken("The rows %d and %d have the same name." % (names[name], row[0]))
@@ -851,6 +967,8 @@ def dump(path, key_path):
         records.append(record)
     check_places(rows)
     state = check_state(states, rows, keys, active)
+    if chunks:
+        raise broken("%d chunks belong to no value." % len(chunks))
     if has_labels:
         check_labels(labels, counts, records, keys)
     return {
@@ -1046,7 +1164,7 @@ def vectors(seed):
     database = random.take("database id", 16)
     keys = make_keys(["active", "decrypt-only", "destroyed"], database, random)
     wraps = make_wraps(keys, list(zip(keks, sources)), random)
-    features = {"telepathy": (3, ["CREATE TABLE thoughts (thought BLOB NOT NULL)"]), **KNOWN_FEATURES}
+    features = {"telepathy": (3, ["CREATE TABLE thoughts (thought BLOB NOT NULL)"]), "labels": KNOWN_FEATURES["labels"]}
     header = make_header(database, ("com.example.app", "sqlite", "golden"), features, keys, wraps)
     everything = {
         "serializer": "json",
@@ -1106,6 +1224,25 @@ def vectors(seed):
     state = state_of(table, {key.id: key for key in keys}, 7, True)
     lengths = [0, 1, 14, 123, 124, 125, 252, 253, 1019, 1020, 1021, 2043, 2044, 2045, 2300, 2301]
     lengths += [4091, 4092, 4093, 5120, 65532, 65533, 1000000]
+    stream_vectors = []
+    for index, length in enumerate((0, 1, 131072, 200000)):
+        stream = Stream(int.from_bytes(random.take("place %d" % index, 5), "big") >> 2 << 24, length, random.take("stream key %d" % index, 32))
+        content = bytes((31 * place + index) % 251 for place in range(length))
+        chunks = stream.seal(content, database, b"", b"large")
+        stream_vectors.append(
+            {
+                "place": stream.place,
+                "length": length,
+                "key": stream.key.hex(),
+                "chunkKey": stream.chunk_key(database).hex(),
+                "associated": stream.associated(database, b"", b"large").hex(),
+                "content": hashlib.sha256(content).hexdigest(),
+                "plaintext": padded(encode_content(1, b"", b"large", {"serializer": "json"}, b"{}", b"", stream)).hex(),
+                "sizes": [len(chunk) for chunk in chunks],
+                "chunks": [hashlib.sha256(chunk).hexdigest() for chunk in chunks],
+            }
+        )
+    unindexed = {"typeTag": "note", "attributes": {"a": "first"}, "indexesAttributes": False}
     return {
         "seed": seed,
         "database": database.hex(),
@@ -1173,7 +1310,48 @@ def vectors(seed):
         },
         "records": records,
         "sizes": [{"content": length, "plaintext": size_class(length + 4)} for length in lengths],
+        "streams": stream_vectors,
+        "unindexed": {
+            "metadata": unindexed,
+            "encoded": encode_metadata(unindexed).hex(),
+            "label": keys[0].label("ledger", "unindexed").hex(),
+        },
+        "server": server_vectors(random),
     }
+
+
+def server_vectors(random):
+    """Rows of a store on a server: no version, no state, no place but the slot."""
+    context = ("com.example.app", "postgreSQL", "main")
+    rows = []
+    for index, (namespace, name, metadata, payload, revision) in enumerate(
+        (("", "a", {}, b"", b""), ("users", "admin/root", {"serializer": "json"}, b'"Oslo"', random.take("server revision", 24)))
+    ):
+        data = random.take("server key %d" % index, 32)
+        key = ServerKey(context, data)
+        slot, nonce = key.slot(namespace, name), random.take("server nonce %d" % index, 24)
+        plaintext = padded(encode_content(1, namespace.encode(), name.encode(), metadata, payload, revision))
+        sealed = key.seal(slot, nonce, plaintext)
+        if key.open(slot, key.id, sealed)[3:5] != (namespace.encode(), name.encode()):
+            raise broken("A server's row does not open.")
+        rows.append(
+            {
+                "data": data.hex(),
+                "key": key.id.hex(),
+                "sealingKey": key.sealing.hex(),
+                "indexingKey": key.indexing.hex(),
+                "namespace": namespace,
+                "name": name,
+                "metadata": metadata,
+                "payload": base64.b64encode(payload).decode(),
+                "revision": (revision or nonce).hex(),
+                "slot": slot.hex(),
+                "nonce": nonce.hex(),
+                "associated": key.associated(slot).hex(),
+                "sealed": sealed.hex(),
+            }
+        )
+    return {"context": list(context), "contextBytes": fields(CONTEXT, *context).hex(), "rows": rows}
 
 
 # selftest

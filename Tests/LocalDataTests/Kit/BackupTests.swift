@@ -158,7 +158,7 @@
                 cost: PassphraseCost(logN: 1, blockSize: 1, parallelism: 1),
                 deadline: .seconds(60), runtime: .live
             ) { "open sesame" }
-            _ = try await source.create(SealingKey.random(Runtime.live.randomBytes))
+            _ = try await source.create(SourceKeys(only: .random(Runtime.live.randomBytes)))
             let router = StorageRouter(configuration: configuration("root"))
             try await router.set(KitStage.marker, for: kit.row)
             try await router.backup(to: kit.kit, for: [kit.secret])

@@ -33,6 +33,43 @@
             #expect(try await run("third", "restore", file).status == 64)
         }
 
+        @Test func `an older file is refused by the program's anchor, and accepted on purpose`() async throws {
+            let (anchor, database) = (folder.file("anchors/main"), folder.file("root") + "/data/databases/main.sqlite")
+            func verify(_ more: String...) async throws -> ProgramResult {
+                try await TestSupport.run(
+                    try Program.built("localdata"), ["verify", "sqlite:main", "--anchor", anchor, "--root", folder.file("root")] + more,
+                    environment: environment)
+            }
+            #expect(try await run("root", "set", "sqlite:main", "a", input: "older").status == 0)
+            let older = try Data(contentsOf: URL(fileURLWithPath: database))
+            #expect(try await run("root", "set", "sqlite:main", "a", input: "later").status == 0)
+            #expect(try await verify().status == 0)
+            for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: database + ending) }
+            try older.write(to: URL(fileURLWithPath: database))
+            let refused = try await verify()
+            #expect(refused.status == 65 && refused.stderr.contains("rolledBack") || refused.stderr.contains("older"), "\(refused)")
+            #expect(try await run("root", "verify", "sqlite:main", "--accept-older-file").status == 64)
+            #expect(try await run("root", "verify", "defaults:main", "--anchor", anchor).status == 64)
+            let accepted = try await verify("--accept-older-file")
+            #expect(accepted.status == 0 && accepted.stdout.hasPrefix("sound: 1 rows"), "\(accepted)")
+            #expect(try await verify().status == 0)
+            #expect(try await run("root", "get", "sqlite:main", "a", "--reveal").stdout == "older\n")
+        }
+
+        @Test func `a backup of something damaged is made, says so, and so does its restore`() async throws {
+            #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
+            #expect(try await run("root", "set", "sqlite:other", "b", input: "secret").status == 0)
+            let (file, database) = (folder.file("kit"), folder.file("root") + "/data/databases/main.sqlite")
+            try Data(repeating: 0x5A, count: 8_192).write(to: URL(fileURLWithPath: database))
+            let made = try await run("root", "backup", file, "--json", input: "open sesame\n")
+            #expect(made.status == 65 && made.stdout.contains(#""problem":"corrupted""#), "\(made)")
+            let verified = try await run("root", "verify-backup", file, input: "open sesame\n")
+            #expect(verified.status == 64)
+            let restored = try await run("other", "restore", file, input: "open sesame\n")
+            #expect(restored.status == 0 && restored.stderr.contains("not in the backup: encryptedSQLite(main)"), "\(restored)")
+            #expect(try await run("other", "get", "sqlite:other", "b", "--reveal").stdout == "secret\n")
+        }
+
         @Test func `values are exported as lines, and imported where there is nothing`() async throws {
             #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
             #expect(try await run("root", "set", "sqlite:main", "b", "--from-json", input: "[1, 2.5, null]").status == 0)
@@ -45,6 +82,20 @@
             let replaced = try await run("other", "import", "sqlite:main", "a", "--replace", input: lines.stdout)
             #expect(replaced.stdout == "replaced a\nnot named b\n", "\(replaced)")
             #expect(try await run("root", "export", "sqlite:main").status == 64)
+        }
+
+        @Test func `the key of a source is rotated, and the older one stays for single values`() async throws {
+            #expect(try await run("root", "set", "sqlite:main", "a", input: "secret").status == 0)
+            let key = folder.file("root") + "/data/sealing-key"
+            let before = String(decoding: try fileBytes(key), as: UTF8.self)
+            let rotated = try await run("root", "rotate-key", "--json")
+            #expect(rotated.stdout == #"{"databases":1,"olderKeys":1,"remaining":[],"values":0}"# + "\n", "\(rotated)")
+            let lines = String(decoding: try fileBytes(key), as: UTF8.self)
+            #expect(lines.hasSuffix(before) && lines != before)
+            #expect(try await run("root", "rotate-key").stdout.hasSuffix("The source keeps 1 older key.\n"))
+            #expect(String(decoding: try fileBytes(key), as: UTF8.self) == lines)
+            #expect(try await run("root", "get", "sqlite:main", "a", "--reveal").stdout == "secret\n")
+            #expect(try await tool("rotate-key", "--key-file", folder.file("none")).status == 69)
         }
     }
 #endif

@@ -1,10 +1,19 @@
 import Foundation
+import LocalData
 import TestSupport
 
 extension Stage {
     /// Starts the worker program: another process that uses the same stores.
     func worker(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> RunningProgram {
         try RunningProgram(try Program.built("MigrationWorker"), arguments(environment["XDG_DATA_HOME"]), environment: environment)
+    }
+
+    /// Backs up the stage, verifies and restores, in a process of its own.
+    /// - Returns: The most memory that it has used before, and after each of the three, in KiB.
+    func memoryOfKeeping(in file: String, _ key: RecoveryKey) async throws -> [Int] {
+        let result = try await run(try Program.built("MigrationWorker"), arguments(nil) + ["kit", file, key.text], limit: 300)
+        guard result.stdout.hasPrefix("peak ") else { throw ProgramFailure("\(result)") }
+        return result.stdout.split(whereSeparator: \.isWhitespace).dropFirst().compactMap { Int($0) }
     }
 
     /// Starts a worker as the user `nobody`: permissions hold for it, as they do not for root.

@@ -16,6 +16,36 @@
 
         private var path: String { stage.path(ofDatabase: "main") }
 
+        @Test func `an older vault is refused where the configuration names an anchor for its service`() async throws {
+            let key = textKey("name", .keychain)
+            let vault = stage.root.path + "/data/vaults/v-\(stage.service).sqlite"
+            func launch(_ place: FreshnessAnchorPlace? = nil) -> StorageRouter {
+                stage.launch {
+                    $0.keychain = .sealedVault(.configured)
+                    $0.vaultFreshnessAnchors[$0.applicationID] = place ?? .file(stage.root.appending(path: "elsewhere/anchor").path)
+                }
+            }
+            let router = launch()
+            try await router.set("1", for: key)
+            try await router.shutdown()
+            let saved = try Data(contentsOf: URL(filePath: vault))
+            let again = launch()
+            try await again.remove(key)
+            try await again.shutdown()
+            for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: vault + suffix) }
+            try writeFile(saved, to: vault)
+            let refused = launch()
+            await expectRefusal(.rolledBack) { _ = try await refused.get(key) }
+            await expectRefusal(.rolledBack) { try await refused.set("3", for: key) }
+            try await refused.acceptOlderFile(of: .keychain)
+            #expect(try await refused.get(key) == "1")
+            try await refused.shutdown()
+            // The vault stands in for the keyring: there is none to keep its anchor.
+            let unwired = launch(.keyring())
+            await expectRefusal(.unavailable, saying: "vaultFreshnessAnchors") { _ = try await unwired.get(key) }
+            try await unwired.shutdown()
+        }
+
         private func restore(_ saved: Data) throws {
             for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
             try writeFile(saved, to: path)

@@ -38,8 +38,8 @@
             let identifier = "source"
             let pin = "source"
             let protection = ProtectionLevel.sealed
-            func load() async throws(BackendError) -> SealingKey? { key }
-            func create(_ key: SealingKey) async throws(BackendError) -> SealingKey { throw BackendError(.failed, "There is a key.") }
+            func load() async throws(BackendError) -> SourceKeys? { SourceKeys(only: key) }
+            func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { throw BackendError(.failed, "There is a key.") }
         }
 
         @Test func `the commitment tells two keys apart that have one id`() async throws {
@@ -50,7 +50,7 @@
                     recorded: { (_) throws(BackendError) in recorded.identity }, record: { (_, _) throws(BackendError) in },
                     all: { () throws(BackendError) in [recorded.identity] })
                 let keys = SealingKeys(pins: pins, randomBytes: Runtime.live.randomBytes)
-                let opening = await code { () throws(BackendError) in try await keys.existing(from: Holding(key: key)) }
+                let opening = await code { () throws(BackendError) in try await keys.existing(from: Holding(key: key)).current }
                 let sealing = await code { () throws(BackendError) in
                     try await keys.forSealing(from: Holding(key: key)) { () throws(BackendError) in [recorded.id] }
                 }

@@ -86,13 +86,13 @@
             let key = SealingKey.random(Runtime.live.randomBytes)
             private let looks = Mutex(0)
             let (identifier, pin, protection) = ("late source", "late", ProtectionLevel.sealed)
-            func load() async throws(BackendError) -> SealingKey? {
+            func load() async throws(BackendError) -> SourceKeys? {
                 looks.withLock { looks in
                     looks += 1
-                    return looks == 1 ? nil : key
+                    return looks == 1 ? nil : SourceKeys(only: key)
                 }
             }
-            func create(_ key: SealingKey) async throws(BackendError) -> SealingKey { throw BackendError(.failed, "There is a key.") }
+            func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys { throw BackendError(.failed, "There is a key.") }
         }
 
         @Test func `a key that another process makes and records between two looks is taken, not missed`() async throws {
@@ -107,14 +107,14 @@
 
         /// A source without a key, until one is made.
         private final class EmptySource: KeySource {
-            private let key = Mutex<SealingKey?>(nil)
+            private let keys = Mutex<SourceKeys?>(nil)
             let timesAsked = Mutex(0)
             let (identifier, pin, protection) = ("empty source", "empty", ProtectionLevel.sealed)
-            func load() async throws(BackendError) -> SealingKey? { key.withLock(\.self) }
-            func create(_ key: SealingKey) async throws(BackendError) -> SealingKey {
-                self.key.withLock { standing in
-                    standing = standing ?? key
-                    return standing ?? key
+            func load() async throws(BackendError) -> SourceKeys? { keys.withLock(\.self) }
+            func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
+                self.keys.withLock { standing in
+                    standing = standing ?? keys
+                    return standing ?? keys
                 }
             }
         }

@@ -9,10 +9,14 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked
     case referredNotStored, noRemovalEpoch
+    /// Seals.
+    case metadataBelieved
     /// Parts of release windows.
     case collectsInWindow, olderWriteNotSeen, mirrorUnchecked
     /// Parts of shapes in place.
     case downSkipped, newerShapeDropped, removalForgotten
+    /// Parts of keys that are rotated.
+    case resealedOverAnything
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
@@ -36,6 +40,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .noValidation: Safeguards.all.subtracting(.validation)
         case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
         case .noRemovalEpoch: Safeguards.all.subtracting(.removalEpoch)
+        case .metadataBelieved: Safeguards.all.subtracting(.sealsProven)
         case .referredNotStored: Safeguards.all.subtracting(.referredRecords)
         case .collectsInWindow: Safeguards.all.subtracting(.mirrorsKept)
         case .olderWriteNotSeen: Safeguards.all.subtracting(.olderWriteSeen)
@@ -43,6 +48,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .downSkipped: Safeguards.all.subtracting(.olderShapeWritten)
         case .newerShapeDropped: Safeguards.all.subtracting(.olderShapeChecked)
         case .removalForgotten: Safeguards.all.subtracting(.removalNamed)
+        case .resealedOverAnything: Safeguards.all.subtracting(.resealedUnchanged)
         case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
         }
     }

@@ -34,6 +34,7 @@ struct RecordVerdict: Sendable {
         try await judgeUnseen(last, values)
         try await judgeBackups(last, values)
         if plan.kind.expires { try await judgePurge(last) }
+        try await RecordForgery(act: act, scene: scene).judge(last)
     }
 
     /// Whether everything goes once its time has been over for a day: the first sweep finds it expired, and one a day later removes it.

@@ -17,7 +17,7 @@ package enum StoredRecords: Subject {
         .convertedOverAnything, .deleteBeforeDurable, .markBeforeRecords, .noBackup, .expiryNotCarried, .expiredFallsBack, .purgesAtOnce,
         .noValidation,
         .laterVersionNotChecked, .referredNotStored, .noPrecondition, .noTombstone, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped,
-        .lyingStore, .noRemovalEpoch,
+        .lyingStore, .noRemovalEpoch, .metadataBelieved,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {
@@ -26,7 +26,7 @@ package enum StoredRecords: Subject {
         case .markBeforeRecords: .listed
         case .expiryNotCarried, .expiredFallsBack, .purgesAtOnce: .expiring
         case .noValidation, .lockDropped: .retagged
-        case .convertedOverAnything, .laterVersionNotChecked: .versions
+        case .convertedOverAnything, .laterVersionNotChecked, .metadataBelieved: .versions
         case .referredNotStored: .referring
         case .noTombstone, .lockedAsAbsent: .movedVersions
         default: nil

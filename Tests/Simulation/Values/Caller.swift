@@ -50,6 +50,10 @@ struct Caller: Sendable {
         case .force: await diary.look(index, label("force"), { try await calls.force(router).success }, { _ in nil })
         case .sweep: await diary.look(index, label("sweep"), { await router.sweep(scene.currentKeys).isComplete }, { _ in nil })
         case .plan: await diary.look(index, label("plan"), { await router.planSweep().rows.count }, { _ in nil })
+        case .rotate:
+            // Whatever it can bring to a new key, no value is another one afterwards.
+            let source = Shape.keySource
+            await diary.look(index, label("rotate"), { try await router.rotateKey(of: source).values }, { _ in nil })
         case .batch:
             let others = scene.moving.indices.filter { scene.moving[$0].spot.medium == moving.spot.medium }
             let changes = others.map { (key: $0, text: $0 % 2 == turn.position % 2 ? nil : Marks.text(of: turn.first + 1 + $0)) }

@@ -16,7 +16,7 @@ package enum MovingValues: Subject {
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
         .noSecondLook, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
-        .lyingStore,
+        .lyingStore, .resealedOverAnything,
     ]
 
     package static func telling(_ mutant: Mutant) -> Kind? {
@@ -25,6 +25,7 @@ package enum MovingValues: Subject {
         case .noSecondLook: .several
         case .noDurabilityBarrier, .originNotCarried: .keyring
         case .sharedSourceCollected: .shared
+        case .resealedOverAnything: .sealed
         default: nil
         }
     }

@@ -52,6 +52,7 @@ struct Shape: Sendable {
     private static let database = StorageDomain.encryptedSQLite(database: "b")
     private static let ring = StorageDomain.keychain(service: "k")
     static let keyRing = StorageDomain.keychain(service: "own keys")
+    static let keySource = KeySourceReference.keyring(service: "own keys")
 
     /// What older shapes of values are.
     private struct OldNote: Codable, Sendable { let text: String }
@@ -126,7 +127,7 @@ struct Shape: Sendable {
             return [text(plain.moved(from: secret), [place(secret, database, isForeign: false)], rules)]
         case .keyring: return [text(inRing.moved(from: old), [oldPlace], rules)]
         case .sealed:
-            let sealed: StorageKey<String> = key("new\(number)", otherList, .encrypted(.keyring(service: "own keys")))
+            let sealed: StorageKey<String> = key("new\(number)", otherList, .encrypted(Self.keySource))
             return [text(sealed.moved(from: old), [oldPlace], rules)]
         default: return [text(inDatabase.moved(from: old), [oldPlace], rules)]
         }

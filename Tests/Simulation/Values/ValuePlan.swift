@@ -9,7 +9,7 @@ package struct ValuePlan: CampaignPlan {
     package enum OlderBeginning: String, Codable, CaseIterable, Sendable { case value, absent, damaged, undecodable }
 
     package enum Verb: String, Label {
-        case get, value, set, update, erase, remove, exists, force, sweep, plan, batch
+        case get, value, set, update, erase, remove, exists, force, sweep, plan, batch, rotate
     }
 
     /// A program that runs in a round.
@@ -83,7 +83,7 @@ package struct ValuePlan: CampaignPlan {
                 return Program(
                     isOlder: isOlder, isHeldBack: kind == .conditional && draw(3) == 0, isWatched: !isOlder && draw(6) == 0,
                     callers: (0..<(1 + draw(2))).map { _ in
-                        (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20)), key: draw(keys)) }
+                        (0..<(1 + draw(3))).map { _ in Call(verb: Self.verb(draw(20), of: kind), key: draw(keys)) }
                     })
             }
             let calls = programs.flatMap(\.callers).joined().count
@@ -108,8 +108,9 @@ package struct ValuePlan: CampaignPlan {
         }
     }
 
-    private static func verb(_ number: Int) -> Verb {
+    private static func verb(_ number: Int, of kind: ValueKind) -> Verb {
         switch number {
+        case 14 where kind == .sealed, 18 where kind == .sealed: .rotate
         case 0, 1: .get
         case 2, 3, 4: .value
         case 5, 6, 7: .set

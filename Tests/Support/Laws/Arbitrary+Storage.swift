@@ -40,11 +40,12 @@ extension Arbitrary where Value == StorageMetadata {
         let attributes = zip(Arbitrary<String>.text(), Arbitrary<String>.text()).list(0...4)
         return zip(
             zip(text, text, text), zip(Arbitrary<Int>.number.optional, Arbitrary<[UInt8]>.bytes().optional), zip(time, time, time),
-            attributes
+            zip(attributes, Arbitrary<Bool>.flag)
         ).map { texts, facts, times, attributes in
             StorageMetadata(
                 serializer: texts.0, typeTag: texts.1, schemaVersion: facts.0, origin: facts.1, sealing: texts.2, createdAt: times.0,
-                modifiedAt: times.1, expiresAt: times.2, attributes: Dictionary(attributes, uniquingKeysWith: { first, _ in first }))
+                modifiedAt: times.1, expiresAt: times.2, attributes: Dictionary(attributes.0, uniquingKeysWith: { first, _ in first }),
+                indexesAttributes: attributes.1)
         }
     }
 }

@@ -27,6 +27,9 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// The version of the shape in which records are stored.
     public var schemaVersion: Int { template.schemaVersion }
 
+    /// Whether stores may keep a label for each attribute of a record: see ``withoutAttributeIndex()``.
+    public var indexesAttributes: Bool { template.membership?.indexesAttributes ?? true }
+
     /// What every record's key is made of.
     private(set) var template: StorageKey<Record>
     /// What stands for the whole collection where keys are listed. Nothing is stored in its slot.
@@ -100,6 +103,20 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// This collection, with records that expire: an expired one is absent for every read, and a sweep removes it a day after one found it expired.
     /// - Parameter lifetime: How long a record stays valid after each `set`, by the wall clock.
     public func expiring(after lifetime: Duration) -> Self { changingKeys { $0.expiring(after: lifetime) } }
+
+    /// This collection, whose records are not found by an index of their attributes: an encrypted database keeps no label for any of them,
+    /// so that its file does not tell which records have an attribute in common.
+    ///
+    /// Filters by attribute give the same answers, and read every record of the collection for them; so do sweeps that look for older versions
+    /// and expired records. Each record says itself whether its attributes have labels: a record that was written before keeps what it had until it is
+    /// written again, and filters read every record for as long as there is one without labels.
+    public func withoutAttributeIndex() -> Self {
+        changingKeys { key in
+            var key = key
+            key.membership?.indexesAttributes = false
+            return key
+        }
+    }
 
     /// This collection with another rule for what to do when a legacy location holds another record of the same id.
     public func resolvingConflicts(_ policy: ConflictPolicy<Record>) -> Self { changingKeys { $0.resolvingConflicts(policy) } }

@@ -14,6 +14,8 @@ struct RecordMembership: Sendable {
     var acceptsOtherTags = false
     /// Whether a removal leaves a tombstone even without a migration of the key's own.
     var buriesRemoved = false
+    /// Whether a store may keep labels of the record's attributes.
+    var indexesAttributes = true
     /// The collection, where a list that holds all of its records may have to be taken apart before the slot is read.
     var gathered: (any TypedCollection)?
 }

@@ -16,9 +16,14 @@ public struct BackupReport: Codable, Hashable, Sendable {
         public internal(set) var isForeign = false
         /// Whether it was changed between the copy and the end of the backup: the backup has the state at the beginning.
         public internal(set) var isOlder = false
+        /// Whether it is a database with damaged pages, or rows that are none. The backup has its file as it is: after a restore, what could be
+        /// read can be read, and what is damaged is still damaged, and not absent.
+        public internal(set) var isDamaged = false
+        /// The error code for which it could not be read, so that the backup does not have it; nil for every other store. A restore leaves the
+        /// place of such a store as it is.
+        public internal(set) var problem: String?
         /// How many rows of a database do not open; they were damaged when the backup was made. Nil where no rows were opened.
         public internal(set) var damagedRows: Int?
-
         /// Whether the rows of a database were those that were written, all of them, when the backup was made. Nil where no rows were opened.
         public internal(set) var hasProvenRows: Bool?
 
@@ -43,6 +48,11 @@ public struct BackupReport: Codable, Hashable, Sendable {
     /// Domains of the program that are not in the backup, since a backend of its own serves them.
     public internal(set) var omitted: [String] = []
 
+    /// Whether everything is in it that it should have, and was not damaged.
+    public var isSound: Bool {
+        stores.allSatisfy { !$0.isDamaged && $0.problem == nil && $0.damagedRows ?? 0 == 0 && $0.hasProvenRows != false }
+    }
+
     init() {}
 }
 
@@ -54,6 +64,8 @@ public struct RestoreReport: Codable, Hashable, Sendable {
     public internal(set) var restored: [String] = []
     /// The stores that had the same content already.
     public internal(set) var unchanged: [String] = []
+    /// The stores that the backup does not have, since they could not be read when it was made: what is in their places stays.
+    public internal(set) var missing: [String] = []
     /// Where the stores are that were replaced: paths, and namespaces of keyring services.
     public internal(set) var kept: [String] = []
     /// The stores that were given to a key that this machine had already.

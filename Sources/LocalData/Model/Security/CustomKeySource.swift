@@ -25,6 +25,20 @@ public protocol CustomKeySource: Sendable {
     /// - Throws: As ``load()``.
     func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial
 
+    /// Fetches the keys that only open: those before the present one, as long as something may be sealed with them. Called after ``load()``.
+    /// - Returns: The latest first; none where the key was never replaced.
+    /// - Throws: As ``load()``.
+    func loadOthers() async throws -> [SealingKeyMaterial]
+
+    /// Stores another key in place of the one that it holds, and which keys only open from then on, durably and in one step. Called by
+    /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/destroyOlderKeys(of:waitingAtMost:)`` alone.
+    /// - Parameters:
+    ///   - old: The key that it holds. If it holds another one by then, throw ``BackendError`` with the code `conflict`.
+    ///   - key: The key that ``load()`` gives from now on; it may be the same.
+    ///   - others: What ``loadOthers()`` gives from now on. A key that is not among them is to be destroyed.
+    /// - Throws: As ``load()``.
+    func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws
+
     /// Unlocks the place, with a prompt if one is needed: called by ``StorageRouter/unlock(_:)`` alone.
     /// - Throws: As ``load()``, and `promptDismissed`.
     func unlock() async throws
@@ -35,6 +49,15 @@ extension CustomKeySource {
     /// - Throws: ``BackendError`` with the code `encryptionKeyMissing`.
     public func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
         throw BackendError(.encryptionKeyMissing, "There is no key yet, and this source makes none. Provide one; nothing was changed.")
+    }
+
+    /// None: the key was never replaced.
+    public func loadOthers() async throws -> [SealingKeyMaterial] { [] }
+
+    /// Refuses: somebody else replaces the key.
+    /// - Throws: ``BackendError`` with the code `unsupported`.
+    public func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
+        throw BackendError(.unsupported, "This source replaces no key. Replace it where it is made; nothing was changed.")
     }
 
     /// Does nothing: there is no lock.

@@ -18,6 +18,14 @@
             }
         }
 
+        /// The domain that a database in this folder serves.
+        private func domain(_ scope: String) -> StorageDomain {
+            switch self {
+            case .databases: .encryptedSQLite(database: scope)
+            case .vaults: .keychain(service: scope)
+            }
+        }
+
         /// Makes the store of a database in this folder.
         /// - Parameters:
         ///   - name: The database's name.
@@ -36,25 +44,40 @@
                 lockPath: SQLiteStore.lockPath(forDatabaseAt: path, in: directories.locks, files: configuration.runtime.files),
                 context: configuration.storeContext(kind, scope), keys: parts.keys, source: source,
                 otherSealedIDs: { [sealedIDs = parts.sealedIDs] () throws(BackendError) in try await sealedIDs(source) },
-                anchor: self == .databases ? try parts.freshnessAnchor(scope) : nil, deadline: configuration.deadlines.files,
+                anchor: try parts.freshnessAnchor(domain(scope)), deadline: configuration.deadlines.files,
                 runtime: configuration.runtime)
         }
 
         /// The ids of the keys of a source that sealed databases in any of the folders.
         static func sealedIDs(of source: any KeySource, _ configuration: StorageConfiguration) async throws(BackendError) -> Set<[UInt8]> {
-            if configuration.isInMemory { return [] }
+            try await databases(of: source, configuration).values.reduce(into: []) { $0.formUnion($1) }
+        }
+
+        /// The databases in any of the folders that keys of a source open, and the ids of these keys.
+        static func databases(
+            of source: any KeySource, _ configuration: StorageConfiguration
+        ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+            if configuration.isInMemory { return [:] }
             let directories: StorageDirectories
             do { directories = try configuration.requiredDirectories() } catch {
                 throw BackendError(.unavailable, (error as? StorageError)?.message ?? "The configuration has no directories.")
             }
-            var ids: Set<[UInt8]> = []
+            var found: [StorageDomain: Set<[UInt8]>] = [:]
             for folder in allCases {
-                ids.formUnion(
-                    try await SQLiteStore.sealingKeyIDs(
-                        inDatabasesIn: folder.path(directories), sealedFrom: source, locks: directories.locks,
-                        deadline: configuration.deadlines.files, runtime: configuration.runtime))
+                let ids = try await SQLiteStore.sealingKeyIDs(
+                    inDatabasesIn: folder.path(directories), sealedFrom: source, locks: directories.locks,
+                    deadline: configuration.deadlines.files, runtime: configuration.runtime)
+                for (name, ids) in ids { found[folder.domain(of: name)] = ids }
             }
-            return ids
+            return found
+        }
+
+        /// The domain whose store a database is.
+        private func domain(of name: String) -> StorageDomain {
+            switch self {
+            case .databases: .encryptedSQLite(database: name)
+            case .vaults: .keychain(service: SealedVault.service(of: name))
+            }
         }
     }
 #endif

@@ -46,5 +46,19 @@ struct SealedVault {
             }
             return "v-" + name
         }
+
+        /// The service whose database has a name.
+        static func service(of name: String) -> String {
+            var (bytes, rest) = ([UInt8](), name.dropFirst(2).utf8)
+            while let byte = rest.popFirst() {
+                guard byte == UInt8(ascii: "_"), let escaped = BackendContract.bytes(ofHexadecimal: String(rest.prefix(2)) ?? "") else {
+                    bytes.append(byte)
+                    continue
+                }
+                bytes += escaped
+                rest = rest.dropFirst(2)
+            }
+            return String(decoding: bytes, as: UTF8.self)
+        }
     #endif
 }

@@ -1,0 +1,83 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import CSQLite
+
+    /// The pages of a damaged database in the state that a connection reads, with what its log says of them: copied by SQLite without being
+    /// looked into, to a file beside the database, since nothing else gives pages. They are as sealed there as in the database.
+    final class DatabaseImage {
+        private let path: String
+        private let files: any FileSystem
+        private let copy: Connection
+        private let pages: OpaquePointer
+        private var isWhole = false
+        private var offset: Int64 = 0
+
+        /// Begins the file. What a process left there that was killed is removed.
+        init(of source: Connection, at database: String, _ runtime: Runtime) throws(BackendError) {
+            let folder = parentDirectory(of: database)
+            let prefix = ".\(lastComponent(of: database)).copy-"
+            files = runtime.files
+            path = "\(folder)/\(prefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
+            do throws(FileError) {
+                for name in try files.list(folder) ?? [] where name.hasPrefix(prefix) { try files.remove("\(folder)/\(name)") }
+                try files.create(path, [])
+            } catch { throw error.backendError() }
+            do throws(SQLiteFault) {
+                copy = try Connection(path: path, leavesLog: false)
+                for setting in ["journal_mode = OFF", "synchronous = OFF"] { try copy.execute("PRAGMA \(setting)") }
+                pages = try source.copyPages(to: copy)
+            } catch {
+                try? files.remove(path)
+                throw error.backendError()
+            }
+        }
+
+        /// Copies some pages.
+        /// - Returns: Whether all are copied.
+        func step() throws(BackendError) -> Bool {
+            if isWhole { return true }
+            let code = sqlite3_backup_step(pages, 2_048)
+            switch code {
+            case SQLITE_OK: return false
+            case SQLITE_DONE:
+                sqlite3_backup_finish(pages)
+                copy.close()
+                isWhole = true
+                return true
+            default: throw SQLiteFault(code).backendError()
+            }
+        }
+
+        /// The next bytes of the file; nil after the last.
+        func next() throws(BackendError) -> [UInt8]? {
+            let bytes: [UInt8]
+            do throws(FileError) { bytes = try files.read(path, from: offset, count: BackupPart.size) ?? [] } catch {
+                throw error.backendError()
+            }
+            offset += Int64(bytes.count)
+            return bytes.isEmpty ? nil : bytes
+        }
+
+        /// Removes the file.
+        func end() {
+            if !isWhole {
+                sqlite3_backup_finish(pages)
+                copy.close()
+            }
+            isWhole = true
+            // What cannot be removed is sealed, and the next copy removes it.
+            for ending in ["", "-journal", "-wal", "-shm"] { try? files.remove(path + ending) }
+        }
+    }
+
+    extension Connection {
+        /// Begins to copy the pages of the state that this connection reads.
+        fileprivate func copyPages(to copy: Connection) throws(SQLiteFault) -> OpaquePointer {
+            guard let pages = sqlite3_backup_init(copy.handle, "main", handle, "main") else {
+                throw SQLiteFault(sqlite3_errcode(copy.handle))
+            }
+            return pages
+        }
+    }
+#endif

@@ -1,0 +1,59 @@
+#if SQLite
+    import BackendContract
+    import Sealing
+
+    /// Which label answers a query.
+    extension PageReader {
+        /// A label, and what every value that stands under it fulfils.
+        struct LabelChoice {
+            /// Nil where the days answer the query.
+            let label: Label?
+            let condition: StorageQuery.Condition?
+            /// Whether nothing that answers the query can be missing under the label.
+            var isWhole = true
+        }
+
+        /// The label that leaves the fewest values to open, as far as that is known beforehand: that of the first attribute, unless there are
+        /// values whose attributes have no labels; else that of the first type, the days, or all values.
+        /// - Parameter position: Where the page before ended: an enumeration keeps the label that it began with.
+        func choice(
+            _ query: StorageQuery, _ keyset: Keyset, _ position: PageCursor.Position?
+        ) throws(Interruption) -> LabelChoice {
+            var (attribute, type): (StorageQuery.Condition?, StorageQuery.Condition?)
+            var isOfDays = false
+            for condition in query.conditions {
+                switch condition {
+                case .attribute: attribute = attribute ?? condition
+                case .typeTag: type = type ?? condition
+                case .modified: isOfDays = true
+                }
+            }
+            if let attribute, case .attribute(let name, let value) = attribute {
+                let label = Label.attribute(name, value, query.namespace)
+                let isUnindexed = try holdsUnindexed(query.namespace, keyset)
+                let began = position.map { position in keyset.key(position.key)?.label(of: label.fields) == position.label }
+                // A value that has lost its label since the first page may be missing from the others.
+                if began ?? !isUnindexed { return LabelChoice(label: label, condition: attribute, isWhole: !isUnindexed) }
+            }
+            if let type, case .typeTag(let tag) = type { return LabelChoice(label: .type(tag, query.namespace), condition: type) }
+            return LabelChoice(label: isOfDays ? nil : .all(query.namespace), condition: nil)
+        }
+
+        /// Whether the values under a label have to be opened to tell which of them answer a query of one condition.
+        func isFiltered(_ query: StorageQuery, _ label: Label) -> Bool { !query.conditions.isEmpty && label == .all(query.namespace) }
+
+        /// Whether there may be values of a namespace whose attributes have no labels: an entry says so, and a count without entries, too.
+        private func holdsUnindexed(_ namespace: StorageNamespace, _ keyset: Keyset) throws(Interruption) -> Bool {
+            let statement = try kept(
+                &anyEntry,
+                "SELECT 1 WHERE EXISTS (SELECT 1 FROM labels WHERE label = ?1) OR EXISTS (SELECT 1 FROM counts WHERE label = ?1)")
+            for key in [keyset.active] + keyset.decryptOnly {
+                let label = key.label(of: Label.unindexed(namespace).fields)
+                try bind { () throws(SQLiteFault) in try statement.bind(label, at: 1) }
+                defer { statement.reset() }
+                if try step(statement) { return true }
+            }
+            return false
+        }
+    }
+#endif

@@ -1,0 +1,70 @@
+package import BackendContract
+
+/// A row's content, decrypted: a name, metadata, and a payload or the mark of a removal.
+package struct RowContent: Sendable {
+    package enum Kind: UInt8, Sendable {
+        case value = 1
+        case tombstone = 3
+    }
+
+    package var address: StorageAddress
+    package var kind: Kind
+    package var metadata: StorageMetadata
+    package var payload: [UInt8] = []
+    /// The revision of a row that was sealed again and is otherwise unchanged; nil for one whose revision is its nonce.
+    package var keptRevision: StorageRevision?
+    /// The large content that the value has beside its payload, in chunks; nil for none.
+    package var stream: RowStream?
+
+    /// Set in the byte of the kind: the kept revision follows.
+    private static let keeps: UInt8 = 0x80
+    /// Set in the byte of the kind: the stream follows, after the revision.
+    private static let streams: UInt8 = 0x40
+
+    /// The content, after its length and before the zeros that fill its size class.
+    package func padded() -> [UInt8] {
+        var facts = ByteWriter()
+        RecordCodec.encodeMetadata(metadata, into: &facts)
+        var writer = ByteWriter()
+        // Exactly as much as is needed: a buffer that grows leaves copies behind.
+        let kept = keptRevision?.bytes ?? []
+        let length =
+            1 + kept.count + (stream == nil ? 0 : RowStream.byteCount) + 12 + address.namespace.name.utf8.count + address.name.utf8.count
+            + facts.bytes.count + payload.count
+        writer.bytes.reserveCapacity(SizeClass.padded(length + 4))
+        writer.fixed(UInt32(length))
+        writer.byte(kind.rawValue | (keptRevision == nil ? 0 : Self.keeps) | (stream == nil ? 0 : Self.streams))
+        writer.bytes.append(contentsOf: kept)
+        stream?.write(to: &writer)
+        writer.counted(address.namespace.name.utf8)
+        writer.counted(address.name.utf8)
+        writer.bytes.append(contentsOf: facts.bytes)
+        writer.counted(payload)
+        writer.bytes.append(contentsOf: repeatElement(0, count: SizeClass.padded(length + 4) - writer.bytes.count))
+        return writer.bytes
+    }
+
+    package init(_ address: StorageAddress, _ kind: Kind, _ metadata: StorageMetadata, payload: [UInt8] = []) {
+        (self.address, self.kind, self.metadata, self.payload) = (address, kind, metadata, payload)
+    }
+
+    /// Reads what ``padded()`` made.
+    package init(padded bytes: [UInt8]) throws(RecordDamage) {
+        var length = ByteReader(bytes[...])
+        let count = Int(try length.fixed(UInt32.self))
+        guard count <= bytes.count - 4, SizeClass.padded(count + 4) == bytes.count else { throw RecordDamage("has no size class") }
+        guard bytes[(4 + count)...].allSatisfy({ $0 == 0 }) else { throw RecordDamage("is not filled up with zeros") }
+        var reader = ByteReader(bytes[4..<(4 + count)])
+        let first = try reader.byte()
+        guard let kind = Kind(rawValue: first & ~(Self.keeps | Self.streams)) else { throw RecordDamage("is of an unknown kind") }
+        if first & Self.keeps != 0 { keptRevision = StorageRevision(try reader.take(XAES256GCM.nonceLength)) }
+        if first & Self.streams != 0 { stream = try RowStream(&reader) }
+        let namespace = try reader.text()
+        address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
+        self.kind = kind
+        metadata = try RecordCodec.decodeMetadata(from: &reader)
+        payload = try reader.counted()
+        guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
+        guard kind == .value || payload.isEmpty && stream == nil else { throw RecordDamage("is a tombstone with a payload") }
+    }
+}

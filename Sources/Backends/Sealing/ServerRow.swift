@@ -1,0 +1,134 @@
+package import BackendContract
+internal import BackendRuntime
+package import Crypto
+
+/// A sealed row of a store that many machines write: one row for each slot, and nothing that all writers would have to change.
+package struct ServerRow: Hashable, Sendable {
+    /// The blind index of the name: the primary key.
+    package var slot: [UInt8]
+    /// The id of the data key, so that rows of an older key can be asked for. It is in the sealed bytes too.
+    package var key: [UInt8]
+    /// The row format `01`, the id of the data key, nonce, ciphertext, tag: as in a database.
+    package var sealed: [UInt8]
+
+    /// Creates a row.
+    package init(slot: [UInt8], key: [UInt8], sealed: [UInt8]) { (self.slot, self.key, self.sealed) = (slot, key, sealed) }
+}
+
+/// Seals and opens the rows of a store on a database server, which never sees a name or a value.
+///
+/// A row proves that somebody with the data key wrote it under this name, for this application, kind of store and scope. It does not prove
+/// that it is the latest, nor that a row which is missing was removed: a server that lies can show older rows and hide them.
+package struct ServerRowCodec: Sendable {
+    /// A data key, as the two that are derived from it with the context as salt.
+    private struct Key: Sendable {
+        let id: [UInt8]
+        let sealing: XAES256GCM
+        let indexing: SymmetricKey
+    }
+
+    /// Where the rows belong.
+    package let context: StoreContext
+    private let active: Key
+    private let decryptOnly: [Key]
+
+    /// Derives the keys of a store's rows with HKDF-SHA256 (RFC 5869).
+    /// - Parameters:
+    ///   - context: The application or tenant, the kind of store and its scope.
+    ///   - active: The data key that seals.
+    ///   - decryptOnly: Those that open what they once sealed.
+    package init(_ context: StoreContext, active: SymmetricKey, decryptOnly: [SymmetricKey] = []) throws(BackendError) {
+        func derived(_ key: SymmetricKey) throws(BackendError) -> Key {
+            func subkey(_ purpose: String) -> SymmetricKey {
+                HKDF<SHA256>.deriveKey(
+                    inputKeyMaterial: key, salt: context.bytes, info: Array("LocalData server 1 \(purpose)".utf8), outputByteCount: 32)
+            }
+            return Key(id: KeyIdentity.id(of: key), sealing: try XAES256GCM(key: subkey("seal")), indexing: subkey("index"))
+        }
+        self.context = context
+        self.active = try derived(active)
+        var older: [Key] = []
+        for key in decryptOnly { older.append(try derived(key)) }
+        self.decryptOnly = older
+    }
+
+    /// The slots where a name's row may be: that of the active key, then those of the others.
+    package func slots(of address: StorageAddress) -> [[UInt8]] { ([active] + decryptOnly).map { slot(of: address, $0) } }
+
+    /// Seals a row with the active key.
+    package func seal(_ content: RowContent, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> ServerRow {
+        precondition(content.stream == nil, "A server's row has no chunks.")
+        var plain = content.padded()
+        defer { wipe(&plain) }
+        let slot = slot(of: content.address, active)
+        let nonce = randomBytes(XAES256GCM.nonceLength)
+        let sealed = try active.sealing.seal(plain, nonce: nonce, authenticating: associated(slot, active.id))
+        return ServerRow(slot: slot, key: active.id, sealed: [Self.format] + active.id + nonce + sealed)
+    }
+
+    /// Opens the row that a server has shown for a name.
+    /// - Returns: The content, and its revision: the nonce, or the one that was kept when the row was sealed again.
+    /// - Throws: ``BackendError`` with `corrupted` for a row of another name, store or key, and for one that was changed.
+    package func open(_ row: ServerRow, at address: StorageAddress) throws(BackendError) -> (RowContent, StorageRevision) {
+        let (content, revision) = try open(row)
+        guard content.address == address else { throw Self.damage("belongs to another name") }
+        return (content, revision)
+    }
+
+    /// Opens a row of a list.
+    /// - Throws: As ``open(_:at:)``.
+    package func open(_ row: ServerRow) throws(BackendError) -> (RowContent, StorageRevision) {
+        guard row.sealed.count >= Self.headLength + XAES256GCM.nonceLength + XAES256GCM.tagLength, row.sealed[0] == Self.format else {
+            throw Self.damage("has another format, or was cut off")
+        }
+        let id = Array(row.sealed[1..<Self.headLength])
+        guard id == row.key, let key = ([active] + decryptOnly).first(where: { $0.id == id }) else {
+            throw Self.damage("names a key that the store does not have")
+        }
+        let nonce = Array(row.sealed[Self.headLength..<Self.headLength + XAES256GCM.nonceLength])
+        var plain: [UInt8]
+        do throws(BackendError) {
+            plain = try key.sealing.open(
+                Array(row.sealed[(Self.headLength + nonce.count)...]), nonce: nonce, authenticating: associated(row.slot, id))
+        } catch { throw Self.damage("was changed, or brought here from another place") }
+        defer { wipe(&plain) }
+        let content: RowContent
+        do throws(RecordDamage) { content = try RowContent(padded: plain) } catch { throw Self.damage(error.reason) }
+        guard slot(of: content.address, key) == row.slot, content.stream == nil else {
+            throw Self.damage("is in the place of another name")
+        }
+        return (content, content.keptRevision ?? StorageRevision(nonce))
+    }
+
+    /// Seals a row of an older key again, with the active one and at its slot there; its revision stays.
+    /// - Returns: Nil for a row of the active key.
+    /// - Throws: As ``open(_:)``.
+    package func sealAgain(_ row: ServerRow, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> ServerRow? {
+        var (content, revision) = try open(row)
+        guard row.key != active.id else { return nil }
+        content.keptRevision = revision
+        return try seal(content, randomBytes)
+    }
+
+    private func slot(of address: StorageAddress, _ key: Key) -> [UInt8] {
+        var fields = Fields("LocalData server 1 slot")
+        fields.add(address.namespace.name)
+        fields.add(address.name)
+        return Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: key.indexing).prefix(DataKey.slotLength))
+    }
+
+    private func associated(_ slot: [UInt8], _ key: [UInt8]) -> [UInt8] {
+        var fields = Fields("LocalData server 1 record")
+        fields.add(context)
+        fields.add(slot)
+        fields.add(key)
+        return fields.bytes
+    }
+
+    private static let format: UInt8 = 1
+    private static let headLength = 1 + SealingKey.idLength
+
+    private static func damage(_ how: String) -> BackendError {
+        BackendError(.corrupted, "A row of the store \(how). Another program, or the server, changed it; nothing was changed.")
+    }
+}

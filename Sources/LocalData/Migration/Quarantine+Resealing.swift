@@ -1,0 +1,107 @@
+import BackendContract
+import BackendRuntime
+import Sealing
+
+/// Entries that a source's older keys have sealed.
+extension Quarantine {
+    /// Seals again what older keys of a source have sealed: entries, and values in them as they stood in their places.
+    /// - Parameters:
+    ///   - keys: The keys of the source.
+    ///   - isOnlyLook: Whether nothing is changed.
+    /// - Returns: How many entries were sealed again, and which ones need an older key.
+    func reseal(
+        _ source: any KeySource, _ keys: SourceKeys, isOnlyLook: Bool
+    ) async throws -> (resealed: Int, remaining: [String]) {
+        let store = try store()
+        var (resealed, remaining) = (0, [String]())
+        let addresses = try await translatingErrors(key: "quarantine") { () throws(BackendError) in try await store.addresses(in: .values) }
+        for address in addresses {
+            let id = address.name
+            let probe = try await translatingErrors(key: id) { () throws(BackendError) in try await store.read(address, .fresh) }
+            guard let record = probe.record, try needsOlderKey(record, id, source, keys) else { continue }
+            if isOnlyLook {
+                remaining.append("quarantine/\(id)")
+                continue
+            }
+            do {
+                let (content, metadata) = try resealedEntry(record, id, keys)
+                let result = try await translatingErrors(key: id) { () throws(BackendError) in
+                    try await store.apply(.put(.bytes(content), metadata, at: address, if: .revision(record.revision)))
+                }
+                // Entries are never changed by anybody else, only discarded.
+                if result.isApplied { resealed += 1 }
+            } catch let error as StorageError { remaining.append("quarantine/\(id): \(error.message)") }
+        }
+        return (resealed, remaining)
+    }
+
+    /// Whether one of the keys that only open has sealed an entry, or the value in it.
+    private func needsOlderKey(_ entry: StorageRecord, _ id: String, _ source: any KeySource, _ keys: SourceKeys) throws -> Bool {
+        func isOlder(_ named: String?) -> Bool { keys.others.contains { RecordSeals.text(of: $0.id) == named } }
+        let facts = entry.metadata.attributes
+        if entry.metadata.sealing != nil, try isOf(source, facts["source"]) {
+            if isOlder(entry.metadata.sealing) { return true }
+        }
+        guard facts["seal"] != nil, try isOf(source, facts["seal"]) else { return false }
+        // What the entry's own key does not open keeps nothing else from being sealed again.
+        guard let kept = try? keptRecord(entry, id, keys) else { return entry.metadata.sealing == nil }
+        return isOlder(kept.metadata.sealing)
+    }
+
+    private func isOf(_ source: any KeySource, _ reference: String?) throws -> Bool {
+        guard let reference else { return false }
+        return (try? seals.sources(Self.reference(reference)))?.identifier == source.identifier
+    }
+
+    /// The record that an entry keeps; nil where the entry is sealed with the key of another source.
+    private func keptRecord(_ entry: StorageRecord, _ id: String, _ keys: SourceKeys) throws -> StorageRecord? {
+        guard case .bytes(var content) = entry.payload else { return nil }
+        defer { wipe(&content) }
+        if entry.metadata.sealing != nil {
+            guard let key = Envelope.keyID(of: content).flatMap({ keys.key($0) }) else { return nil }
+            do throws(BackendError) { content = try Envelope.open(content, with: key, for: context(id, entry.metadata)) } catch {
+                throw StorageError.from(error, key: id)
+            }
+        }
+        guard case .record(let kept) = RecordCodec.decode(content) else {
+            throw StorageError(StorageError.corrupted, key: id, "The quarantined record is damaged.")
+        }
+        return kept
+    }
+
+    /// The entry, and the value in it, sealed with the key that seals.
+    private func resealedEntry(
+        _ entry: StorageRecord, _ id: String, _ keys: SourceKeys
+    ) throws -> (content: [UInt8], metadata: StorageMetadata) {
+        guard var kept = try keptRecord(entry, id, keys) else {
+            throw StorageError(
+                StorageError.encryptionKeyMismatch, key: id, "Another source's key sealed the entry, so the value in it stays.")
+        }
+        var metadata = entry.metadata
+        do throws(BackendError) {
+            if let place = metadata.attributes["place"].flatMap(Place.init(text:)), case .bytes(let sealed) = kept.payload,
+                let key = Envelope.keyID(of: sealed).flatMap({ keys.key($0) }), key.id != keys.current.id
+            {
+                try reseal(&kept, sealed, of: place, from: key, to: keys.current)
+            }
+            var content = RecordCodec.encode(kept)
+            guard metadata.sealing != nil else { return (content, metadata) }
+            defer { wipe(&content) }
+            metadata.sealing = RecordSeals.text(of: keys.current.id)
+            return (try Envelope.seal(content, with: keys.current, for: context(id, metadata), runtime.randomBytes), metadata)
+        } catch { throw StorageError.from(error, key: id) }
+    }
+
+    /// A value as it stood in its place, sealed for the same place. Its origin was of use there only.
+    private func reseal(
+        _ kept: inout StorageRecord, _ sealed: [UInt8], of place: Place, from old: SealingKey, to new: SealingKey
+    ) throws(BackendError) {
+        let bound = RecordSeals.context(.value, seals.application, place, beside: kept.metadata)
+        var content = try Envelope.open(sealed, with: old, for: bound)
+        defer { wipe(&content) }
+        kept.metadata.sealing = RecordSeals.text(of: new.id)
+        kept.metadata.origin = nil
+        let context = RecordSeals.context(.value, seals.application, place, beside: kept.metadata)
+        kept.payload = .bytes(try Envelope.seal(content, with: new, for: context, runtime.randomBytes))
+    }
+}

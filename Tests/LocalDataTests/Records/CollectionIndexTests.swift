@@ -1,0 +1,41 @@
+import BackendContract
+import LocalDataTesting
+import TestSupport
+import Testing
+
+@testable import LocalData
+
+/// Collections whose attributes are not indexed.
+@Suite(.inTurn) struct CollectionIndexTests {
+    @Test(arguments: Place.allCases)
+    func `a collection without an index of attributes gives the same answers, and changes in either direction`(_ place: Place) async throws
+    {
+        try await place.withLaunches { launch, domain in
+            let indexed = Note.collection(domain)
+            let plain = indexed.withoutAttributeIndex()
+            #expect(indexed.indexesAttributes && !plain.indexesAttributes)
+            func expectRight(_ notes: StorageCollection<Note>) async throws {
+                let router = launch()
+                for colour in ["red", "blue", "green"] {
+                    var ids: [String] = []
+                    for try await case .value(let note) in router.records(in: notes, .attribute("colour", colour)) { ids.append(note.id) }
+                    let wanted = (0..<6).filter { ["red", "blue"][$0 % 2] == colour }.map { "n\($0)" }
+                    #expect(ids.sorted() == wanted)
+                    #expect(try await router.count(in: notes, .attribute("colour", colour)) == wanted.count)
+                }
+            }
+            for (number, note) in Note.many(6).enumerated() {
+                let notes = number < 4 ? plain : indexed
+                try await launch().set(note, in: notes, attributes: ["colour": ["red", "blue"][number % 2]])
+            }
+            try await expectRight(plain)
+            try await expectRight(indexed)
+            // Written again by the other program, each keeps its attributes and gets that program's choice.
+            for note in Note.many(6) { try await launch().set(note, in: indexed) }
+            try await expectRight(plain)
+            for note in Note.many(6) { try await launch().set(note, in: plain) }
+            try await expectRight(indexed)
+            #expect(try await launch().row(of: plain)?.state == .unchanged)
+        }
+    }
+}

@@ -1,0 +1,419 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import LocalData
+    import Sealing
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// Another key in a source, for everything that the one before has sealed.
+    @Suite(.inTurn) struct KeyRotationTests {
+        private struct Note: Codable, Identifiable, Equatable, Sendable {
+            var id: String
+            var text = "note"
+        }
+
+        private let stage: Stage
+        private let list = textKey("list", .userDefaults(suite: "list"), .encrypted)
+        private let late = textKey("late", .userDefaults(suite: "list"), .encrypted)
+        private let removed = textKey("removed", .userDefaults(suite: "list"), .encrypted)
+        private let row = textKey("row", .encryptedSQLite(database: "main"))
+        private let secret = textKey("secret", .keychain)
+        private let notes = StorageCollection<Note>(
+            "notes", domain: .userDefaults(suite: "notes"), security: .encrypted, owner: "Tests", description: "Notes")
+        /// A value that was moved, in a shape with a backup of the one before, from a place that another key still uses.
+        private let source = textKey("source", .userDefaults(suite: "source"), .encrypted)
+        private let copy: StorageKey<String>
+
+        init() throws {
+            stage = try Stage()
+            copy = textKey("copy", .userDefaults(suite: "list"), .encrypted).copied(from: source)
+        }
+
+        /// The lines of the key file, in one of the test's folders.
+        private func lines(_ root: String = "root") throws -> [Substring] {
+            let path = stage.directory.file(root) + "/data/sealing-key"
+            return String(decoding: try #require(FileManager.default.contents(atPath: path)), as: UTF8.self).split(separator: "\n")
+        }
+        private func id(_ line: Substring) -> String { String(line.split(separator: " ")[1]) }
+
+        private func launch(_ root: String = "root", _ files: HookedFiles? = nil) async throws -> StorageRouter {
+            var configuration = StorageConfiguration(root: URL(fileURLWithPath: stage.directory.file(root)), applicationID: stage.service)
+            configuration.deadlines = stage.configuration.deadlines
+            configuration.keychain = .sealedVault(.configured)
+            if let files { configuration.runtime.files = files }
+            let router = StorageRouter(configuration: configuration)
+            try await router.registerCatalog(
+                TestCatalog(.key(list), .key(late), .key(removed), .key(row), .key(secret), .key(copy), .collection(notes)))
+            return router
+        }
+
+        private func fill(_ router: StorageRouter) async throws {
+            for key in [list, removed, row, secret, source] { try await router.set("value of \(key.name)", for: key) }
+            try await router.remove(removed)
+            for number in 0..<3 { try await router.set(Note(id: "\(number)"), in: notes) }
+            #expect(try await router.get(copy) == "value of source")
+        }
+
+        private func check(_ router: StorageRouter) async throws {
+            for key in [list, row, secret, source] { #expect(try await router.get(key) == "value of \(key.name)") }
+            #expect(try await router.value(for: removed) == nil)
+            for number in 0..<3 { #expect(try await router.value("\(number)", in: notes) == Note(id: "\(number)")) }
+            #expect(try await router.get(copy) == "value of source")
+        }
+
+        /// The ids that stand beside seals, in all property lists.
+        private func isNamed(_ id: String) throws -> Bool {
+            let all = FileManager.default.enumerator(at: stage.root, includingPropertiesForKeys: nil)
+            while let url = all?.nextObject() as? URL {
+                guard url.pathExtension == "plist", url.lastPathComponent != "ledger.plist",
+                    let bytes = FileManager.default.contents(atPath: url.path)
+                else { continue }
+                if bytes.range(of: Data("1:\(id)".utf8)) != nil { return true }
+            }
+            return false
+        }
+
+        @Test func `everything is sealed with the new key, and the old one is destroyed when nothing needs it`() async throws {
+            let router = try await launch()
+            try await fill(router)
+            let before = try lines()
+            let report = try await router.rotateKey()
+            #expect(report.isComplete, "\(report.remaining)")
+            #expect(report.databases == 2 && report.values == 6 && report.olderKeys == 1, "\(report)")
+            #expect(try lines().count == 2)
+            #expect(try lines().last == before.first)
+            #expect(try !isNamed(id(before[0])))
+            try await check(router)
+            try await check(try await launch())
+            let again = try await router.rotateKey()
+            #expect(again.values == 0 && again.databases == 0)
+            #expect(try lines().count == 2, "a call makes no third key while the older one is kept")
+            try await router.destroyOlderKeys()
+            #expect(try lines().count == 1)
+            #expect(try lines().first != before.first)
+            try await check(router)
+            try await check(try await launch())
+            let recipients = try await router.keyRecipients(of: row.domain)
+            #expect(recipients.map(\.id) == [id(try lines()[0])])
+            // A second rotation makes a third key.
+            #expect(try await router.rotateKey().isComplete)
+            try await router.destroyOlderKeys()
+            try await check(try await launch())
+        }
+
+        @Test func `a program that was started before reads on, and what it seals keeps the old key`() async throws {
+            let (router, other) = (try await launch(), try await launch())
+            try await fill(router)
+            try await other.set("value of list", for: list)
+            _ = try await router.rotateKey()
+            // It has the old key in memory, and goes on with it.
+            try await other.set("late", for: late)
+            let old = try lines()[1]
+            #expect(try isNamed(id(old)))
+            let refusal = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            #expect(refusal.code == StorageError.conflict && refusal.message.contains(id(old)), "\(refusal)")
+            // What the new key sealed makes it look at the source again.
+            try await check(other)
+            try await other.set("later", for: late)
+            #expect(try !isNamed(id(old)))
+            #expect(try await router.rotateKey().isComplete)
+            // It seals with the new key by now; what it sealed before may not be written yet, as far as others know.
+            let still = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            #expect(still.code == StorageError.conflict)
+            try await other.rotateKey()
+            try await router.destroyOlderKeys()
+            #expect(try await other.get(late) == "later")
+            for router in [router, other, try await launch()] { try await check(router) }
+        }
+
+        @Test func `what an ended program has sealed with the old key is found, and keeps it`() async throws {
+            let router = try await launch()
+            try await fill(router)
+            do {
+                let other = try await launch()
+                try await other.set("value of list", for: list)
+                _ = try await router.rotateKey()
+                try await other.set("late", for: late)
+                try await other.shutdown()
+            }
+            let error = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            #expect(error.code == StorageError.conflict && error.message.contains("rotateKey"), "\(error)")
+            try await check(router)
+            #expect(try await router.rotateKey().values == 1)
+            try await router.destroyOlderKeys()
+            try await check(try await launch())
+            #expect(try await launch().get(late) == "late")
+        }
+
+        @Test func `copies are still known as copies after a rotation`() async throws {
+            let router = try await launch()
+            try await fill(router)
+            let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
+            let new = textKey("new", .encryptedSQLite(database: "main"), .encrypted).moved(from: old, keeping: .until(version: "9"))
+            try await router.set("first", for: old)
+            #expect(try await router.get(new) == "first")
+            try await router.set("second", for: new)
+            try await router.shutdown()
+            let program = try await launch()
+            try await program.registerCatalog(TestCatalog([.key(new)], id: "Window"))
+            #expect(try await program.rotateKey().isComplete)
+            try await program.destroyOlderKeys()
+            for key in [new, old] { #expect(try await program.get(key) == "second") }
+            #expect(await program.sweep().isComplete)
+            for key in [new, old] { #expect(try await program.get(key) == "second") }
+            try await program.set("third", for: new)
+            #expect(try await program.get(old) == "third")
+            try await program.set("own", for: copy)
+            #expect(try await program.rotateKey().isComplete)
+            #expect(await program.sweep().isComplete)
+            #expect(try await program.get(copy) == "own")
+            #expect(try await program.quarantine().isEmpty)
+        }
+
+        @Test func `a quarantined value is sealed again, with the seal that it had in its place`() async throws {
+            let older = textKey("older", .userDefaults(suite: "older"), .encrypted)
+            let key = textKey("key", .userDefaults(suite: "list"), .encrypted).moved(from: older)
+            let router = try await launch()
+            try await router.registerCatalog(TestCatalog([.key(key)], id: "Quarantine"))
+            try await router.set("first", for: older)
+            #expect(try await router.get(key) == "first")
+            try await router.set("conflict", for: older)
+            _ = await router.sweep()
+            let entry = try #require(try await router.quarantine().first)
+            let content = try await router.quarantinedData(entry)
+            let old = try lines()[0]
+            let report = try await router.rotateKey()
+            #expect(report.isComplete, "\(report)")
+            try await router.destroyOlderKeys()
+            #expect(try !isNamed(id(old)))
+            #expect(try await launch().quarantinedData(entry) == content)
+        }
+
+        @Test func `a rotation that is killed at any step loses nothing, and goes on`() async throws {
+            let first = try await launch()
+            try await fill(first)
+            try await first.shutdown()
+            func copy(_ root: String) throws {
+                try FileManager.default.copyItem(atPath: stage.directory.file("root"), toPath: stage.directory.file(root))
+            }
+            let old = try lines()
+            let files = HookedFiles()
+            try copy("count")
+            let counting = try await launch("count", files)
+            files.arm(nil)
+            _ = try await counting.rotateKey()
+            try await counting.destroyOlderKeys()
+            try await counting.shutdown()
+            let count = files.operations.count
+            #expect(count > 30)
+            let isLong = ProcessInfo.processInfo.environment["LOCALDATA_LONG"] != nil
+            var (before, between, after) = (0, 0, 0)
+            for number in stride(from: 1, through: count, by: isLong ? 1 : 7) {
+                let root = "killed \(number)"
+                try copy(root)
+                let router = try await launch(root, files)
+                files.arm(.stops, at: number)
+                do {
+                    _ = try await router.rotateKey()
+                    try await router.destroyOlderKeys()
+                } catch {}
+                // A process that was killed holds no lock any more.
+                try? await router.shutdown()
+                files.arm(nil)
+                let next = try await launch(root)
+                try await check(next)
+                switch try lines(root) {
+                case old: before += 1
+                case let found where found.count == 1: after += 1
+                default: between += 1
+                }
+                if try lines(root) == old || lines(root).count > 1 { #expect(try await next.rotateKey().isComplete, "killed at \(number)") }
+                try await next.destroyOlderKeys()
+                #expect(try lines(root).count == 1 && lines(root) != old)
+                try await next.shutdown()
+                let last = try await launch(root)
+                try await check(last)
+                try await last.shutdown()
+            }
+            print("a rotation of a source's key, killed at steps of \(count): \(before) before, \(between) between, \(after) after")
+            #expect(before > 0 && between > 3)
+        }
+
+        @Test func `without a catalog, without a key and in a damaged store no key is destroyed`() async throws {
+            let router = try await launch()
+            let none = try await #require(throws: StorageError.self) { try await router.rotateKey() }
+            #expect(none.code == StorageError.encryptionKeyMissing)
+            try await fill(router)
+            _ = try await router.rotateKey()
+            let unregistered = stage.launch { $0.keychain = .sealedVault(.configured) }
+            let refusal = try await #require(throws: StorageError.self) { try await unregistered.destroyOlderKeys() }
+            #expect(refusal.code == StorageError.unsupported)
+            #expect(try lines().count == 2)
+            await router.lock()
+            let locked = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            #expect(locked.code == StorageError.locked)
+        }
+
+        @Test func `a credential is rotated by its lines`() async throws {
+            let folder = try stage.directory.folder("credentials")
+            let (old, new) = (SealingKey.random(Runtime.live.randomBytes).text, SealingKey.random(Runtime.live.randomBytes).text)
+            func launch() async throws -> StorageRouter {
+                let router = stage.launch {
+                    $0.keySource = .credential("key")
+                    $0.runtime.host.environment["CREDENTIALS_DIRECTORY"] = folder
+                }
+                try await router.registerCatalog(TestCatalog(.key(list), .key(row)))
+                return router
+            }
+            func provide(_ lines: String...) throws {
+                try? FileManager.default.removeItem(atPath: folder + "/key")
+                try writeFile(lines.joined(separator: "\n") + "\n", to: folder + "/key")
+            }
+            try provide(old)
+            let router = try await launch()
+            for key in [list, row] { try await router.set("value", for: key) }
+            let refusal = try await #require(throws: StorageError.self) { try await router.rotateKey() }
+            #expect(refusal.code == StorageError.unsupported && refusal.message.contains("localdata key new"))
+            try await router.shutdown()
+            // First everywhere as a key that opens, then as the first one.
+            try provide(old, new)
+            let prepared = try await launch()
+            try await prepared.set("again", for: list)
+            try await prepared.shutdown()
+            try provide(new, old)
+            let report = try await launch().rotateKey()
+            #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
+            let done = try await #require(throws: StorageError.self) { try await launch().destroyOlderKeys() }
+            #expect(done.code == StorageError.unsupported && done.message.contains("every line but the first"), "\(done)")
+            try provide(new)
+            #expect(try await launch().get(list) == "again")
+            #expect(try await launch().get(row) == "value")
+            try provide(old)
+            let stale = try await #require(throws: StorageError.self) { try await launch().get(row) }
+            #expect(stale.code == StorageError.encryptionKeyMismatch)
+        }
+
+        /// A source that keeps versions of its key, as a service for keys does.
+        private final class Versions: CustomKeySource {
+            let protection = ProtectionLevel.sealed
+            let keys = Mutex<[SealingKeyMaterial]>([])
+
+            func load() async throws -> SealingKeyMaterial? { keys.withLock(\.first) }
+            func loadOthers() async throws -> [SealingKeyMaterial] { keys.withLock { Array($0.dropFirst()) } }
+            func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
+                keys.withLock { keys in
+                    if keys.isEmpty { keys = [key] }
+                    return keys[0]
+                }
+            }
+            func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
+                try keys.withLock { keys in
+                    guard keys.first?.text == old.text else { throw BackendError(.conflict, "It holds another key.") }
+                    keys = [key] + others
+                }
+            }
+        }
+
+        @Test func `a source of the program's own is rotated if it can be, and a source in a passphrase file`() async throws {
+            let versions = Versions()
+            let cost = ScryptCost(logN: 1, blockSize: 1, parallelism: 1)
+            for source in [KeySourceReference.custom("versions"), .passphrase("main")] {
+                func launch() async throws -> StorageRouter {
+                    let router = stage.launch {
+                        $0.keySource = source
+                        $0.customKeySources["versions"] = versions
+                        $0.scryptCost = cost
+                        $0.passphrase = { _ in "open sesame" }
+                    }
+                    try await router.registerCatalog(TestCatalog(.key(list), .key(row)))
+                    return router
+                }
+                let router = try await launch()
+                for key in [list, row] { try await router.set("value", for: key) }
+                let report = try await router.rotateKey()
+                #expect(report.isComplete && report.values == 1 && report.databases == 1 && report.olderKeys == 1, "\(source): \(report)")
+                for key in [list, row] { #expect(try await launch().get(key) == "value") }
+                try await router.destroyOlderKeys()
+                #expect(try await router.rotateKey().olderKeys == 1)
+                try await router.shutdown()
+                for key in [list, row] { #expect(try await launch().get(key) == "value") }
+                for key in [list, row] { try await router.remove(key) }
+                try await router.shutdown()
+                try FileManager.default.removeItem(at: stage.root)
+            }
+            #expect(versions.keys.withLock(\.count) == 2)
+        }
+
+        #if Keyring
+            @Test(.tags(.keyring)) func `a key in the keyring is rotated there`() async throws {
+                let stage = try Stage(keyring: true)
+                func launch() async throws -> StorageRouter {
+                    let router = stage.launch { $0.keySource = .keyring }
+                    try await router.registerCatalog(TestCatalog(.key(list), .key(row), .key(secret)))
+                    return router
+                }
+                let router = try await launch()
+                for key in [list, row, secret] { try await router.set("value", for: key) }
+                let report = try await router.rotateKey()
+                #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
+                for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
+                try await router.destroyOlderKeys()
+                for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
+                try await router.shutdown()
+            }
+        #endif
+
+        @Test func `a backup in the middle of a rotation brings every key that it needs`() async throws {
+            let router = try await launch()
+            try await fill(router)
+            let other = try await launch()
+            try await other.set("value of list", for: list)
+            _ = try await router.rotateKey()
+            // One value has the old key again.
+            try await other.set("late", for: late)
+            let kit = URL(fileURLWithPath: stage.directory.file("kit"))
+            let passphrase = BackupKey.passphrase("correct horse", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1))
+            try await router.backup(to: kit, for: [passphrase])
+            try await router.rotateKey()
+            var elsewhere = StorageConfiguration(
+                root: URL(fileURLWithPath: stage.directory.file("elsewhere")), applicationID: stage.service)
+            elsewhere.keychain = .sealedVault(.configured)
+            try await StorageRouter.restore(from: kit, with: passphrase, into: elsewhere)
+            #expect(try lines("elsewhere") == lines())
+            let restored = try await launch("elsewhere")
+            try await check(restored)
+            #expect(try await restored.get(late) == "late")
+            #expect(try await restored.rotateKey().isComplete)
+            try await restored.destroyOlderKeys()
+            try await restored.shutdown()
+            let last = try await launch("elsewhere")
+            try await check(last)
+            #expect(try await last.get(late) == "late")
+        }
+
+        @Test func `older shapes and their backups are sealed again`() async throws {
+            struct Settings: Codable, Equatable, Sendable { var text: String }
+            func key<Value>(_ type: Value.Type) -> StorageKey<Value> {
+                testKey("settings", .userDefaults(suite: "shapes"), .encrypted, of: type)
+            }
+            let before = try await launch()
+            try await before.set("first", for: key(String.self))
+            try await before.shutdown()
+            let evolving = key(Settings.self).evolving(Evolution.from(String.self).to { Settings(text: $0) }.keepingBackup())
+            let router = try await launch()
+            try await router.registerCatalog(TestCatalog([.key(evolving)], id: "Shapes"), migrateImmediately: true)
+            #expect(try await router.get(evolving) == Settings(text: "first"))
+            let old = try lines()[0]
+            let report = try await router.rotateKey()
+            #expect(report.isComplete && report.values == 2, "\(report)")
+            try await router.destroyOlderKeys()
+            #expect(try !isNamed(id(old)))
+            #expect(try await router.restoreBackup(of: evolving) != nil)
+            try await router.shutdown()
+            #expect(try await launch().get(key(String.self)) == "first")
+        }
+    }
+#endif

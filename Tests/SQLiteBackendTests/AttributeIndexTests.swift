@@ -1,0 +1,138 @@
+#if SQLite
+    import BackendContract
+    import SQLiteBackend
+    import TestSupport
+    import Testing
+
+    /// Values whose attributes have no labels, alone and beside others. That every query gives the same answers is a law of `PageTests`.
+    @Suite(.inTurn) struct AttributeIndexTests {
+        private let place: Place
+        private let store: SQLiteStore
+
+        init() throws {
+            place = try Place()
+            store = place.store()
+        }
+
+        private static let colours = ["red", "blue"]
+
+        private func address(_ number: Int) -> StorageAddress { StorageAddress("\(number)", in: shelf) }
+
+        private func put(_ numbers: Range<Int>, indexed: Bool) async throws {
+            let results = try await store.apply(
+                numbers.map { number in
+                    let metadata = StorageMetadata(
+                        typeTag: "note", modifiedAt: 10,
+                        attributes: ["colour": Self.colours[number % 2], "own": "\(number)"], indexesAttributes: indexed)
+                    return .put(.bytes([1]), metadata, at: address(number))
+                })
+            #expect(results.allSatisfy { $0.isApplied })
+        }
+
+        private func query(_ colour: String) -> StorageQuery { StorageQuery(shelf, [.attribute("colour", colour)]) }
+
+        private func labels() throws -> (all: Int64, different: Int64) {
+            let database = try PlainDatabase(path: place.path)
+            return (
+                try database.value("SELECT count(*) FROM labels")?.integer ?? -1,
+                try database.value("SELECT count(DISTINCT label) FROM labels")?.integer ?? -1
+            )
+        }
+
+        private func expectRight(_ reds: [Int], _ blues: [Int], at location: SourceLocation = #_sourceLocation) async throws {
+            for (colour, numbers) in [("red", reds), ("blue", blues), ("green", [])] {
+                let names = try await store.names(query(colour), limit: 2)
+                #expect(names == numbers.map(String.init).sorted(), sourceLocation: location)
+                #expect(try await store.count(query(colour)) == numbers.count, sourceLocation: location)
+                #expect(try await store.page(query(colour), after: nil, limit: 100).isComplete, sourceLocation: location)
+            }
+            #expect(try await store.verifyIntegrity { _ in }?.isSound == true, sourceLocation: location)
+        }
+
+        @Test func `no label of the file tells of an attribute`() async throws {
+            try await put(0..<6, indexed: false)
+            // Of each value: the namespace, the type, the day, and that its attributes have no labels. And the day in use.
+            #expect(try labels() == (6 * 4 + 1, 5))
+            try await expectRight([0, 2, 4], [1, 3, 5])
+            await store.close()
+            try await place.check()
+            // With labels, each value stands under its two attributes as well.
+            let other = try AttributeIndexTests()
+            try await other.put(0..<6, indexed: true)
+            #expect(try other.labels() == (6 * 5 + 1, 4 + 2 + 6))
+            await other.store.close()
+        }
+
+        @Test func `values with labels and without are found together, when a collection changes in either direction`() async throws {
+            try await put(0..<6, indexed: true)
+            let indexed = try labels()
+            try await put(0..<3, indexed: false)
+            try await expectRight([0, 2, 4], [1, 3, 5])
+            try await put(3..<6, indexed: false)
+            try await expectRight([0, 2, 4], [1, 3, 5])
+            #expect(try labels() == (6 * 4 + 1, 5))
+            try await put(0..<5, indexed: true)
+            try await expectRight([0, 2, 4], [1, 3, 5])
+            try await put(5..<6, indexed: true)
+            try await expectRight([0, 2, 4], [1, 3, 5])
+            #expect(try labels() == indexed)
+            await store.close()
+            try await place.check()
+        }
+
+        @Test func `labels made anew from the rows, and those of a new data key, are as the values say`() async throws {
+            try await put(0..<4, indexed: false)
+            try await put(4..<8, indexed: true)
+            let before = try labels()
+            _ = try await store.rotateDataKey(batch: 3) { _, _ in }
+            try await expectRight([0, 2, 4, 6], [1, 3, 5, 7])
+            #expect(try labels() == before)
+            try await store.acceptContents()
+            try await expectRight([0, 2, 4, 6], [1, 3, 5, 7])
+            #expect(try labels() == before)
+            await store.close()
+        }
+
+        @Test func `values that lose their labels between two pages are not called complete`() async throws {
+            try await put(0..<8, indexed: true)
+            let first = try await store.page(query("red"), after: nil, limit: 1)
+            try await put(0..<8, indexed: false)
+            var (names, cursor, last) = (first.entries.map(\.address.name), first.next, first)
+            while let next = cursor {
+                last = try await store.page(query("red"), after: next, limit: 1)
+                #expect(last.damaged.isEmpty)
+                names += last.entries.map(\.address.name)
+                cursor = last.next
+            }
+            #expect(Set(names).count == names.count && Set(names).isSubset(of: ["0", "2", "4", "6"]))
+            #expect(!last.isComplete)
+            await store.close()
+        }
+
+        @Test func `an entry that says so and is taken away is found by a check, and hides nothing`() async throws {
+            try await put(0..<4, indexed: false)
+            try await put(4..<8, indexed: true)
+            await store.close()
+            let sealed = try SealedDatabase(path: place.path, keyFile: place.keyPath)
+            let slots = try (0..<8).map { try sealed.slot(address($0)) }
+            // The one label that all values without labels have, and no other.
+            let database = try PlainDatabase(path: place.path)
+            let label = try #require(
+                try database.rows("SELECT label FROM labels GROUP BY label HAVING count(*) = 4").compactMap { $0[0].blob }.first {
+                    let members = try database.rows("SELECT slot FROM labels WHERE label = ?", [$0])
+                        .compactMap { $0[0].blob.map { Array($0) } }
+                    return Set(members) == Set(slots[..<4])
+                })
+            for sql in [
+                "DELETE FROM labels WHERE label = ?1 AND slot = (SELECT min(slot) FROM labels WHERE label = ?1)",
+                "DELETE FROM labels WHERE label = ?1",
+            ] {
+                try database.execute(sql, [label])
+                let store = place.store()
+                #expect(try await store.names(query("red")) == ["0", "2", "4", "6"])
+                #expect(try await store.verifyIntegrity { _ in }?.isSound == false)
+                await store.close()
+            }
+        }
+    }
+#endif
