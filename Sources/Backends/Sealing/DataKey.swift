@@ -34,8 +34,7 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// Derives the keys with HKDF-SHA256 (RFC 5869), the database's id being the salt.
     package init(key: SymmetricKey, database: [UInt8]) throws(BackendError) {
         func derived(_ purpose: String) -> SymmetricKey {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8), outputByteCount: 32)
+            KeyDerivation.key(from: key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8)
         }
         id = KeyIdentity.id(of: key)
         number = id.withUnsafeBytes { $0.count == SealingKey.idLength ? $0.loadUnaligned(as: UInt64.self) : 0 }

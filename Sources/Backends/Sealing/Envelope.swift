@@ -124,6 +124,6 @@ package enum Envelope {
     }
 
     private static func messageKey(_ key: SealingKey, _ purpose: Purpose, salt: ArraySlice<UInt8>) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: key.key, salt: salt, info: Array(purpose.text.utf8), outputByteCount: 32)
+        KeyDerivation.key(from: key.key, salt: Array(salt), for: purpose.text.utf8)
     }
 }

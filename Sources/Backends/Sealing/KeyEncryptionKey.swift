@@ -15,8 +15,7 @@ package struct KeyEncryptionKey {
     /// Derives the wrapping key and the verifier with HKDF-SHA256 (RFC 5869), the database's id being the salt.
     package init(_ key: SealingKey, database: [UInt8]) throws(BackendError) {
         func derived(_ purpose: String, _ count: Int) -> SymmetricKey {
-            HKDF<SHA256>.deriveKey(
-                inputKeyMaterial: key.key, salt: database, info: Array("LocalData SQLite 1 \(purpose)".utf8), outputByteCount: count)
+            KeyDerivation.key(from: key.key, salt: database, for: "LocalData SQLite 1 \(purpose)".utf8, count: count)
         }
         id = key.id
         verifier = derived("verifier", Self.verifierLength).withUnsafeBytes { Array($0) }

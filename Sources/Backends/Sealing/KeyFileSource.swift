@@ -29,7 +29,7 @@ package struct KeyFileSource: KeySource {
 
     /// Reads the keys; nil when there is no file.
     package func load() async throws(BackendError) -> SourceKeys? {
-        try await files.onLane(isMutation: false) { () throws(BackendError) in try read()?.keys }
+        try await files.onLane(isMutation: false) { () throws(BackendError) in try read { keys, _ in keys } }
     }
 
     /// Makes the file, durably and whole, if there is none; returns the keys that it holds then.
@@ -39,7 +39,7 @@ package struct KeyFileSource: KeySource {
             var bytes = keys.textBytes(ending: "\n")
             defer { wipe(&bytes) }
             if try files.make(path, bytes, draftName: draftName) { return keys }
-            guard let existing = try read()?.keys else {
+            guard let existing = try read({ keys, _ in keys }) else {
                 throw BackendError(.failed, "The key file \(path) was removed while it was read. Try again.")
             }
             return existing
@@ -54,23 +54,20 @@ package struct KeyFileSource: KeySource {
     /// Replaces the file in one step; the text of the keys may be written otherwise than this library writes it.
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         try await files.onLane(isMutation: true) { () throws(BackendError) in
-            guard var found = try read() else { throw replacedMeanwhile }
             var bytes = new.textBytes(ending: "\n")
-            defer {
-                wipe(&found.bytes)
-                wipe(&bytes)
+            defer { wipe(&bytes) }
+            let isReplaced: Void? = try read { (found, text) throws(BackendError) in
+                guard found.holdsSame(as: old) else { throw replacedMeanwhile }
+                try files.replace(path, text, with: bytes)
             }
-            guard found.keys.holdsSame(as: old) else { throw replacedMeanwhile }
-            try files.replace(path, found.bytes, with: bytes)
+            guard isReplaced != nil else { throw replacedMeanwhile }
         }
     }
 
-    /// The keys, and the bytes that they were read from, which the caller wipes.
-    private func read() throws(BackendError) -> (keys: SourceKeys, bytes: [UInt8])? {
+    /// Lends the keys and the bytes that they were read from, which are overwritten afterwards; nil when there is no file.
+    private func read<R>(_ body: (SourceKeys, [UInt8]) throws(BackendError) -> R) throws(BackendError) -> R? {
         guard var contents = try files.readPrivate(path, "key file", ifExposed: "the key known") else { return nil }
-        do throws(BackendError) { return (try SourceKeys(textBytes: contents.bytes), contents.bytes) } catch {
-            wipe(&contents.bytes)
-            throw error
-        }
+        defer { wipe(&contents.bytes) }
+        return try body(try SourceKeys(textBytes: contents.bytes), contents.bytes)
     }
 }

@@ -44,6 +44,6 @@ package struct KeyIdentity: Hashable, Sendable {
     package static func commitment(of key: SymmetricKey) -> [UInt8] { derived(from: key, "LocalData key commitment 1", commitmentLength) }
 
     private static func derived(from key: SymmetricKey, _ purpose: String, _ count: Int) -> [UInt8] {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array(purpose.utf8), outputByteCount: count).withUnsafeBytes { Array($0) }
+        KeyDerivation.key(from: key, for: purpose.utf8, count: count).withUnsafeBytes { Array($0) }
     }
 }

@@ -88,8 +88,7 @@ package struct RowStream: Hashable, Sendable {
         fields.add(address.name)
         fields.add(place)
         fields.add(length)
-        let chunks = HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: SymmetricKey(data: key), salt: database, info: Array("LocalData SQLite 1 chunks".utf8), outputByteCount: 32)
+        let chunks = KeyDerivation.key(from: SymmetricKey(data: key), salt: database, for: "LocalData SQLite 1 chunks".utf8)
         return SealedStream(key: chunks, authenticating: fields.bytes, from: number)
     }
 

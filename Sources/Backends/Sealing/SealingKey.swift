@@ -42,7 +42,7 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
     /// A key for one purpose, derived with HKDF-SHA256 without a salt.
     /// - Parameter purpose: The info text.
     package func subkey(_ purpose: String) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(inputKeyMaterial: key, info: Array(purpose.utf8), outputByteCount: 32)
+        KeyDerivation.key(from: key, for: purpose.utf8)
     }
 
     /// What the key is known by.

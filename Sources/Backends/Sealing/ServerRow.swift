@@ -40,8 +40,7 @@ package struct ServerRowCodec: Sendable {
     package init(_ context: StoreContext, active: SymmetricKey, decryptOnly: [SymmetricKey] = []) throws(BackendError) {
         func derived(_ key: SymmetricKey) throws(BackendError) -> Key {
             func subkey(_ purpose: String) -> SymmetricKey {
-                HKDF<SHA256>.deriveKey(
-                    inputKeyMaterial: key, salt: context.bytes, info: Array("LocalData server 1 \(purpose)".utf8), outputByteCount: 32)
+                KeyDerivation.key(from: key, salt: context.bytes, for: "LocalData server 1 \(purpose)".utf8)
             }
             return Key(id: KeyIdentity.id(of: key), sealing: try XAES256GCM(key: subkey("seal")), indexing: subkey("index"))
         }
@@ -94,9 +93,8 @@ package struct ServerRowCodec: Sendable {
         defer { wipe(&plain) }
         let content: RowContent
         do throws(RecordDamage) { content = try RowContent(padded: plain) } catch { throw Self.damage(error.reason) }
-        guard slot(of: content.address, key) == row.slot, content.stream == nil else {
-            throw Self.damage("is in the place of another name")
-        }
+        // The seal binds the slot; a name of another slot was never sealed with it.
+        guard content.stream == nil else { throw Self.damage("has chunks, which no row of a server has") }
         return (content, content.keptRevision ?? StorageRevision(nonce))
     }
 

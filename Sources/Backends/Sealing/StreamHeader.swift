@@ -223,8 +223,7 @@ package struct StreamHeader: Sendable {
     private static func tagKey(_ key: SymmetricKey, _ id: [UInt8]) -> SymmetricKey { subkey("header", key, id) }
 
     static func subkey(_ purpose: String, _ key: SymmetricKey, _ id: [UInt8]) -> SymmetricKey {
-        HKDF<SHA256>.deriveKey(
-            inputKeyMaterial: key, salt: id, info: Array("LocalData stream 1 \(purpose)".utf8), outputByteCount: SealingKey.keyLength)
+        KeyDerivation.key(from: key, salt: id, for: "LocalData stream 1 \(purpose)".utf8)
     }
 
     private static func tag(_ bytes: [UInt8], _ key: SymmetricKey, _ id: [UInt8]) -> [UInt8] {

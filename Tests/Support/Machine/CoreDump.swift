@@ -68,17 +68,41 @@
         }
     }
 
-    /// Runs a program under gdb until it stops itself with SIGTRAP, and writes its memory into a file.
+    /// Runs a program under gdb until it stops itself with SIGTRAP, and writes its memory into a file. Memory that the program has given back is in it, as it was then.
     ///
     /// gdb starts the program, so that no setting of the kernel keeps it from looking into it.
     package func dumpMemory(
         of program: String, _ arguments: [String], environment: [String: String]? = nil, to core: String
     ) async throws -> ProgramResult {
-        try await run(
+        let library = core + ".keeping.so"
+        try writeFile(keepingAllocator, to: core + ".keeping.c")
+        let built = try await run("clang", ["-shared", "-fPIC", "-o", library, core + ".keeping.c"])
+        guard built.status == 0 else {
+            throw ProgramFailure("clang, which is part of the Swift toolchain, cannot build a library: \(built)")
+        }
+        return try await run(
             "gdb",
             [
                 "-nx", "-batch", "--readnever", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-ex",
-                "set startup-with-shell off", "-ex", "run", "-ex", "generate-core-file \(core)", "-ex", "kill", "--args", program,
+                "set startup-with-shell off", "-ex", "set environment LD_PRELOAD \(library)", "-ex", "run", "-ex",
+                "generate-core-file \(core)", "-ex", "kill", "--args", program,
             ] + arguments, environment: environment, limit: 240)
     }
+
+    /// An allocator that takes nothing back. With an ordinary one, a copy of a secret that was not overwritten is seen or not, as the memory is given out again.
+    private let keepingAllocator = """
+        #include <malloc.h>
+        #include <string.h>
+
+        void free(void *memory) { (void)memory; }
+
+        void *realloc(void *old, size_t size) {
+            size_t held = old == NULL ? 0 : malloc_usable_size(old);
+            if (held >= size && size > 0) return old;
+            void *new = malloc(size);
+            if (new != NULL && held > 0) memcpy(new, old, held < size ? held : size);
+            return new;
+        }
+
+        """
 #endif

@@ -30,14 +30,15 @@ package enum Program {
     /// The Debian packages of the programs that tests use.
     private static let packages = [
         "secret-tool": "libsecret-tools", "gnome-keyring-daemon": "gnome-keyring", "dbus-daemon": "dbus", "setpriv": "util-linux",
-        "setsid": "util-linux", "flock": "util-linux", "systemd-creds": "systemd", "strace": "strace", "gdb": "gdb",
+        "setsid": "util-linux", "flock": "util-linux", "systemd-creds": "systemd", "strace": "strace", "gdb": "gdb", "clang": "clang",
     ]
 
     /// The path of a program on the search path.
     /// - Throws: ``MissingProgram``, with the command that installs it.
     package static func path(_ name: String) throws -> String {
         if name.contains("/") { return name }
-        let folders = (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":") + ["/usr/local/bin", "/usr/bin", "/bin"]
+        let search = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let folders = search.split(separator: ":").map(String.init) + ["/usr/local/bin", "/usr/bin", "/bin"]
         for folder in folders where FileManager.default.isExecutableFile(atPath: "\(folder)/\(name)") { return "\(folder)/\(name)" }
         throw MissingProgram(name: name, package: packages[name] ?? name)
     }
