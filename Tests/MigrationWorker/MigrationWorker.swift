@@ -40,8 +40,11 @@ struct MigrationWorker {
         let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
-            guard let command = words.first else { continue }
-            say(await worker.answer(command, Array(words.dropFirst())))
+            guard let command = words.first else {
+                Progress.shared.wasRead()
+                continue
+            }
+            writeLine(await worker.answer(command, Array(words.dropFirst())))
         }
     }
 
@@ -144,14 +147,14 @@ struct MigrationWorker {
             try await router.batch { batch in
                 for index in 0..<count { batch.set("\(tag)\(round)", for: anywhere("database:batches", "\(index)")) }
             }
-            say("progress \(round)")
+            Progress.shared.say("\(round)")
         }
         return "done"
     }
 
     private func sweep() async throws -> String {
         let sweep = await router.sweep { progress in
-            say("progress \(progress.moved) of \(progress.total)")
+            Progress.shared.say("\(progress.moved) of \(progress.total)")
         }
         try sweep.requireComplete()
         return "moved \(sweep.rows.filter { $0.state == .moved }.count)"
@@ -181,4 +184,4 @@ struct ManyKeys: StorageKeyCatalog {
 }
 
 /// Writes a line past all buffers: what was said before a kill was said.
-func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
+func writeLine(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -23,7 +23,7 @@ struct RecordWork {
 
         // No code of a migration runs where only the type's name changes: reading says how far it is.
         init(from decoder: any Decoder) throws {
-            say("progress")
+            Progress.shared.say("")
             let container = try decoder.container(keyedBy: CodingKeys.self)
             id = try container.decode(String.self, forKey: .id)
             title = try container.decode(String.self, forKey: .title)
@@ -45,18 +45,18 @@ struct RecordWork {
     private static let evolving: StorageCollection<Note> = collection("Note").evolving(
         Evolution.from(version: 1)
             .to { document in
-                say("progress 1")
+                Progress.shared.say("1")
                 document.rename("name", to: "title")
                 document["steps"] = [1]
             }
             .to { document, context in
-                say("progress 2")
+                Progress.shared.say("2")
                 document["steps"] = .array((document["steps"]?.array ?? []) + [2])
                 document["identity"] = .string(context.identity.uuidString)
             }
             .decoding(Note.self)
             .to { note -> Note in
-                say("progress 3")
+                Progress.shared.say("3")
                 var note = note
                 note.steps.append(3)
                 return note

@@ -24,7 +24,7 @@ struct ReleaseWork: Sendable {
             // Numbers that rise: what was acknowledged last is the highest.
             for number in 1...(Int(words.dropFirst().first ?? "") ?? 1) {
                 try await router.set("\(verb)-\(number)", for: key)
-                say("progress \(number)")
+                Progress.shared.say("\(number)")
             }
             return "done"
         }
