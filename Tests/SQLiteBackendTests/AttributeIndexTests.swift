@@ -1,5 +1,6 @@
 #if SQLite
     import BackendContract
+    import Foundation
     import SQLiteBackend
     import TestSupport
     import Testing
@@ -106,6 +107,41 @@
             }
             #expect(Set(names).count == names.count && Set(names).isSubset(of: ["0", "2", "4", "6"]))
             #expect(!last.isComplete)
+            await store.close()
+        }
+
+        @Test func `a value without labels that comes between two pages may be missing, and the last page says so`() async throws {
+            try await put(0..<8, indexed: true)
+            let first = try await store.page(query("red"), after: nil, limit: 1)
+            // The label that the enumeration goes on with is as it was.
+            try await put(8..<9, indexed: false)
+            let last = try await store.page(query("red"), after: try #require(first.next), limit: 100)
+            #expect(Set((first.entries + last.entries).map(\.address.name)).isSuperset(of: ["0", "2", "4", "6"]))
+            #expect(last.next == nil && last.damaged.isEmpty)
+            #expect(!last.isComplete)
+            await store.close()
+        }
+
+        @Test func `an entry for a value without labels leads to no value`() async throws {
+            try await put(0..<8, indexed: true)
+            let database = try PlainDatabase(path: place.path)
+            let sealed = try SealedDatabase(path: place.path, keyFile: place.keyPath)
+            let slots = try (0..<8).map { try sealed.slot(address($0)) }
+            let reds = Set([0, 2, 4, 6].map { slots[$0] })
+            let label = try #require(
+                try database.rows("SELECT label FROM labels GROUP BY label HAVING count(*) = 4").compactMap { $0[0].blob }.first {
+                    reds
+                        == Set(
+                            try database.rows("SELECT slot FROM labels WHERE label = ?", [$0]).compactMap { $0[0].blob.map { Array($0) } })
+                })
+            let first = try await store.page(query("red"), after: nil, limit: 1)
+            let met = try #require(first.entries.first?.address.name)
+            let number = try #require([0, 2, 4, 6].filter { "\($0)" != met }.max { slots[$0].lexicographicallyPrecedes(slots[$1]) })
+            try await put(number..<number + 1, indexed: false)
+            try database.execute("INSERT INTO labels (label, slot) VALUES (?, ?)", [label, Data(slots[number])])
+            let last = try await store.page(query("red"), after: try #require(first.next), limit: 100)
+            #expect(!last.entries.contains { $0.address.name == "\(number)" })
+            #expect(last.damaged.count == 1 && !last.isComplete, "\(last.damaged)")
             await store.close()
         }
 

@@ -14,10 +14,20 @@ extension Quarantine {
     ) async throws -> (resealed: Int, remaining: [String]) {
         let store = try store()
         var (resealed, remaining) = (0, [String]())
-        let addresses = try await translatingErrors(key: "quarantine") { () throws(BackendError) in try await store.addresses(in: .values) }
-        for address in addresses {
+        let found = try await translatingErrors(key: "quarantine") { () throws(BackendError) in
+            let addresses = try await store.addresses(in: .values)
+            return Array(zip(addresses, try await store.read(addresses, .fresh)))
+        }
+        for (address, probe) in found {
             let id = address.name
-            let probe = try await translatingErrors(key: id) { () throws(BackendError) in try await store.read(address, .fresh) }
+            switch probe {
+            case .locked: throw StorageError(StorageError.locked, key: id, "The quarantine is locked. Unlock its store and try again.")
+            case .unavailable(let error): throw StorageError.from(error, key: id)
+            case .corrupt:
+                remaining.append("quarantine/\(id): It is damaged, and may need an older key.")
+                continue
+            case .absent, .tombstone, .value: break
+            }
             guard let record = probe.record, try needsOlderKey(record, id, source, keys) else { continue }
             if isOnlyLook {
                 remaining.append("quarantine/\(id)")

@@ -151,13 +151,27 @@ final class Quarantine: Sendable {
         return try await translatingErrors(key: "quarantine") { () throws(BackendError) in
             let addresses = try await store.addresses(in: .values).filter { $0.name.hasPrefix("q") }
             let probes = try await store.read(addresses, .validated)
-            return zip(addresses, probes).compactMap { address, probe in
-                guard let record = probe.record else { return nil }
-                let facts = record.metadata.attributes
-                return QuarantinedValue(
-                    id: address.name, key: facts["key"] ?? "", place: Self.words(facts["place"] ?? ""), reason: facts["reason"] ?? "",
-                    isSealed: record.metadata.sealing != nil, since: facts["since"].flatMap(Double.init) ?? 0)
+            var values: [QuarantinedValue] = []
+            for (address, probe) in zip(addresses, probes) {
+                switch probe {
+                case .value(let record):
+                    let facts = record.metadata.attributes
+                    values.append(
+                        QuarantinedValue(
+                            id: address.name, key: facts["key"] ?? "", place: Self.words(facts["place"] ?? ""),
+                            reason: facts["reason"] ?? "", isSealed: record.metadata.sealing != nil,
+                            since: facts["since"].flatMap(Double.init) ?? 0))
+                case .corrupt:
+                    values.append(
+                        QuarantinedValue(
+                            id: address.name, key: "", place: "", reason: "the entry is damaged, so its value cannot be read",
+                            isSealed: false, since: 0))
+                case .unavailable(let error): throw error
+                case .locked: throw BackendError(.locked, "The quarantine is locked. Unlock its store and try again.")
+                case .absent, .tombstone: break
+                }
             }
+            return values
         }
     }
 
@@ -165,7 +179,12 @@ final class Quarantine: Sendable {
     func content(of id: String) async throws -> Data {
         let copy = try await translatingErrors(key: id) { () throws(BackendError) in try await damagedFiles.content(id) }
         if let copy { return Data(copy) }
-        guard case .value(let record) = try await probe(id), case .bytes(var content) = record.payload else {
+        let probe = try await probe(id)
+        if case .corrupt = probe {
+            throw StorageError(
+                StorageError.corrupted, key: id, "The entry is damaged. Its bytes are left as they are; discard it if they are of no use.")
+        }
+        guard case .value(let record) = probe, case .bytes(var content) = record.payload else {
             throw StorageError(StorageError.notFound, key: id, "Nothing is quarantined under this name.")
         }
         if record.metadata.sealing != nil {
@@ -206,7 +225,13 @@ final class Quarantine: Sendable {
     func discard(_ id: String) async throws {
         if try await translatingErrors(key: id, { () throws(BackendError) in try await damagedFiles.remove(id) }) { return }
         let store = try store()
-        let result = try await translatingErrors(key: id) { () throws(BackendError) in try await store.apply(.delete(StorageAddress(id))) }
+        let address = StorageAddress(id)
+        let result = try await translatingErrors(key: id) { () throws(BackendError) in
+            let result = try await store.apply(.delete(address))
+            guard case .conflict(.corrupt(let corruption)) = result, let revision = corruption.revision else { return result }
+            // Damage is not removed by a change that knows nothing of it.
+            return try await store.apply(.delete(address, if: .revision(revision)))
+        }
         guard result.isApplied else {
             throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.")
         }

@@ -51,37 +51,35 @@ struct Resealer: Sendable {
         while !names.isEmpty {
             let some = Array(names.prefix(Self.batch))
             names = names.dropFirst(Self.batch)
-            let found = try await older(some, part)
+            let found = try await look(at: some, part)
+            outcome.remaining += found.damaged.map { "\(template.domain)/\($0): It is damaged, and may need an older key." }
             if isOnlyLook {
-                outcome.remaining += found.map { "\(template.domain)/\($0)" }
-                continue
-            }
-            for name in found {
-                do {
-                    try await env.unbroken { [self] in try await reseal(name, part) }
-                    outcome.resealed += 1
-                } catch let error as StorageError {
-                    outcome.remaining.append("\(template.domain)/\(name): \(error.message)")
-                }
+                outcome.remaining += found.older.map { "\(template.domain)/\($0)" }
+            } else {
+                try await reseal(found.older, part, &outcome)
             }
         }
         return outcome
     }
 
-    /// Those of some slots whose content names an older key.
-    private func older(_ names: [String], _ part: SealedPlaces.Part) async throws -> [String] {
-        let routes = names.map(part.route)
+    /// Those of some slots whose content names an older key, and those whose content does not say which key it needs.
+    private func look(at names: [String], _ part: SealedPlaces.Part) async throws -> (older: [String], damaged: [String]) {
+        var (older, damaged) = ([String](), [String]())
+        for (name, probe) in zip(names, try await read(names.map(part.route), part)) {
+            switch probe {
+            case .corrupt: damaged.append(name)
+            default: if isOlder(probe) { older.append(name) }
+            }
+        }
+        return (older, damaged)
+    }
+
+    /// What slots hold as a new process would see it, whatever their seals say.
+    private func read(_ routes: [Route], _ part: SealedPlaces.Part) async throws -> [StorageProbe] {
         let probes = try await translatingErrors(key: part.template.keyName) { () throws(BackendError) in
             try await part.template.backend.read(routes.map(\.address), .fresh)
         }
-        var found: [String] = []
-        for (name, probe) in zip(names, probes) {
-            switch probe {
-            case .locked, .unavailable: _ = try part.template.known(probe)
-            default: if isOlder(probe) { found.append(name) }
-            }
-        }
-        return found
+        return try probes.map(part.template.known)
     }
 
     /// Whether a slot's content names a key of the source that only opens: in its seal, or beside it.
@@ -91,20 +89,59 @@ struct Resealer: Sendable {
         return keys.others.contains { RecordSeals.text(of: $0.id) == named || $0.id == inside }
     }
 
+    /// Seals slots again, in one commit where the store can; one that this does not work for keeps no other from it.
+    private func reseal(_ names: [String], _ part: SealedPlaces.Part, _ outcome: inout Outcome) async throws {
+        if names.count > 1, part.template.capabilities.atomicBatch {
+            let isDone = try await env.unbroken { [self] in try await resealTogether(names, part) }
+            if isDone {
+                outcome.resealed += names.count
+                return
+            }
+        }
+        for name in names {
+            do {
+                try await env.unbroken { [self] in try await reseal(name, part) }
+                outcome.resealed += 1
+            } catch let error as StorageError {
+                outcome.remaining.append("\(part.template.domain)/\(name): \(error.message)")
+            }
+        }
+    }
+
+    /// Whether slots could be sealed again in one commit. Where not, each is looked at again alone.
+    private func resealTogether(_ names: [String], _ part: SealedPlaces.Part) async throws -> Bool {
+        let routes = names.map(part.route)
+        return try await env.lanes.withLanes(routes.map(\.slot), keyName: part.template.keyName) {
+            do {
+                var changes: [Committer.Change] = []
+                for ((name, route), seen) in zip(zip(names, routes), try await read(routes, part)) {
+                    guard isOlder(seen) else { return false }
+                    changes.append(try await change(seen, route, part.boundRoute(name)))
+                }
+                return try await env.committer.commit(changes, readsBack: true).isCommitted
+            } catch is StorageError { return false }
+        }
+    }
+
     private func reseal(_ name: String, _ part: SealedPlaces.Part) async throws {
-        let (route, bound) = (part.route(name), part.boundRoute(name))
+        let route = part.route(name)
         try await env.withLane(route) {
             try await env.retrying(name) { () -> Void? in
-                guard let seen = try await route.backendProbe(), isOlder(seen) else { return () }
-                guard seen.sealID.map(RecordSeals.text) == seen.metadata?.sealing else { throw Self.damage(name) }
-                let operation = try await resealed(seen, bound)
-                var change = Committer.Change(
-                    operation, route, if: env.safeguards.contains(.resealedUnchanged) ? seen.unchanged : .none)
-                // A copy that is bound to another slot does not open where it stands.
-                change.isCompanion = bound.slot != route.slot
+                guard let seen = try await read([route], part).first, isOlder(seen) else { return () }
+                let change = try await change(seen, route, part.boundRoute(name))
                 return try await env.committer.commit([change], readsBack: true).isCommitted ? () : nil
             }
         }
+    }
+
+    /// What seals a slot again, if it is unchanged.
+    private func change(_ seen: StorageProbe, _ route: Route, _ bound: Route) async throws -> Committer.Change {
+        guard seen.sealID.map(RecordSeals.text) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
+        var change = Committer.Change(
+            try await resealed(seen, bound), route, if: env.safeguards.contains(.resealedUnchanged) ? seen.unchanged : .none)
+        // A copy that is bound to another slot does not open where it stands.
+        change.isCompanion = bound.slot != route.slot
+        return change
     }
 
     /// The same value or removal, sealed with the present key.
@@ -130,11 +167,6 @@ struct Resealer: Sendable {
         origin.recordRewrite(of: revision, past)
         return origin
     }
-}
-
-extension Route {
-    /// What the slot holds as a new process would see it, whatever its seal says; nil where that cannot be known.
-    fileprivate func backendProbe() async throws -> StorageProbe? { try known(try await look(.fresh)) }
 }
 
 extension StorageProbe {

@@ -192,6 +192,104 @@
             #expect(try await launch().quarantinedData(entry) == content)
         }
 
+        /// Leaves a slot of a property list with nothing but metadata that nobody can read.
+        private func damage(_ suite: URL, _ name: String) throws {
+            var entries = try #require(
+                try PropertyListSerialization.propertyList(from: Data(contentsOf: suite), format: nil) as? [String: Any])
+            var reserved = try #require(entries["LocalData.metadata"] as? [String: Any])
+            var metadata = try #require(reserved["entries"] as? [String: Any])
+            #expect(entries.removeValue(forKey: name) != nil && metadata[name] != nil)
+            metadata[name] = "damaged"
+            reserved["entries"] = metadata
+            entries["LocalData.metadata"] = reserved
+            try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0).write(to: suite)
+        }
+
+        @Test func `what is damaged may need the old key, and keeps it until it is removed`() async throws {
+            let first = try await launch()
+            try await fill(first)
+            try await first.shutdown()
+            try damage(URL(fileURLWithPath: stage.preferences + "/list.plist"), "list")
+            let router = try await launch()
+            let report = try await router.rotateKey()
+            #expect(report.remaining.count == 1 && report.remaining[0].contains("/list: "), "\(report.remaining)")
+            let refusal = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            #expect(refusal.code == StorageError.conflict && refusal.message.contains("/list"), "\(refusal)")
+            try await router.set("value of list", for: list)
+            #expect(try await router.rotateKey().isComplete)
+            try await router.destroyOlderKeys()
+            try await check(try await launch())
+        }
+
+        @Test func `a damaged entry of the quarantine keeps the old key until it is discarded`() async throws {
+            let older = textKey("older", .userDefaults(suite: "older"), .encrypted)
+            let key = textKey("key", .userDefaults(suite: "list"), .encrypted).moved(from: older)
+            let router = try await launch()
+            try await router.registerCatalog(TestCatalog([.key(key)], id: "Quarantine"))
+            try await router.set("first", for: older)
+            #expect(try await router.get(key) == "first")
+            try await router.set("conflict", for: older)
+            _ = await router.sweep()
+            let entry = try #require(try await router.quarantine().first)
+            try await router.shutdown()
+            let files = FileManager.default.enumerator(at: stage.root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
+            let file = try #require(files.first { $0.lastPathComponent == "quarantine.plist" }, "\(files)")
+            try damage(file, entry.id)
+            let next = try await launch()
+            try await next.registerCatalog(TestCatalog([.key(key)], id: "Quarantine"))
+            let report = try await next.rotateKey()
+            #expect(report.remaining.count == 1 && report.remaining[0].contains("quarantine/\(entry.id)"), "\(report.remaining)")
+            let refusal = try await #require(throws: StorageError.self) { try await next.destroyOlderKeys() }
+            #expect(refusal.code == StorageError.conflict && refusal.message.contains(entry.id), "\(refusal)")
+            let listed = try await next.quarantine()
+            #expect(listed.map(\.id) == [entry.id] && listed[0].reason.contains("damaged"), "\(listed)")
+            let unread = try await #require(throws: StorageError.self) { try await next.quarantinedData(listed[0]) }
+            #expect(unread.code == StorageError.corrupted)
+            try await next.discardQuarantined(listed[0])
+            #expect(try await next.quarantine().isEmpty)
+            try await next.destroyOlderKeys()
+        }
+
+        @Test func `many values of a store are sealed again in few commits`() async throws {
+            let files = HookedFiles()
+            let router = try await launch("root", files)
+            let many = (0..<70).map { textKey("many \($0)", .userDefaults(suite: "many"), .encrypted) }
+            for key in many { try await router.set(key.name, for: key) }
+            try await router.registerCatalog(TestCatalog(many.map { .key($0) }, id: "Many"))
+            files.arm(nil)
+            #expect(try await router.rotateKey().values == many.count)
+            #expect((2...3).contains(files.count("rename", "many.plist")), "\(files.operations)")
+            try await router.destroyOlderKeys()
+            for key in many { #expect(try await launch().get(key) == key.name) }
+        }
+
+        @Test func `an older copy is no new value after it was sealed again, also where new ones win`() async throws {
+            let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
+            let new = textKey("new", .userDefaults(suite: "list"), .encrypted).moved(from: old).resolvingConflicts(.sourceWins)
+            let router = try await launch()
+            try await router.registerCatalog(TestCatalog([.key(new)], id: "Copies"))
+            try await router.set("first", for: old)
+            let place = URL(fileURLWithPath: stage.preferences + "/old.plist")
+            let bytes = try Data(contentsOf: place)
+            #expect(try await router.get(new) == "first")
+            try await router.set("second", for: new)
+            try await router.shutdown()
+            try bytes.write(to: place)
+            let next = try await launch()
+            try await next.registerCatalog(TestCatalog([.key(new)], id: "Copies"))
+            let report = try await next.rotateKey()
+            #expect(report.isComplete, "\(report)")
+            try await next.destroyOlderKeys()
+            #expect(try await next.get(old) == "first", "it was sealed again where it stood")
+            #expect(await next.sweep().isComplete)
+            #expect(try await next.get(new) == "second")
+            #expect(try await next.quarantine().isEmpty)
+            // A new value of an older release does win.
+            try await next.set("third", for: old)
+            #expect(await next.sweep().isComplete)
+            #expect(try await next.get(new) == "third")
+        }
+
         @Test func `a rotation that is killed at any step loses nothing, and goes on`() async throws {
             let first = try await launch()
             try await fill(first)
@@ -256,115 +354,6 @@
             let locked = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
             #expect(locked.code == StorageError.locked)
         }
-
-        @Test func `a credential is rotated by its lines`() async throws {
-            let folder = try stage.directory.folder("credentials")
-            let (old, new) = (SealingKey.random(Runtime.live.randomBytes).text, SealingKey.random(Runtime.live.randomBytes).text)
-            func launch() async throws -> StorageRouter {
-                let router = stage.launch {
-                    $0.keySource = .credential("key")
-                    $0.runtime.host.environment["CREDENTIALS_DIRECTORY"] = folder
-                }
-                try await router.registerCatalog(TestCatalog(.key(list), .key(row)))
-                return router
-            }
-            func provide(_ lines: String...) throws {
-                try? FileManager.default.removeItem(atPath: folder + "/key")
-                try writeFile(lines.joined(separator: "\n") + "\n", to: folder + "/key")
-            }
-            try provide(old)
-            let router = try await launch()
-            for key in [list, row] { try await router.set("value", for: key) }
-            let refusal = try await #require(throws: StorageError.self) { try await router.rotateKey() }
-            #expect(refusal.code == StorageError.unsupported && refusal.message.contains("localdata key new"))
-            try await router.shutdown()
-            // First everywhere as a key that opens, then as the first one.
-            try provide(old, new)
-            let prepared = try await launch()
-            try await prepared.set("again", for: list)
-            try await prepared.shutdown()
-            try provide(new, old)
-            let report = try await launch().rotateKey()
-            #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
-            let done = try await #require(throws: StorageError.self) { try await launch().destroyOlderKeys() }
-            #expect(done.code == StorageError.unsupported && done.message.contains("every line but the first"), "\(done)")
-            try provide(new)
-            #expect(try await launch().get(list) == "again")
-            #expect(try await launch().get(row) == "value")
-            try provide(old)
-            let stale = try await #require(throws: StorageError.self) { try await launch().get(row) }
-            #expect(stale.code == StorageError.encryptionKeyMismatch)
-        }
-
-        /// A source that keeps versions of its key, as a service for keys does.
-        private final class Versions: CustomKeySource {
-            let protection = ProtectionLevel.sealed
-            let keys = Mutex<[SealingKeyMaterial]>([])
-
-            func load() async throws -> SealingKeyMaterial? { keys.withLock(\.first) }
-            func loadOthers() async throws -> [SealingKeyMaterial] { keys.withLock { Array($0.dropFirst()) } }
-            func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
-                keys.withLock { keys in
-                    if keys.isEmpty { keys = [key] }
-                    return keys[0]
-                }
-            }
-            func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
-                try keys.withLock { keys in
-                    guard keys.first?.text == old.text else { throw BackendError(.conflict, "It holds another key.") }
-                    keys = [key] + others
-                }
-            }
-        }
-
-        @Test func `a source of the program's own is rotated if it can be, and a source in a passphrase file`() async throws {
-            let versions = Versions()
-            let cost = ScryptCost(logN: 1, blockSize: 1, parallelism: 1)
-            for source in [KeySourceReference.custom("versions"), .passphrase("main")] {
-                func launch() async throws -> StorageRouter {
-                    let router = stage.launch {
-                        $0.keySource = source
-                        $0.customKeySources["versions"] = versions
-                        $0.scryptCost = cost
-                        $0.passphrase = { _ in "open sesame" }
-                    }
-                    try await router.registerCatalog(TestCatalog(.key(list), .key(row)))
-                    return router
-                }
-                let router = try await launch()
-                for key in [list, row] { try await router.set("value", for: key) }
-                let report = try await router.rotateKey()
-                #expect(report.isComplete && report.values == 1 && report.databases == 1 && report.olderKeys == 1, "\(source): \(report)")
-                for key in [list, row] { #expect(try await launch().get(key) == "value") }
-                try await router.destroyOlderKeys()
-                #expect(try await router.rotateKey().olderKeys == 1)
-                try await router.shutdown()
-                for key in [list, row] { #expect(try await launch().get(key) == "value") }
-                for key in [list, row] { try await router.remove(key) }
-                try await router.shutdown()
-                try FileManager.default.removeItem(at: stage.root)
-            }
-            #expect(versions.keys.withLock(\.count) == 2)
-        }
-
-        #if Keyring
-            @Test(.tags(.keyring)) func `a key in the keyring is rotated there`() async throws {
-                let stage = try Stage(keyring: true)
-                func launch() async throws -> StorageRouter {
-                    let router = stage.launch { $0.keySource = .keyring }
-                    try await router.registerCatalog(TestCatalog(.key(list), .key(row), .key(secret)))
-                    return router
-                }
-                let router = try await launch()
-                for key in [list, row, secret] { try await router.set("value", for: key) }
-                let report = try await router.rotateKey()
-                #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
-                for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
-                try await router.destroyOlderKeys()
-                for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
-                try await router.shutdown()
-            }
-        #endif
 
         @Test func `a backup in the middle of a rotation brings every key that it needs`() async throws {
             let router = try await launch()

@@ -67,16 +67,16 @@
                 let ids = try await SQLiteStore.sealingKeyIDs(
                     inDatabasesIn: folder.path(directories), sealedFrom: source, locks: directories.locks,
                     deadline: configuration.deadlines.files, runtime: configuration.runtime)
-                for (name, ids) in ids { found[folder.domain(of: name)] = ids }
+                for (name, ids) in ids { found[folder.domain(folder.scope(of: name))] = ids }
             }
             return found
         }
 
-        /// The domain whose store a database is.
-        private func domain(of name: String) -> StorageDomain {
+        /// The scope of the domain that a database with a name serves.
+        private func scope(of name: String) -> String {
             switch self {
-            case .databases: .encryptedSQLite(database: name)
-            case .vaults: .keychain(service: SealedVault.service(of: name))
+            case .databases: name
+            case .vaults: SealedVault.service(of: name)
             }
         }
     }

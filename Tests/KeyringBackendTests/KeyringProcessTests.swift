@@ -1,0 +1,30 @@
+#if Keyring && os(Linux)
+    import TestSupport
+    import Testing
+
+    /// Two processes on one keyring.
+    @Suite(.inTurn, .timeLimit(.minutes(10)), .tags(.keyring, .process)) struct KeyringProcessTests {
+        @Test func `two processes that count up by compare-and-swap lose no count`() async throws {
+            let fixture = try await ProbeFixture()
+            let (first, second) = (try fixture.probe(), try fixture.probe())
+            #expect(try await first.ask("put counter 0").outcome == "applied durable")
+            async let one = first.ask("increment counter 100")
+            async let two = second.ask("increment counter 100")
+            let answers = try await [one, two]
+            #expect(answers.allSatisfy { $0.number("won") == 100 }, "\(answers)")
+            #expect(try await first.ask("get counter").outcome == "value 200")
+        }
+
+        @Test func `of two processes that create one slot exactly one wins, and there is one item`() async throws {
+            let fixture = try await ProbeFixture()
+            let (first, second) = (try fixture.probe(), try fixture.probe())
+            for round in 0..<20 {
+                async let one = first.ask("create slot\(round)")
+                async let two = second.ask("create slot\(round)")
+                let answers = try await [one.outcome, two.outcome]
+                #expect(answers.filter { $0 == "applied durable" }.count == 1, "\(answers)")
+                #expect(answers.filter { $0.hasPrefix("conflict value") }.count == 1, "\(answers)")
+            }
+        }
+    }
+#endif

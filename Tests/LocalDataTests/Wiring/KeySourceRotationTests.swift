@@ -1,0 +1,129 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import LocalData
+    import Sealing
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// Another key in each kind of source.
+    @Suite(.inTurn) struct KeySourceRotationTests {
+        private let stage: Stage
+        private let list = textKey("list", .userDefaults(suite: "list"), .encrypted)
+        private let row = textKey("row", .encryptedSQLite(database: "main"))
+        private let secret = textKey("secret", .keychain)
+
+        init() throws { stage = try Stage() }
+
+        @Test func `a credential is rotated by its lines`() async throws {
+            let folder = try stage.directory.folder("credentials")
+            let (old, new) = (SealingKey.random(Runtime.live.randomBytes).text, SealingKey.random(Runtime.live.randomBytes).text)
+            func launch() async throws -> StorageRouter {
+                let router = stage.launch {
+                    $0.keySource = .credential("key")
+                    $0.runtime.host.environment["CREDENTIALS_DIRECTORY"] = folder
+                }
+                try await router.registerCatalog(TestCatalog(.key(list), .key(row)))
+                return router
+            }
+            func provide(_ lines: String...) throws {
+                try? FileManager.default.removeItem(atPath: folder + "/key")
+                try writeFile(lines.joined(separator: "\n") + "\n", to: folder + "/key")
+            }
+            try provide(old)
+            let router = try await launch()
+            for key in [list, row] { try await router.set("value", for: key) }
+            let refusal = try await #require(throws: StorageError.self) { try await router.rotateKey() }
+            #expect(refusal.code == StorageError.unsupported && refusal.message.contains("localdata key new"))
+            try await router.shutdown()
+            // First everywhere as a key that opens, then as the first one.
+            try provide(old, new)
+            let prepared = try await launch()
+            try await prepared.set("again", for: list)
+            try await prepared.shutdown()
+            try provide(new, old)
+            let report = try await launch().rotateKey()
+            #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
+            let done = try await #require(throws: StorageError.self) { try await launch().destroyOlderKeys() }
+            #expect(done.code == StorageError.unsupported && done.message.contains("every line but the first"), "\(done)")
+            try provide(new)
+            #expect(try await launch().get(list) == "again")
+            #expect(try await launch().get(row) == "value")
+            try provide(old)
+            let stale = try await #require(throws: StorageError.self) { try await launch().get(row) }
+            #expect(stale.code == StorageError.encryptionKeyMismatch)
+        }
+
+        /// A source that keeps versions of its key, as a service for keys does.
+        private final class Versions: CustomKeySource {
+            let protection = ProtectionLevel.sealed
+            let keys = Mutex<[SealingKeyMaterial]>([])
+
+            func load() async throws -> SealingKeyMaterial? { keys.withLock(\.first) }
+            func loadOthers() async throws -> [SealingKeyMaterial] { keys.withLock { Array($0.dropFirst()) } }
+            func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
+                keys.withLock { keys in
+                    if keys.isEmpty { keys = [key] }
+                    return keys[0]
+                }
+            }
+            func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
+                try keys.withLock { keys in
+                    guard keys.first?.text == old.text else { throw BackendError(.conflict, "It holds another key.") }
+                    keys = [key] + others
+                }
+            }
+        }
+
+        @Test func `a source of the program's own is rotated if it can be, and a source in a passphrase file`() async throws {
+            let versions = Versions()
+            let cost = ScryptCost(logN: 1, blockSize: 1, parallelism: 1)
+            for source in [KeySourceReference.custom("versions"), .passphrase("main")] {
+                func launch() async throws -> StorageRouter {
+                    let router = stage.launch {
+                        $0.keySource = source
+                        $0.customKeySources["versions"] = versions
+                        $0.scryptCost = cost
+                        $0.passphrase = { _ in "open sesame" }
+                    }
+                    try await router.registerCatalog(TestCatalog(.key(list), .key(row)))
+                    return router
+                }
+                let router = try await launch()
+                for key in [list, row] { try await router.set("value", for: key) }
+                let report = try await router.rotateKey()
+                #expect(report.isComplete && report.values == 1 && report.databases == 1 && report.olderKeys == 1, "\(source): \(report)")
+                for key in [list, row] { #expect(try await launch().get(key) == "value") }
+                try await router.destroyOlderKeys()
+                #expect(try await router.rotateKey().olderKeys == 1)
+                try await router.shutdown()
+                for key in [list, row] { #expect(try await launch().get(key) == "value") }
+                for key in [list, row] { try await router.remove(key) }
+                try await router.shutdown()
+                try FileManager.default.removeItem(at: stage.root)
+            }
+            #expect(versions.keys.withLock(\.count) == 2)
+        }
+
+        #if Keyring
+            @Test(.tags(.keyring)) func `a key in the keyring is rotated there`() async throws {
+                let stage = try Stage(keyring: true)
+                func launch() async throws -> StorageRouter {
+                    let router = stage.launch { $0.keySource = .keyring }
+                    try await router.registerCatalog(TestCatalog(.key(list), .key(row), .key(secret)))
+                    return router
+                }
+                let router = try await launch()
+                for key in [list, row, secret] { try await router.set("value", for: key) }
+                let report = try await router.rotateKey()
+                #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
+                for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
+                try await router.destroyOlderKeys()
+                for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
+                try await router.shutdown()
+            }
+        #endif
+    }
+#endif
