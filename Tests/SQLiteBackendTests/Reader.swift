@@ -98,6 +98,8 @@
         var metadata: DumpedMetadata?
         var payload: String?
         var stream: DumpedStream?
+        /// Of each ordered index its value, in hexadecimal.
+        var ordered: [String: String]?
 
         var address: StorageAddress? { name.map { StorageAddress($0, in: StorageNamespace(namespace ?? "")) } }
 

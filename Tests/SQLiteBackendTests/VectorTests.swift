@@ -57,6 +57,49 @@
                 let encoded, label: String
             }
             let unindexed: Unindexed
+            struct Ordered: Decodable {
+                /// A part as JSON has it: a number with a fraction is a text, bytes are in hexadecimal.
+                enum Part: Decodable {
+                    case bytes(String), number(String), other(OrderedValue.Part)
+
+                    private struct Bytes: Decodable { let bytes: String }
+                    private struct Number: Decodable { let number: String }
+
+                    init(from decoder: any Decoder) throws {
+                        let container = try decoder.singleValueContainer()
+                        if container.decodeNil() {
+                            self = .other(.nothing)
+                        } else if let value = try? container.decode(Bool.self) {
+                            self = .other(.truth(value))
+                        } else if let value = try? container.decode(Int64.self) {
+                            self = .other(.integer(value))
+                        } else if let value = try? container.decode(String.self) {
+                            self = .other(.text(value))
+                        } else if let value = try? container.decode(Bytes.self) {
+                            self = .bytes(value.bytes)
+                        } else {
+                            self = .number(try container.decode(Number.self).number)
+                        }
+                    }
+
+                    var part: OrderedValue.Part {
+                        get throws {
+                            switch self {
+                            case .bytes(let text): .bytes(try hex(text))
+                            case .number(let text): .number(try #require(Double(text)))
+                            case .other(let part): part
+                            }
+                        }
+                    }
+                }
+                struct Tuple: Decodable {
+                    let parts: [Part]
+                    let bytes: String
+                }
+                let tuples: [Tuple]
+                let plaintext, label, member, term: String
+            }
+            let ordered: Ordered
         }
 
         private let vectors: Vectors
@@ -271,6 +314,28 @@
                             == Array(padded[Int(range.lowerBound)..<Int(range.upperBound)]))
                 }
             }
+        }
+
+        @Test func `ordered values, and what a row says of them, are those of the vectors`() throws {
+            let (vector, key) = (vectors.ordered, try keyset(keks[0]).active)
+            var last: [UInt8]?
+            for tuple in vector.tuples {
+                let bytes = OrderedValue.bytes(try tuple.parts.map { try $0.part })
+                #expect(hexadecimalText(of: bytes) == tuple.bytes, "\(tuple.parts)")
+                if let last { #expect(last.lexicographicallyPrecedes(bytes)) }
+                last = bytes
+            }
+            let address = StorageAddress("entry", in: StorageNamespace("ledger"))
+            var content = RowContent(address, .value, StorageMetadata(serializer: "json"), payload: Array("{}".utf8))
+            let due = try OrderedValue("due", [.integer(20_777), .text("a")])
+            try content.setOrdered([try OrderedValue("price", [.number(-12.5)]), due])
+            #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
+            #expect(try RowContent(padded: try hex(vector.plaintext)).ordered == content.ordered)
+            let label = key.label(of: Label.ordered("due", address.namespace).fields)
+            #expect(hexadecimalText(of: label) == vector.label)
+            let member = Label.member(due, key.slot(of: address, table: DatabaseFormat.table))
+            #expect(hexadecimalText(of: member) == vector.member)
+            #expect(hexadecimalText(of: key.term(of: member, under: label)) == vector.term)
         }
 
         @Test func `metadata without an index of attributes, and its label, are those of the vectors`() throws {

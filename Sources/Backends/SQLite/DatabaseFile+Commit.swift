@@ -9,6 +9,8 @@
         let mutations: [StorageMutation]
         /// The large content of the value that the one mutation puts.
         var source: StreamSource?
+        /// The values of ordered indexes of the value that the one mutation puts.
+        var ordered: [OrderedValue] = []
 
         /// How much work it is: a large content is a group of its own.
         var weight: Int { source == nil ? mutations.count : .max }
@@ -148,6 +150,7 @@
                 return .applied(nil, .durable)
             case .put(.bytes(let bytes), let metadata):
                 content = RowContent(mutation.address, .value, metadata, payload: bytes)
+                try content.setOrdered(request.ordered)
                 if let source = request.source {
                     content.stream = try rows.writeChunks(source, of: mutation.address, runtime, progressed)
                 }
@@ -165,7 +168,7 @@
             _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) -> [UInt8] {
             let address = content.address
-            try rows.relabel(address, row, content.kind == .value ? content.metadata : nil, keyset)
+            try rows.relabel(address, row, content.kind == .value ? content : nil, keyset)
             let slot = keyset.active.slot(of: address, table: DatabaseFormat.table)
             // It starts at a random number, so that it does not tell how often the row was changed.
             let version: Int64

@@ -49,6 +49,9 @@
         /// Whether values may have chunks.
         var hasChunks: Bool { features.contains(.chunks) }
 
+        /// Whether values may have ordered values.
+        var hasOrdered: Bool { features.contains(.ordered) }
+
         /// The entries of the table `header`, without the tag.
         var entries: [(name: String, value: [UInt8])] {
             [

@@ -111,6 +111,11 @@
                 rows.labels += 1
                 if try !exists(entry, key.label(of: label.fields), Array(slot)) { rows.missingLabels += 1 }
             }
+            for value in content.ordered {
+                rows.labels += 1
+                let label = key.label(of: Label.ordered(value.index, content.address.namespace).fields)
+                if try !exists(entry, label, Label.member(value, slot)) { rows.missingLabels += 1 }
+            }
             if let day = content.metadata.modifiedAt.flatMap(Label.day) {
                 let days = key.label(of: Label.days(content.address.namespace).fields)
                 if try !exists(entry, days, key.hiddenDay(day, under: days)) { rows.missingLabels += 1 }

@@ -22,6 +22,8 @@
             var isResealed = false
             /// The large content that the value has in chunks.
             var stream: RowStream?
+            /// The values of ordered indexes that it is found by.
+            var ordered: [OrderedValue] = []
         }
 
         /// The result of a search.
@@ -58,9 +60,7 @@
         }
 
         private enum Step {
-            case mine(
-                version: Int64?, StorageAddress?, StorageProbe, isStranger: Bool = false, isResealed: Bool = false, stream: RowStream? = nil
-            )
+            case mine(version: Int64?, RowContent?, StorageProbe, isStranger: Bool = false)
             case neighbour
         }
 
@@ -89,10 +89,7 @@
                     let isAnother = row.slot.map { !$0.elementsEqual(slot) } ?? false
                     return switch row.open(keyset) {
                     case .content where isAnother, .destroyed where isAnother: .neighbour
-                    case .content(let content, let revision):
-                        .mine(
-                            version: row.version, content.address, content.probe(revision), isResealed: content.keptRevision != nil,
-                            stream: content.stream)
+                    case .content(let content, let revision): .mine(version: row.version, content, content.probe(revision))
                     case .destroyed: .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")))
                     case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption))
                     case .refused(let error): .mine(version: row.version, nil, .unavailable(error))
@@ -103,12 +100,12 @@
                 case nil: return .absent
                 case .neighbour where !inTransaction: return .needsTransaction
                 case .neighbour: id += 1
-                case .mine(_, _, _, isStranger: true, _, _) where !inTransaction: return .needsTransaction
-                case .mine(let version, let address, let probe, let isStranger, let isResealed, let stream):
+                case .mine(_, _, _, isStranger: true) where !inTransaction: return .needsTransaction
+                case .mine(let version, let content, let probe, let isStranger):
                     return .found(
                         Found(
-                            id: id, version: version, key: key, address: address, probe: probe, isStranger: isStranger,
-                            isResealed: isResealed, stream: stream))
+                            id: id, version: version, key: key, address: content?.address, probe: probe, isStranger: isStranger,
+                            isResealed: content?.keptRevision != nil, stream: content?.stream, ordered: content?.ordered ?? []))
                 }
             }
         }

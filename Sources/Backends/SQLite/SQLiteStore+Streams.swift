@@ -42,7 +42,7 @@
             if precondition: StorageMutation.Precondition = .none, content source: StreamSource
         ) async throws(BackendError) -> MutationResult {
             let mutation = StorageMutation.put(.bytes(payload), metadata, at: address, if: precondition)
-            return try await apply([mutation], source).first ?? .notAttempted
+            return try await apply([mutation], source, []).first ?? .notAttempted
         }
 
         /// The large content of a value; nil where there is no value, or it has none.

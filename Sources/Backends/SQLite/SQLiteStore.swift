@@ -211,12 +211,16 @@
         /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
-            try await apply(mutations, nil)
+            try await apply(mutations, nil, [])
         }
 
         /// Changes slots.
-        /// - Parameter source: The large content of the value that the one mutation puts.
-        func apply(_ mutations: [StorageMutation], _ source: StreamSource?) async throws(BackendError) -> [MutationResult] {
+        /// - Parameters:
+        ///   - source: The large content of the value that the one mutation puts.
+        ///   - ordered: The values of ordered indexes that it is found by.
+        func apply(
+            _ mutations: [StorageMutation], _ source: StreamSource?, _ ordered: [OrderedValue]
+        ) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             try mutations.requireDistinctAddresses()
@@ -231,7 +235,7 @@
                         known = try await openedOrCreated(deadline: deadline)
                         continue
                     }
-                    let request = CommitRequest(session: session, mutations: mutations, source: source)
+                    let request = CommitRequest(session: session, mutations: mutations, source: source, ordered: ordered)
                     switch try await commits.submit(request, deadline: deadline, isMutation: true) {
                     case .results(let results): return results
                     case .outdated: known = try await opened(insteadOf: session, deadline: deadline)

@@ -52,7 +52,7 @@ KIND_NUMBERS = {name: number for number, name in KINDS.items()}
 # What a feature demands of who does not know it.
 NEEDS = {1: "must know to read", 2: "must know to write", 3: "neither"}
 CHUNKS = "CREATE TABLE chunks (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)"
-KNOWN_FEATURES = {"chunks": (1, [CHUNKS]), "labels": (2, [LABELS, COUNTS])}
+KNOWN_FEATURES = {"chunks": (1, [CHUNKS]), "labels": (2, [LABELS, COUNTS]), "ordered": (1, [])}
 ROW_OVERHEAD = 1 + 8 + 24 + 16
 CONTEXT = "LocalData store context 1"
 
@@ -287,15 +287,18 @@ def decode_metadata(cursor):
 KEEPS = 0x80
 # In the byte of the kind: the stream follows, whose chunks are outside of the row.
 STREAMS = 0x40
+# In the byte of the kind: the values of ordered indexes follow.
+ORDERS = 0x20
 
 
-def encode_content(kind, namespace, name, metadata, payload, revision=b"", stream=None):
-    first = kind | (KEEPS if revision else 0) | (STREAMS if stream else 0)
-    return bytes([first]) + revision + (stream.encoded() if stream else b"") + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
+def encode_content(kind, namespace, name, metadata, payload, revision=b"", stream=None, ordered=()):
+    first = kind | (KEEPS if revision else 0) | (STREAMS if stream else 0) | (ORDERS if ordered else 0)
+    values = bytes([len(ordered)]) + b"".join(counted(index) + counted(value) for index, value in sorted(ordered)) if ordered else b""
+    return bytes([first]) + revision + (stream.encoded() if stream else b"") + values + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
 
 
 def decode_content(plaintext, what):
-    """Undoes the padding, reads the content: kind, kept revision or None, stream or None, namespace, name, metadata, payload."""
+    """Undoes the padding, reads the content: kind, kept revision or None, stream or None, ordered values, namespace, name, metadata, payload."""
     cursor = Cursor(plaintext, what)
     content = cursor.counted()
     if len(plaintext) != size_class(len(content) + 4):
@@ -304,8 +307,9 @@ def decode_content(plaintext, what):
         raise broken("%s is padded with something else than zeros." % what)
     cursor = Cursor(content, what)
     first = cursor.byte()
-    kind, revision = first & ~(KEEPS | STREAMS), cursor.take(24) if first & KEEPS else None
+    kind, revision = first & ~(KEEPS | STREAMS | ORDERS), cursor.take(24) if first & KEEPS else None
     stream = Stream.read(cursor) if first & STREAMS else None
+    ordered = read_ordered(cursor) if first & ORDERS else []
     if kind not in KINDS:
         raise broken("%s has the unknown kind %d." % (what, kind))
     namespace, name = cursor.counted(), cursor.counted()
@@ -318,9 +322,47 @@ def decode_content(plaintext, what):
     metadata = decode_metadata(cursor)
     payload = cursor.counted()
     cursor.end()
-    if kind == 3 and (payload or stream):
+    if kind == 3 and (payload or stream or ordered):
         raise broken("%s is a tombstone with a payload." % what)
-    return kind, revision, stream, namespace, name, metadata, payload
+    return kind, revision, stream, ordered, namespace, name, metadata, payload
+
+
+# Ordered values
+
+
+def read_ordered(cursor):
+    """The values of a row: (index, value), in the order of the indexes' names."""
+    values = []
+    for _ in range(cursor.byte()):
+        index, value = cursor.counted(), cursor.counted()
+        if not 1 <= len(utf8(index, cursor.what).encode()) <= 1024 or len(value) > 1024 or values and values[-1][0] >= index:
+            raise broken("%s has ordered values that are none, or out of order." % cursor.what)
+        values.append((index, value))
+    if not values:
+        raise broken("%s says that it has ordered values, and has none." % cursor.what)
+    return values
+
+
+def tuple_bytes(*parts):
+    """A tuple as bytes that sort as the tuples do: those of a nested tuple of FoundationDB's tuple layer, without the first."""
+    encoded = b""
+    for part in parts:
+        if part is None:
+            encoded += b"\x00\xff"
+        elif isinstance(part, bool):
+            encoded += b"\x27" if part else b"\x26"
+        elif isinstance(part, bytes):
+            encoded += b"\x01" + part.replace(b"\x00", b"\x00\xff") + b"\x00"
+        elif isinstance(part, str):
+            encoded += b"\x02" + part.encode().replace(b"\x00", b"\x00\xff") + b"\x00"
+        elif isinstance(part, int):
+            length = (abs(part).bit_length() + 7) // 8
+            content = part if part >= 0 else (1 << 8 * length) - 1 + part
+            encoded += bytes([0x14 + length if part >= 0 else 0x14 - length]) + content.to_bytes(length, "big")
+        else:
+            bits = struct.pack(">d", part)
+            encoded += b"\x21" + (bytes(0xFF ^ byte for byte in bits) if bits[0] & 0x80 else bytes([bits[0] | 0x80]) + bits[1:])
+    return encoded + b"\x00"
 
 
 # Large content
@@ -613,7 +655,7 @@ class ServerKey:
         except InvalidTag:
             raise broken("The row cannot be opened: it was changed, or belongs to another store.")
         content = decode_content(plaintext, "The row")
-        if self.slot(*content[3:5]) != slot:
+        if self.slot(*content[4:6]) != slot:
             raise broken("The row is in another slot than its name's.")
         return content
 
@@ -808,7 +850,7 @@ def read_record(row, keys, formats, chunks=None):
         plaintext = unseal(key.sealing, sealed[9:], key.associated(slot, version))
     except InvalidTag:
         raise broken("%s cannot be opened: it, its slot or its version was changed." % what)
-    kind, revision, stream, namespace, name, metadata, payload = decode_content(plaintext, what)
+    kind, revision, stream, ordered, namespace, name, metadata, payload = decode_content(plaintext, what)
     if key.slot(namespace, name) != slot:
         raise broken("%s is in another slot than its name's." % what)
     result.update(namespace=namespace.decode(), name=name.decode(), kind=KINDS[kind], metadata=metadata)
@@ -820,6 +862,10 @@ def read_record(row, keys, formats, chunks=None):
             raise broken("%s has a large content, and the database no chunks." % what)
         content = stream.open(chunks, key.database, namespace, name, what)
         result["stream"] = {"place": stream.place, "length": stream.length, "sha256": hashlib.sha256(content).hexdigest()}
+    if ordered:
+        if not namespace:
+            raise broken("%s has ordered values, and no collection." % what)
+        result["ordered"] = {index.decode(): value.hex() for index, value in ordered}
     try:
         result["text"] = payload.decode("utf-8")
     except UnicodeDecodeError:
@@ -859,6 +905,10 @@ def labels_of(records, keys):
             label = key.label(namespace, "days")
             days.setdefault(label, set()).add(key.hidden_day(day, label))
             owners[label] = key
+        for index, value in record.get("ordered", {}).items():
+            label = key.label(namespace, "ordered", index)
+            expected.add((label, bytes.fromhex(value) + b"\x00" + slot))
+            owners[label] = key
         for label in labels:
             label = key.label(namespace, *label)
             expected.add((label, slot))
@@ -875,7 +925,7 @@ def check_labels(entries, counts, records, keys):
     for label, slot in found - expected:
         # A day stays in use when its values are gone, and so do the days of a namespace that is empty.
         slots = {bytes.fromhex(record["slot"]) for record in records}
-        if slot in slots:
+        if slot[-16:] in slots:
             raise broken("A row stands under a label that is not its own.")
     for label, used in days.items():
         if used - {slot for other, slot in found if other == label}:
@@ -969,6 +1019,8 @@ def dump(path, key_path):
     state = check_state(states, rows, keys, active)
     if chunks:
         raise broken("%d chunks belong to no value." % len(chunks))
+    if any("ordered" in record for record in records) and not (has_labels and "ordered" in features):
+        raise broken("Rows have ordered values, and the database has no such feature.")
     if has_labels:
         check_labels(labels, counts, records, keys)
     return {
@@ -1316,7 +1368,33 @@ def vectors(seed):
             "encoded": encode_metadata(unindexed).hex(),
             "label": keys[0].label("ledger", "unindexed").hex(),
         },
+        "ordered": ordered_vectors(keys[0], random),
         "server": server_vectors(random),
+    }
+
+
+def ordered_vectors(key, random):
+    """Tuples in their order, and a row that is found by two of them."""
+    tuples = [
+        [], [None], [None, None], [None, 1], [{"bytes": ""}], [{"bytes": "00"}], [{"bytes": "0001"}], [{"bytes": "01"}], [""], ["\0"], ["a"], ["a", None], ["a", 1], ["a\0"], ["ab"], ["é"],
+        [-(2**63)], [-(2**32)], [-256], [-255], [-1], [0], [1], [255], [256], [2**63 - 1], [-math.inf], [-1.5], [-0.0], [0.0], [5e-324], [1.5], [math.inf],
+        [False], [True],
+    ]
+    encoded = [tuple_bytes(*(bytes.fromhex(part["bytes"]) if isinstance(part, dict) else part for part in parts)) for parts in tuples]
+    assert encoded == sorted(encoded) and len(set(encoded)) == len(encoded)
+    values = [(b"due", tuple_bytes(20777, "a")), (b"price", tuple_bytes(-12.5))]
+    slot = key.slot(b"ledger", b"entry")
+    label = key.label("ledger", "ordered", "due")
+    member = values[0][1] + b"\x00" + slot
+    return {
+        "tuples": [
+            {"parts": [{"number": str(part)} if isinstance(part, float) else part for part in parts], "bytes": value.hex()}
+            for parts, value in zip(tuples, encoded)
+        ],
+        "plaintext": padded(encode_content(1, b"ledger", b"entry", {"serializer": "json"}, b"{}", ordered=values)).hex(),
+        "label": label.hex(),
+        "member": member.hex(),
+        "term": hmac_sha256(key.members, fields("LocalData SQLite 1 member", label, member)).hex(),
     }
 
 
@@ -1332,7 +1410,7 @@ def server_vectors(random):
         slot, nonce = key.slot(namespace, name), random.take("server nonce %d" % index, 24)
         plaintext = padded(encode_content(1, namespace.encode(), name.encode(), metadata, payload, revision))
         sealed = key.seal(slot, nonce, plaintext)
-        if key.open(slot, key.id, sealed)[3:5] != (namespace.encode(), name.encode()):
+        if key.open(slot, key.id, sealed)[4:6] != (namespace.encode(), name.encode()):
             raise broken("A server's row does not open.")
         rows.append(
             {
