@@ -6,8 +6,16 @@
 
     /// What the test's own process holds: open descriptors, threads, and bytes in its memory.
     enum ProcessMemory {
-        /// The number of open descriptors.
-        static var descriptors: Int { count("/proc/self/fd") }
+        /// What open descriptors lead to, but for those that Dispatch and the concurrency run time open for themselves, once, when they first need them.
+        static var openFiles: [String] {
+            let numbers = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+            let own = ["anon_inode:[timerfd]", "anon_inode:[eventfd]", "anon_inode:[eventpoll]"]
+            return numbers.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+                .filter { !own.contains($0) }.sorted()
+        }
+
+        /// How many descriptors are open, but for those.
+        static var descriptors: Int { openFiles.count }
 
         /// The number of threads.
         static var threads: Int { count("/proc/self/task") }
