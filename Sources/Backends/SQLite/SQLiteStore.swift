@@ -205,8 +205,9 @@
 
         // MARK: Writing
 
-        /// Changes slots, all together or not at all. What is applied survives a power cut when this returns; what was removed is neither
-        /// in the database nor in its log any more, unless another connection is reading an older state of it.
+        /// Changes slots, all together or not at all. What is applied survives a power cut when this returns. The row of what was removed is
+        /// overwritten in the database and in its log, unless another connection is reading an older state of it; SQLite may have left sealed bytes
+        /// of it elsewhere when it moved rows between pages.
         ///
         /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
