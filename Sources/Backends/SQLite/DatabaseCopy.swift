@@ -124,7 +124,7 @@
                 return .part(DatabaseParts.schema(statements))
             }
             do throws(BackendError) { return try rowsPart().map { .part($0) } ?? .end } catch {
-                // Rows that SQLite does not read may be read one day by somebody who repairs the file; left out, they would be absent.
+                // Copy the file as it is: somebody may repair it and read the rows that SQLite cannot read now. Without them, their values would count as absent.
                 guard error.code == .corrupted else { throw error }
                 rows?.end()
                 rows = nil

@@ -52,12 +52,12 @@
             }
         }
 
-        /// Adds a slot to ordered indexes.
+        /// Adds the entries that a slot has in ordered indexes.
         func add(_ values: Set<OrderedValue>, _ namespace: StorageNamespace, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
             for value in values { try add([.ordered(value.index, namespace)], Label.member(value, slot), key) }
         }
 
-        /// Removes a slot from ordered indexes in which it stands.
+        /// Removes the entries that a slot has in ordered indexes.
         func remove(_ values: Set<OrderedValue>, _ namespace: StorageNamespace, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
             for value in values { try remove([.ordered(value.index, namespace)], Label.member(value, slot), key) }
         }

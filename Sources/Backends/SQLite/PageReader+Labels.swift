@@ -4,7 +4,7 @@
 
     /// Which label answers a query.
     extension PageReader {
-        /// A label, and what every value that stands under it fulfils.
+        /// The label whose entries answer a query, and the condition that all values with this label meet.
         struct LabelChoice {
             /// Nil where the days answer the query.
             let label: Label?

@@ -44,7 +44,7 @@ package protocol KeySource: Sendable {
 }
 
 extension KeySource {
-    /// The error of a source that was changed by somebody else.
+    /// The error of a change to a source whose keys another process has replaced.
     var replacedMeanwhile: BackendError {
         BackendError(.conflict, "Another process replaced the key in \(identifier) meanwhile. Try again; nothing was changed.")
     }

@@ -4,7 +4,7 @@ package import BackendRuntime
 /// Which keys are in use for sealing by running programs, so that none is destroyed while one may still seal with it.
 package protocol KeyUses: Sendable {
     /// Says that this process seals with a key from now on, for as long as the result is held or the process runs.
-    /// - Throws: ``BackendError``: nobody knows of the use then.
+    /// - Throws: ``BackendError`` when the use could not be recorded: the key must not be used for sealing then.
     func begin(_ id: [UInt8]) async throws(BackendError) -> any Sendable
 
     /// Whether a running process has begun to use a key, this one included.
@@ -21,9 +21,9 @@ package struct NoOtherUses: KeyUses {
 
 /// Uses as locked files in a folder: the system releases the lock of a process however it ends.
 ///
-/// A file has the key's id and a random part in its name, and is locked by the process that made it. A file that nobody has locked is of a process
-/// that has ended, and is removed by whoever finds it. That may also hit a file which was made a moment ago and is not locked yet: whoever made
-/// it looks whether it is there once it is locked, and makes another one.
+/// Each process makes a file for each key that it seals with, named after the key's id and a random number, and keeps it locked. A file without a lock
+/// was left by a process that has ended; the next process that lists the folder removes it. It may also remove a file that was made a moment ago
+/// and is not locked yet. So a process checks, once it has the lock, that its file is still there, and else makes another one.
 package struct KeyUseFiles: KeyUses {
     private let directory: String
     private let runtime: Runtime

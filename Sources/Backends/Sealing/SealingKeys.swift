@@ -138,8 +138,8 @@ package actor SealingKeys {
 
     // MARK: Rotation
 
-    /// Makes a new key in a source, which seals from now on; the ones before it open. Where the source has others already, an earlier call was
-    /// not finished, or somebody has provided the new key: then none is made.
+    /// Makes a new key in a source. It seals from now on; the keys before it only open. If the source holds several keys already, no key is made: an
+    /// earlier call was not finished, or an administrator has added the new key.
     /// - Returns: The keys of the source, durable there and recorded.
     /// - Throws: ``BackendError``: as ``existing(from:)``, and what ``KeySource/replace(_:with:)`` throws.
     package func rotate(_ source: any KeySource) async throws(BackendError) -> SourceKeys {

@@ -17,8 +17,8 @@ package struct ServerRow: Hashable, Sendable {
 
 /// Seals and opens the rows of a store on a database server, which never sees a name or a value.
 ///
-/// A row proves that somebody with the data key wrote it under this name, for this application, kind of store and scope. It does not prove
-/// that it is the latest, nor that a row which is missing was removed: a server that lies can show older rows and hide them.
+/// A row that opens was written with the data key, under this name, for this application, kind of store and scope. Nothing shows that it is the
+/// latest one, or that a missing row was removed: a malicious server can return older rows and leave rows out.
 package struct ServerRowCodec: Sendable {
     /// A data key, as the two that are derived from it with the context as salt.
     private struct Key: Sendable {
