@@ -60,10 +60,10 @@ struct Quarantine: AsyncParsableCommand {
                 let data = reveal ? try await router.quarantinedData(value) : nil
                 if owner.place.json { return try Output.json(Shown(entry: value, base64: data)) }
                 if let data { return Output.bytes(data) }
-                Output.line("key     \(value.key)")
-                Output.line("stood   \(value.place)")
+                Output.line("key     \(value.key.isEmpty ? "-" : value.key)")
+                Output.line("stood   \(value.place.isEmpty ? "-" : value.place)")
                 Output.line("reason  \(value.reason)")
-                Output.line("since   \(Date(timeIntervalSince1970: value.since).ISO8601Format())")
+                Output.line("since   \(value.since == 0 ? "-" : Date(timeIntervalSince1970: value.since).ISO8601Format())")
                 Output.line("sealed  \(value.isSealed ? "yes" : "no")")
             }
         }

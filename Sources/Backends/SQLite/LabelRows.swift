@@ -47,6 +47,7 @@
         private func reorder(
             _ address: StorageAddress, _ row: RowFinder.Found?, _ new: [OrderedValue], _ labels: LabelWriter, _ keyset: Keyset
         ) throws(BackendError) {
+            if new.isEmpty, row?.ordered.isEmpty ?? true { return }
             let active = keyset.active
             var old = Set(row?.ordered ?? [])
             if let row, row.key.id != active.id {

@@ -13,17 +13,19 @@ extension StorageRouter {
         return StorageAudit(rows: rows, quarantine: try await env.quarantine.list(), recordedResidue: await env.ledger.residues())
     }
 
-    /// What is in quarantine: values that a migration displaced, and whole copies of damaged property lists. Writes nothing.
+    /// What is in quarantine: values that a migration displaced, and whole copies of damaged property lists. An entry that is damaged itself is
+    /// listed too, and its reason says so. Writes nothing.
     /// - Throws: ``StorageError`` when the quarantine cannot be listed.
     public func quarantine() async throws -> [QuarantinedValue] { try await env.quarantine.list() }
 
     /// The bytes of a quarantined value, as its serializer made them; a text as its UTF-8 bytes. What was sealed in its place is opened, if it opens.
-    /// - Throws: ``StorageError``: `notFound`; for a sealed one what fetching the key throws.
+    /// - Throws: ``StorageError``: `notFound`; `corrupted` for an entry that is damaged; for a sealed one what fetching the key throws.
     public func quarantinedData(_ value: QuarantinedValue) async throws -> Data {
         if env.gate.isClosed { throw StorageError.lockedByProgram(value.id) }
         return try await env.quarantine.content(of: value.id)
     }
 
-    /// Purges a quarantined value that a person has seen.
+    /// Purges a quarantined value that a person has seen, or an entry that is damaged. It is gone, durably, when this returns; there is no other copy.
+    /// - Throws: ``StorageError``: `unavailable` and others when it could not be removed; it is there still then, unless the outcome says otherwise.
     public func discardQuarantined(_ value: QuarantinedValue) async throws { try await env.quarantine.discard(value.id) }
 }

@@ -1,10 +1,8 @@
 #if SQLite
-    import BackendContract
     import BackendRuntime
     import Foundation
     import LocalData
     import Sealing
-    import Synchronization
     import TestSupport
     import Testing
 
@@ -173,16 +171,21 @@
             #expect(try await program.quarantine().isEmpty)
         }
 
-        @Test func `a quarantined value is sealed again, with the seal that it had in its place`() async throws {
+        /// A router with a value in quarantine, and the catalog of the key that it is about.
+        private func quarantined() async throws -> (router: StorageRouter, catalog: TestCatalog, entry: QuarantinedValue) {
             let older = textKey("older", .userDefaults(suite: "older"), .encrypted)
             let key = textKey("key", .userDefaults(suite: "list"), .encrypted).moved(from: older)
-            let router = try await launch()
-            try await router.registerCatalog(TestCatalog([.key(key)], id: "Quarantine"))
+            let (router, catalog) = (try await launch(), TestCatalog([.key(key)], id: "Quarantine"))
+            try await router.registerCatalog(catalog)
             try await router.set("first", for: older)
             #expect(try await router.get(key) == "first")
             try await router.set("conflict", for: older)
             _ = await router.sweep()
-            let entry = try #require(try await router.quarantine().first)
+            return (router, catalog, try #require(try await router.quarantine().first))
+        }
+
+        @Test func `a quarantined value is sealed again, with the seal that it had in its place`() async throws {
+            let (router, _, entry) = try await quarantined()
             let content = try await router.quarantinedData(entry)
             let old = try lines()[0]
             let report = try await router.rotateKey()
@@ -222,21 +225,11 @@
         }
 
         @Test func `a damaged entry of the quarantine keeps the old key until it is discarded`() async throws {
-            let older = textKey("older", .userDefaults(suite: "older"), .encrypted)
-            let key = textKey("key", .userDefaults(suite: "list"), .encrypted).moved(from: older)
-            let router = try await launch()
-            try await router.registerCatalog(TestCatalog([.key(key)], id: "Quarantine"))
-            try await router.set("first", for: older)
-            #expect(try await router.get(key) == "first")
-            try await router.set("conflict", for: older)
-            _ = await router.sweep()
-            let entry = try #require(try await router.quarantine().first)
+            let (router, catalog, entry) = try await quarantined()
             try await router.shutdown()
-            let files = FileManager.default.enumerator(at: stage.root, includingPropertiesForKeys: nil)?.compactMap { $0 as? URL } ?? []
-            let file = try #require(files.first { $0.lastPathComponent == "quarantine.plist" }, "\(files)")
-            try damage(file, entry.id)
+            try damage(stage.root.appendingPathComponent("data/quarantine/quarantine.plist"), entry.id)
             let next = try await launch()
-            try await next.registerCatalog(TestCatalog([.key(key)], id: "Quarantine"))
+            try await next.registerCatalog(catalog)
             let report = try await next.rotateKey()
             #expect(report.remaining.count == 1 && report.remaining[0].contains("quarantine/\(entry.id)"), "\(report.remaining)")
             let refusal = try await #require(throws: StorageError.self) { try await next.destroyOlderKeys() }
@@ -277,8 +270,7 @@
             try bytes.write(to: place)
             let next = try await launch()
             try await next.registerCatalog(TestCatalog([.key(new)], id: "Copies"))
-            let report = try await next.rotateKey()
-            #expect(report.isComplete, "\(report)")
+            #expect(try await next.rotateKey().isComplete)
             try await next.destroyOlderKeys()
             #expect(try await next.get(old) == "first", "it was sealed again where it stood")
             #expect(await next.sweep().isComplete)
