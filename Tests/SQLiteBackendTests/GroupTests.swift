@@ -103,10 +103,10 @@
         @Test func `a batch that takes longer than the deadline goes on, and ends well`() async throws {
             // Each random number takes a while by the clock: a nonce of three of them for each row.
             var runtime = Runtime.live(clock: clock)
-            runtime.randomBits = { [clock] in
+            runtime.randomness = Randomness(words: { [clock] in
                 clock.advance(by: .milliseconds(20))
                 return UInt64.random(in: .min ... .max)
-            }
+            })
             let store = place.store(deadline: .seconds(10), runtime: runtime)
             let results = try await store.apply((0..<1_000).map { .text("\($0)", at: "name \($0)") })
             #expect(clock.now > .seconds(40))

@@ -3,8 +3,8 @@
 package struct Runtime: Sendable {
     /// Time.
     package var clock: any RuntimeClock
-    /// Randomness: 64 unpredictable bits a call.
-    package var randomBits: @Sendable () -> UInt64
+    /// Randomness.
+    package var randomness: Randomness
     /// Starts work that must outlive its caller.
     package var tasks: any TaskSpawner
     /// Makes the lane that a store's blocking work runs on; the text names it for debuggers.
@@ -16,11 +16,11 @@ package struct Runtime: Sendable {
 
     /// Creates a runtime from its parts.
     package init(
-        clock: any RuntimeClock, randomBits: @escaping @Sendable () -> UInt64, tasks: any TaskSpawner,
+        clock: any RuntimeClock, randomness: Randomness, tasks: any TaskSpawner,
         makeLane: @escaping @Sendable (String) -> any Lane, files: any FileSystem, host: HostFacts
     ) {
         self.clock = clock
-        self.randomBits = randomBits
+        self.randomness = randomness
         self.tasks = tasks
         self.makeLane = makeLane
         self.files = files
@@ -30,32 +30,29 @@ package struct Runtime: Sendable {
     /// The real machine.
     package static var live: Runtime {
         Runtime(
-            clock: SystemClock(), randomBits: { UInt64.random(in: .min ... .max) }, tasks: PoolSpawner(),
+            clock: SystemClock(), randomness: .system, tasks: PoolSpawner(),
             makeLane: { DispatchLane(label: $0) }, files: PosixFileSystem(), host: .current())
     }
 
-    /// A generator that draws from ``randomBits``.
-    package var generator: RuntimeGenerator { RuntimeGenerator(bits: randomBits) }
+    /// A generator that draws from ``randomness``.
+    package var generator: RuntimeGenerator { RuntimeGenerator(randomness: randomness) }
 
-    /// A number of random bytes: those of ``randomBits``, the lowest of each 64 bits first. Unused bits of the last 64 are discarded.
+    /// 64 unpredictable bits.
+    package func randomBits() -> UInt64 { randomness.bits() }
+
+    /// A number of unpredictable bytes.
     package func randomBytes(_ count: Int) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: count) { bytes, filled in
-            while filled < count {
-                withUnsafeBytes(of: randomBits().littleEndian) { word in
-                    let part = min(word.count, count - filled)
-                    UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[filled...]).copyMemory(
-                        from: UnsafeRawBufferPointer(rebasing: word[..<part]))
-                    filled += part
-                }
-            }
+            randomness.fill(UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(bytes)[..<count]))
+            filled = count
         }
     }
 }
 
 /// A generator over a runtime's randomness.
 package struct RuntimeGenerator: RandomNumberGenerator, Sendable {
-    let bits: @Sendable () -> UInt64
+    let randomness: Randomness
 
     /// 64 random bits.
-    package mutating func next() -> UInt64 { bits() }
+    package mutating func next() -> UInt64 { randomness.bits() }
 }

@@ -30,6 +30,15 @@ func systemErrorText(_ number: Int32) -> String {
     return buffer.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "error \(number)" }
 }
 
+/// How many bytes one call of ``systemFillRandomly(_:)`` fills at most.
+let systemRandomLimit = 256
+
+/// Fills memory with unpredictable bytes of the system's (`getentropy`). Returns whether it could.
+func systemFillRandomly(_ bytes: UnsafeMutableRawBufferPointer) -> Bool {
+    guard let start = bytes.baseAddress else { return true }
+    return getentropy(start, bytes.count) == 0
+}
+
 func systemWallSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)

@@ -126,7 +126,7 @@
             _ address: StorageAddress, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) -> (probe: StorageProbe, row: RowFinder.Found?) {
             do throws(SQLiteFault) {
-                switch try rows.finder.find(address, keyset, inTransaction: true) {
+                switch try rows.finder.find(address, keyset, inTransaction: true, computesTerm: true) {
                 case .absent, .needsTransaction: return (.absent, nil)
                 case .found(let row): return (row.probe, row)
                 }
@@ -180,7 +180,7 @@
             let sealed = try SealedRow.seal(
                 content, slot: slot, version: version, with: keyset.active, database: keyset.database, runtime.randomBytes)
             if let row, row.key.id == keyset.active.id {
-                try rows.replace(row.id, slot, version: version, sealed: sealed)
+                try rows.replace(row, slot, version: version, sealed: sealed)
                 try rows.deleteOthers(slot, above: row.id)
                 for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
             } else {

@@ -163,7 +163,7 @@
         /// The row that a read of a name finds.
         fileprivate func row(of address: StorageAddress) throws(BackendError) -> RowFinder.Found? {
             do throws(SQLiteFault) {
-                guard case .found(let row) = try finder.find(address, keyset, inTransaction: true) else { return nil }
+                guard case .found(let row) = try finder.find(address, keyset, inTransaction: true, computesTerm: true) else { return nil }
                 return row
             } catch {
                 throw error.backendError()

@@ -29,6 +29,8 @@
             var checked: (version: Int, header: DatabaseHeader)?
             /// The sealed state after this connection's last transaction.
             var known: KnownState?
+            /// What `PRAGMA data_version` says while that is the stored state; nil where it may be another.
+            var knownVersion: Int?
             /// Whether something was deleted whose bytes are still in the log.
             var mustScrub = false
             /// Until then the log is emptied only if no reader has to be waited for.
@@ -118,7 +120,12 @@
                         try Self.endUnchanged(tools)
                         return nil
                     }
-                    let journal = try StateWriter(statements, keyset, known: state.known, isAnchored: follower != nil)
+                    let version = state.checked?.version
+                    let isStored = version != nil && version == state.knownVersion
+                    // Set again once this transaction is committed.
+                    state.knownVersion = nil
+                    let journal = try StateWriter(
+                        statements, keyset, known: state.known, isStored: isStored, isAnchored: follower != nil)
                     let rows = try Rows(tools, header, keyset, journal)
                     guard try body(rows) else {
                         try Self.endUnchanged(tools)
@@ -128,7 +135,7 @@
                     let known = try journal.flush(rows.keyset.active, isAnchored: follower != nil, randomBytes)
                     do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw Self.failedCommit(error, tools) }
                     state.checked?.header = rows.header
-                    state.known = known
+                    (state.known, state.knownVersion) = (known, version)
                     state.mustScrub = state.mustScrub || rows.hasRemoved
                     if let known { follower?.note(rows.keyset.active.mark(of: known.state)) }
                     return known
@@ -185,7 +192,7 @@
         }
 
         /// Forgets the state of the last transaction, so that an older one is accepted.
-        func forgetState() { state.withLock { $0.known = nil } }
+        func forgetState() { state.withLock { ($0.known, $0.knownVersion) = (nil, nil) } }
 
         /// The header, once the database was found to be what it should be. It is checked again only after another connection has written.
         private static func checkedHeader(_ tools: Tools, _ state: inout State) throws(BackendError) -> DatabaseHeader {
@@ -327,11 +334,10 @@
                 state.add(term(slot, version, sealed))
             }
 
-            /// Replaces the row at a place.
-            func replace(_ id: Int64, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
-                let replaced = try term(at: id)
-                do throws(SQLiteFault) { try statements.replaceRow(id, slot, version, sealed) } catch { throw error.backendError() }
-                state.remove(replaced)
+            /// Replaces a row that was found in this transaction, with its term.
+            func replace(_ row: RowFinder.Found, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
+                do throws(SQLiteFault) { try statements.replaceRow(row.id, slot, version, sealed) } catch { throw error.backendError() }
+                state.remove(row.term)
                 state.add(term(slot, version, sealed))
             }
 

@@ -24,6 +24,8 @@
             var stream: RowStream?
             /// The values of ordered indexes that it is found by.
             var ordered: [OrderedValue] = []
+            /// The row's term in the sum of all rows, where the search was told to compute it; nil for a row that has none.
+            var term: [UInt8]?
         }
 
         /// The result of a search.
@@ -60,20 +62,26 @@
         }
 
         private enum Step {
-            case mine(version: Int64?, RowContent?, StorageProbe, isStranger: Bool = false)
+            case mine(version: Int64?, RowContent?, StorageProbe, term: [UInt8]?, isStranger: Bool = false)
             case neighbour
         }
 
         /// Finds the row of a name: under the active key, then under those that only open.
-        /// - Parameter inTransaction: Whether the caller holds a transaction. Without one, a search that needs more than one read is not
-        ///   made.
-        func find(_ address: StorageAddress, _ keyset: Keyset, inTransaction: Bool) throws(SQLiteFault) -> Result {
+        /// - Parameters:
+        ///   - inTransaction: Whether the caller holds a transaction. Without one, a search that needs more than one read is not made.
+        ///   - computesTerm: Whether the caller is going to replace the row.
+        func find(
+            _ address: StorageAddress, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false
+        ) throws(SQLiteFault) -> Result {
             guard inTransaction || keyset.decryptOnly.isEmpty else { return .needsTransaction }
-            var result = try find(
-                keyset.active.slot(of: address, table: DatabaseFormat.table), keyset.active, keyset, inTransaction: inTransaction)
+            func found(_ key: DataKey) throws(SQLiteFault) -> Result {
+                let slot = key.slot(of: address, table: DatabaseFormat.table)
+                return try find(slot, key, keyset, inTransaction: inTransaction, computesTerm: computesTerm)
+            }
+            var result = try found(keyset.active)
             for key in keyset.decryptOnly {
                 guard case .absent = result else { break }
-                result = try find(key.slot(of: address, table: DatabaseFormat.table), key, keyset, inTransaction: inTransaction)
+                result = try found(key)
             }
             return result
         }
@@ -82,30 +90,34 @@
         ///
         /// More than one read is needed only where two names share 62 bits of their slots. A row in between must open and belong to another
         /// slot: a row whose slot was changed is reported as damage, not skipped.
-        func find(_ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, inTransaction: Bool) throws(SQLiteFault) -> Result {
+        func find(
+            _ slot: [UInt8], _ key: DataKey, _ keyset: Keyset, inTransaction: Bool, computesTerm: Bool = false
+        ) throws(SQLiteFault) -> Result {
             var id = Self.home(of: slot)
             while true {
                 let step = try row(at: id) { row -> Step in
                     let isAnother = row.slot.map { !$0.elementsEqual(slot) } ?? false
+                    let term = computesTerm ? row.term(keyset) : nil
                     return switch row.open(keyset) {
                     case .content where isAnother, .destroyed where isAnother: .neighbour
-                    case .content(let content, let revision): .mine(version: row.version, content, content.probe(revision))
-                    case .destroyed: .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")))
-                    case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption))
-                    case .refused(let error): .mine(version: row.version, nil, .unavailable(error))
-                    case .stranger(let corruption): .mine(version: row.version, nil, .corrupt(corruption), isStranger: true)
+                    case .content(let content, let revision): .mine(version: row.version, content, content.probe(revision), term: term)
+                    case .destroyed:
+                        .mine(version: row.version, nil, .corrupt(row.corruption("claims a key that has been destroyed")), term: term)
+                    case .damaged(let corruption): .mine(version: row.version, nil, .corrupt(corruption), term: term)
+                    case .refused(let error): .mine(version: row.version, nil, .unavailable(error), term: term)
+                    case .stranger(let corruption): .mine(version: row.version, nil, .corrupt(corruption), term: term, isStranger: true)
                     }
                 }
                 switch step {
                 case nil: return .absent
                 case .neighbour where !inTransaction: return .needsTransaction
                 case .neighbour: id += 1
-                case .mine(_, _, _, isStranger: true) where !inTransaction: return .needsTransaction
-                case .mine(let version, let content, let probe, let isStranger):
+                case .mine(_, _, _, _, isStranger: true) where !inTransaction: return .needsTransaction
+                case .mine(let version, let content, let probe, let term, let isStranger):
                     return .found(
                         Found(
                             id: id, version: version, key: key, address: content?.address, probe: probe, isStranger: isStranger,
-                            isResealed: content?.keptRevision != nil, stream: content?.stream, ordered: content?.ordered ?? []))
+                            isResealed: content?.keptRevision != nil, stream: content?.stream, ordered: content?.ordered ?? [], term: term))
                 }
             }
         }

@@ -23,10 +23,17 @@
         /// Reads the state.
         /// - Parameters:
         ///   - known: The state after this connection's last transaction: it is not opened again if the bytes are the same.
+        ///   - isStored: Whether nobody can have changed the stored state since: then it is not read either.
         ///   - isAnchored: Whether a state that is older than `known` is refused.
         /// - Throws: ``BackendError``: `rolledBack`.
-        init(_ statements: WriterStatements, _ keyset: Keyset, known: KnownState?, isAnchored: Bool) throws(BackendError) {
+        init(
+            _ statements: WriterStatements, _ keyset: Keyset, known: KnownState?, isStored: Bool, isAnchored: Bool
+        ) throws(BackendError) {
             self.statements = statements
+            if isStored, let known, known.key == keyset.active.id {
+                current = known.state
+                return
+            }
             let sealed: [UInt8]?
             do throws(SQLiteFault) { sealed = try statements.state() } catch { throw error.backendError() }
             let key = keyset.active

@@ -17,7 +17,8 @@
         private let move: Statement
         private let delete: Statement
         private let readState: Statement
-        private let writeState: Statement
+        private let replaceState: Statement
+        private let insertState: Statement
         /// Made when they are first needed: most databases have no labels.
         private var madeLabels: LabelStatements?
         private var madeChunks: ChunkStatements?
@@ -36,7 +37,8 @@
             move = try database.keptStatement("UPDATE records SET id = ?2 WHERE id = ?1")
             delete = try database.keptStatement("DELETE FROM records WHERE id = ?1")
             readState = try database.keptStatement(DatabaseFormat.stateQuery)
-            writeState = try database.keptStatement("INSERT OR REPLACE INTO state VALUES (1, ?1)")
+            replaceState = try database.keptStatement("UPDATE state SET sealed = ?1 WHERE id = 1")
+            insertState = try database.keptStatement("INSERT INTO state VALUES (1, ?1)")
         }
 
         /// The statements on the table of labels.
@@ -86,8 +88,11 @@
 
         /// Writes the sealed state.
         func putState(_ sealed: [UInt8]) throws(SQLiteFault) {
-            try writeState.bind(sealed, at: 1)
-            try writeState.run()
+            try replaceState.bind(sealed, at: 1)
+            try replaceState.run()
+            guard database.changes == 0 else { return }
+            try insertState.bind(sealed, at: 1)
+            try insertState.run()
         }
 
         func insertRow(_ id: Int64, _ slot: [UInt8], _ number: Int64, _ sealed: [UInt8]) throws(SQLiteFault) {

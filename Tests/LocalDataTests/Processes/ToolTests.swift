@@ -21,7 +21,7 @@
             #expect(first.stderr.split(separator: "\n").count == 1 && !first.stderr.contains("LocalData-key"))
 
             var runtime = Runtime.live
-            runtime.randomBits = { 0x0807_0605_0403_0201 }
+            runtime.randomness = Randomness(words: { 0x0807_0605_0403_0201 })
             #expect(
                 KeySourceReference.newKeyText(runtime)
                     == "LocalData-key-1 be203ca189f0077f AQIDBAUGBwgBAgMEBQYHCAECAwQFBgcIAQIDBAUGBwg=")

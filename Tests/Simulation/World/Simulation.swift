@@ -222,7 +222,7 @@ package final class Simulation: Sendable {
     ///   - process: The process.
     package func runtime(_ process: String, files: any FileSystem = NoFiles()) -> Runtime {
         Runtime(
-            clock: SimulatedClock(world: self), randomBits: { [self] in state.withLock { $0.numbers.next() } },
+            clock: SimulatedClock(world: self), randomness: Randomness(words: { [self] in state.withLock { $0.numbers.next() } }),
             tasks: SimulatedSpawner(executor: executor), makeLane: { [self] label in makeLane(label) }, files: files,
             host: HostFacts(bootID: "boot \(boots)", processID: 1, environment: [:], executableName: process, homeDirectory: nil))
     }
