@@ -229,6 +229,18 @@ struct PosixFileSystemTests {
         #expect(flock(other, LOCK_EX | LOCK_NB) == 0)
     }
 
+    @Test func `a lock is released though a child process has its file open`() async throws {
+        let lock = try files.lock(path("lock")) { false }
+        // What fork gives a child: another descriptor of the same open file.
+        let copies = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }.filter {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)")) == path("lock")
+        }.map { dup($0) }
+        defer { for copy in copies { close(copy) } }
+        try #require(copies.count == 1)
+        lock.release()
+        #expect(try await !isLockedForOthers(path("lock")))
+    }
+
     @Test func `a lock that nobody holds on to is released`() throws {
         do { _ = try files.lock(path("lock")) { false } }
         try files.lock(path("lock")) { true }.release()

@@ -28,6 +28,21 @@ struct LockQueue {
         Self.giveTurnBack(descriptor)
     }
 
+    /// Gives the lock back and closes the descriptor.
+    ///
+    /// The lock belongs to the open file, which a child process made by `fork` without `exec` has open too: closed here alone, it would stay
+    /// taken until the child ends.
+    static func release(_ descriptor: Int32) {
+        _ = flock(descriptor, LOCK_UN)
+        close(descriptor)
+    }
+
+    /// The same where the caller may have the turn too.
+    private static func leave(_ descriptor: Int32) {
+        giveTurnBack(descriptor)
+        release(descriptor)
+    }
+
     /// Why a lock was not taken, as the system's error number.
     struct LockFailure: Error {
         let number: Int32
@@ -42,18 +57,18 @@ struct LockQueue {
         let descriptor = descriptor
         guard let number = Self.repeated({ call(descriptor, false) }) else { return }
         guard number == EWOULDBLOCK || number == EACCES else {
-            close(descriptor)
+            Self.leave(descriptor)
             throw LockFailure(number: number)
         }
         if giveUp() {
-            close(descriptor)
+            Self.leave(descriptor)
             throw LockFailure(number: ETIMEDOUT)
         }
         let waiting = Waiting()
         DispatchLane(label: "lock").enqueue {
             let number = Self.repeated { call(descriptor, true) }
             // Nobody waits any more: the lock goes on to the next one.
-            if !waiting.end(number) { close(descriptor) }
+            if !waiting.end(number) { Self.leave(descriptor) }
         }
         while true {
             if waiting.isOver(within: Self.question) { break }
@@ -61,7 +76,7 @@ struct LockQueue {
             if giveUp(), waiting.leave() { throw LockFailure(number: ETIMEDOUT) }
         }
         if let number = waiting.failure {
-            close(descriptor)
+            Self.leave(descriptor)
             throw LockFailure(number: number)
         }
     }

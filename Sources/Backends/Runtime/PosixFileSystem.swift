@@ -225,7 +225,7 @@ private final class DescriptorLock: FileLock {
 
     func release() {
         descriptor.withLock { descriptor in
-            if let open = descriptor { close(open) }
+            if let open = descriptor { LockQueue.release(open) }
             descriptor = nil
         }
     }
