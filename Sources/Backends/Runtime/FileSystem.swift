@@ -33,6 +33,11 @@ package struct FileError: Error, Hashable, Sendable, CustomStringConvertible {
         case .noSpace: BackendError(.noSpace, "There is no room left (\(self)). Free some space and try again.", outcome: outcome)
         case .timedOut:
             BackendError(.timedOut, "Another process holds the store's lock (\(self)). Try again once it is done.", outcome: outcome)
+        case .exhausted:
+            BackendError(
+                .unavailable,
+                "The program or the machine has too many files open, or too little memory (\(self)). Close some and try again, or raise the limit.",
+                outcome: outcome)
         case .other: BackendError(.failed, "The file could not be used (\(self)).", outcome: outcome)
         }
     }

@@ -8,13 +8,14 @@
 
 /// The kind of a failed system call.
 enum FileErrorKind {
-    case accessDenied, noSpace, timedOut, other
+    case accessDenied, noSpace, timedOut, exhausted, other
 
     init(_ number: Int32) {
         switch number {
         case EACCES, EPERM, EROFS: self = .accessDenied
         case ENOSPC, EDQUOT: self = .noSpace
         case ETIMEDOUT: self = .timedOut
+        case EMFILE, ENFILE, ENOMEM: self = .exhausted
         default: self = .other
         }
     }

@@ -27,8 +27,9 @@
             // A reader of a database with a write-ahead log writes too: to the index of the log.
             let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, nil)
             guard code == SQLITE_OK, let opened else {
+                let fault = SQLiteFault(code, on: opened)
                 sqlite3_close_v2(opened)
-                throw SQLiteFault(code)
+                throw fault
             }
             self.init(opened, mayWait: mayWait)
             sqlite3_extended_result_codes(opened, 1)
@@ -58,6 +59,16 @@
             let connection = try Connection(path: path)
             try connection.execute("PRAGMA query_only = ON")
             return connection
+        }
+
+        /// Whether the process may write to a file, as far as owner, permissions and mounts tell. A file that does not exist counts as one that it may.
+        static func mayWrite(_ path: String) -> Bool {
+            guard let system = sqlite3_vfs_find(nil), let access = system.pointee.xAccess else { return true }
+            func may(_ flag: Int32) -> Bool {
+                var may: Int32 = 1
+                return access(system, path, flag, &may) != SQLITE_OK || may != 0
+            }
+            return !may(SQLITE_ACCESS_EXISTS) || may(SQLITE_ACCESS_READWRITE)
         }
 
         /// Makes an empty database in memory.
@@ -123,7 +134,7 @@
         /// Runs statements that give no rows.
         func execute(_ sql: String) throws(SQLiteFault) {
             let code = sqlite3_exec(handle, sql, nil, nil, nil)
-            guard code == SQLITE_OK else { throw SQLiteFault(code) }
+            guard code == SQLITE_OK else { throw SQLiteFault(code, on: handle) }
         }
 
         /// Prepares a statement that is used again and again until the connection is closed.
@@ -137,7 +148,7 @@
         private func prepare(_ sql: String, _ flags: UInt32) throws(SQLiteFault) -> Statement {
             var statement: OpaquePointer?
             let code = sqlite3_prepare_v3(handle, sql, -1, flags, &statement, nil)
-            guard code == SQLITE_OK, let statement else { throw SQLiteFault(code) }
+            guard code == SQLITE_OK, let statement else { throw SQLiteFault(code, on: handle) }
             return Statement(statement)
         }
 
@@ -184,6 +195,9 @@
 
         /// How many rows the last statement has changed.
         var changes: Int32 { sqlite3_changes(handle) }
+
+        /// Whether the database's file could be opened only for reading.
+        var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") != 0 }
 
         /// Whether a transaction is open.
         var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }

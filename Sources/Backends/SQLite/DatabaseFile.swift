@@ -244,12 +244,42 @@
             guard let file else { return nil }
             try requireTrust()
             do throws(FileError) { try removeDrafts() } catch { throw error.backendError() }
-            let writer = try DatabaseWriter(
-                path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog(), follower: follower)
+            let writer = try writableWriter(file, deadline: deadline)
             // The log is there by now. SQLite goes on when it cannot flush the folder's names, and does not flush the folders above.
             do throws(FileError) { try files.synchronizeDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
             state.withLock { $0.writer = writer }
             return writer
+        }
+
+        /// Opens a connection that can write. A file that cannot be opened for writing, SQLite opens for reading only, and shares that between its
+        /// connections: then all of them are closed, and opened once more.
+        private func writableWriter(_ file: FileID, deadline: MonotonicInstant) throws(BackendError) -> DatabaseWriter {
+            for isLast in [false, true] {
+                let writer = try DatabaseWriter(
+                    path: path, file: file, runtime: runtime, deadline: deadline, hasLog: try hasLog(), follower: follower)
+                do throws(BackendError) {
+                    if try writer.isWritable() { return writer }
+                } catch {
+                    writer.abandon()
+                    throw error
+                }
+                writer.abandon()
+                if !isLast { closeAll { $0.abandon() } }
+            }
+            throw readOnly
+        }
+
+        private var readOnly: BackendError {
+            if let file = [path, path + "-wal", path + "-shm"].first(where: { !Connection.mayWrite($0) }) {
+                return BackendError(
+                    .accessDenied,
+                    "The database cannot be written: the file \(file) can only be read. Check its owner and permissions, and that its disk is not mounted for reading only. Nothing was changed."
+                )
+            }
+            return BackendError(
+                .unavailable,
+                "A file of the database \(path) could be opened only for reading, though it may be written now: too many files were open, or the disk had a fault. Nothing was changed; try again."
+            )
         }
 
         /// The writer, if there is one already.

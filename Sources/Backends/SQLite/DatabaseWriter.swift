@@ -96,6 +96,19 @@
             return try result.get()
         }
 
+        /// Whether SQLite could open every file of the database for writing. Of the log and its index it says so only when a transaction begins.
+        func isWritable() throws(BackendError) -> Bool {
+            try use { (tools, _) throws(BackendError) in
+                guard !tools.connection.isReadOnly else { return false }
+                do throws(SQLiteFault) { try tools.statements.beginTransaction() } catch {
+                    if error.isReadOnly { return false }
+                    throw error.backendError()
+                }
+                tools.statements.undoTransaction()
+                return true
+            }
+        }
+
         // MARK: Writing
 
         /// Runs one transaction. It is committed, and durable, if `body` returns true.

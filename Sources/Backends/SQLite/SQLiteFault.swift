@@ -1,21 +1,38 @@
 #if SQLite
     import BackendContract
+    import BackendRuntime
     import CSQLite
 
     /// An error of SQLite's, by its code. Messages are not used: they may quote a statement.
     struct SQLiteFault: Error {
         /// The extended result code; its lowest byte is the ordinary one.
         let code: Int32
+        /// The system's error number, where SQLite keeps one: of files that cannot be opened, read or written. Else 0.
+        let systemError: Int32
 
         /// Takes a result code.
-        init(_ code: Int32) { self.code = code }
+        init(_ code: Int32) { (self.code, systemError) = (code, 0) }
+
+        /// Takes the result code of a call on a connection.
+        init(_ code: Int32, on connection: OpaquePointer?) {
+            self.code = code
+            let isOfSystem = [SQLITE_CANTOPEN, SQLITE_IOERR].contains(code & 0xFF)
+            systemError = isOfSystem ? connection.map { sqlite3_system_errno($0) } ?? 0 : 0
+        }
 
         private var text: String { String(cString: sqlite3_errstr(code)) }
 
         /// The error of a backend.
         /// - Parameter isCommit: Whether the commit failed: what was written may then be there after a crash all the same.
         func backendError(isCommit: Bool = false) -> BackendError {
-            switch code & 0xFF {
+            if systemError != 0 {
+                let system = FileError(number: systemError, operation: "use", path: "a file of the database").backendError()
+                // The disk is not to blame for these.
+                if [.unavailable, .noSpace, .accessDenied].contains(system.code) {
+                    return BackendError(system.code, system.reason, outcome: isCommit ? .unknown : .notApplied)
+                }
+            }
+            return switch code & 0xFF {
             case SQLITE_FULL: BackendError(.noSpace, "There is no room left (\(text)). Free some space and try again.")
             case SQLITE_PERM, SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_AUTH:
                 BackendError(
@@ -37,6 +54,9 @@
             default: BackendError(.failed, "The database could not be used (\(text)).", outcome: isCommit ? .unknown : .notApplied)
             }
         }
+
+        /// Whether SQLite has opened one of the database's files only for reading.
+        var isReadOnly: Bool { code & 0xFF == SQLITE_READONLY }
 
         /// Whether another connection held a lock that was needed: the call can be repeated.
         var isBusy: Bool { [SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL].contains(code & 0xFF) }

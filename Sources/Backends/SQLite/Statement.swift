@@ -18,10 +18,11 @@
             case SQLITE_ROW: return true
             case SQLITE_DONE: return false
             default:
+                let fault = SQLiteFault(code, on: sqlite3_db_handle(pointer))
                 reset()
                 // SQLite checks a page when it reads it, and not again: after a fault it has to be read again.
                 sqlite3_db_release_memory(sqlite3_db_handle(pointer))
-                throw SQLiteFault(code)
+                throw fault
             }
         }
 
