@@ -46,7 +46,7 @@
         /// The open database, created if there is none.
         func openedOrCreated(deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             let kek = try await runtime.run(until: deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
-                try await keys.forSealing(from: source, sealedIDs: otherSealedIDs)
+                try await keys.forSealing(from: source, isForNewStore: true, sealedIDs: otherSealedIDs)
             }
             let (file, pin, context) = (file, source.pin, context)
             try await onLane(deadline) { () throws(BackendError) in

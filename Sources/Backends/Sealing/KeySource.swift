@@ -31,6 +31,13 @@ package protocol KeySource: Sendable {
     ///   outcome `unknown` when it may hold the new ones.
     func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError)
 
+    /// Whether the source holds a key, now. Never opens a prompt.
+    /// - Throws: ``BackendError``, as ``load()``, where that cannot be told.
+    func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool
+
+    /// How long a key that is in memory seals before the source is asked again whether it holds it: longer where that costs more.
+    var trust: Duration { get }
+
     /// Makes durable the key that another process may just have made. Called before anything durable is sealed with it.
     /// - Throws: ``BackendError``.
     func synchronize() async throws(BackendError)
@@ -54,6 +61,12 @@ extension KeySource {
     package func replace(_ old: SourceKeys, with new: SourceKeys) async throws(BackendError) {
         throw BackendError(.unsupported, "A program cannot change what \(identifier) holds. Nothing was changed.")
     }
+
+    /// Whether ``load()`` returns it.
+    package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool { try await load()?.contains(key) ?? false }
+
+    /// A second.
+    package var trust: Duration { .seconds(1) }
 
     /// Does nothing: no key is made here.
     package func synchronize() async throws(BackendError) {}

@@ -85,6 +85,11 @@ package struct PassphraseSource: KeySource {
         }
     }
 
+    /// Whether there is a passphrase file: which key is in it only the passphrase tells, and that is not asked for again.
+    package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool {
+        try await files.onLane(isMutation: false) { () throws(BackendError) in try read() != nil }
+    }
+
     /// Flushes the folder: the file itself was whole before it got its name.
     package func synchronize() async throws(BackendError) {
         try await files.onLane(isMutation: false) { () throws(BackendError) in try files.synchronizeName(of: path) }

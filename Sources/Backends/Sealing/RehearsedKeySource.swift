@@ -30,6 +30,9 @@ package final class RehearsedKeySource: KeySource {
         return try await base.load()
     }
 
+    /// Whatever was loaded or made here is held.
+    package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool { true }
+
     /// Keeps first keys in memory.
     package func create(_ keys: SourceKeys) async throws(BackendError) -> SourceKeys {
         made.withLock { made in

@@ -1,4 +1,5 @@
 package import BackendContract
+package import BackendRuntime
 
 /// The keys of one program's sources, each fetched once, and the rule when a new one may be made.
 ///
@@ -34,6 +35,8 @@ package actor SealingKeys {
     private let pins: Pins
     private let uses: any KeyUses
     private let randomBytes: @Sendable (Int) -> [UInt8]
+    /// Tells when a source is asked again; nil where it never is.
+    private let clock: (any RuntimeClock)?
     private var known: [String: SourceKeys] = [:]
     /// The sources of the known keys.
     private var sources: [String: any KeySource] = [:]
@@ -41,6 +44,8 @@ package actor SealingKeys {
     private var isLocked = false
     /// The sources whose key is recorded and may seal.
     private var settled: Set<String> = []
+    /// Until when a source is assumed to hold the key that is in memory.
+    private var trusted: [String: MonotonicInstant] = [:]
     /// What other processes are told: which key of a source this one seals with.
     private var used: [String: (id: [UInt8], use: any Sendable)] = [:]
     /// The same of keys before: what they sealed may not be written yet.
@@ -52,9 +57,13 @@ package actor SealingKeys {
     private var settling: [String: [CheckedContinuation<Void, Never>]] = [:]
 
     /// Creates an empty set of keys.
-    package init(pins: Pins, uses: any KeyUses = NoOtherUses(), randomBytes: @escaping @Sendable (Int) -> [UInt8]) {
+    /// - Parameter clock: Tells when a source is asked whether it still holds its key, before more is sealed with it; nil for never.
+    package init(
+        pins: Pins, uses: any KeyUses = NoOtherUses(), clock: (any RuntimeClock)? = nil, randomBytes: @escaping @Sendable (Int) -> [UInt8]
+    ) {
         self.pins = pins
         self.uses = uses
+        self.clock = clock
         self.randomBytes = randomBytes
     }
 
@@ -90,16 +99,23 @@ package actor SealingKeys {
     ///   - source: The source.
     ///   - sealedIDs: The ids of the keys that sealed what the store holds that is about to be written; asked only while no key of the
     ///     source is recorded.
-    /// - Throws: ``BackendError``, as ``existing(from:)``.
+    ///   - isForNewStore: Whether a store is going to be made that this key alone opens: then the source is asked whether it still holds it.
+    /// - Throws: ``BackendError``, as ``existing(from:)``. A key in memory that its source has lost seals nothing more.
     package func forSealing(
-        from source: any KeySource, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
+        from source: any KeySource, isForNewStore: Bool = false, sealedIDs: @Sendable () async throws(BackendError) -> Set<[UInt8]>
     ) async throws(BackendError) -> SealingKey {
         let name = source.identifier
-        if settled.contains(name), let keys = known[name] { return keys.current }
+        if !isForNewStore, let key = trustedKey(name) { return key }
         await takeTurn(name)
         defer { passTurn(name) }
-        if settled.contains(name), let keys = known[name] { return keys.current }
+        if !isForNewStore, let key = trustedKey(name) { return key }
         if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
+        if settled.contains(name), let key = known[name]?.current {
+            if try await isHeld(key, by: source) { return key }
+            // Nobody else could open what it seals from now on. What it sealed before it opens as long as it is in memory.
+            if try await pins.recorded(name) != nil { throw missing(source) }
+            forget(source)
+        }
         var (keys, isRecorded) = try await loaded(source)
         if let keys, isRecorded { return try await settle(keys, source).current }
         // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
@@ -117,6 +133,25 @@ package actor SealingKeys {
         // Another process may have made it a moment ago, and it may not be durable yet.
         try await source.synchronize()
         return try await settle(keys, source).current
+    }
+
+    /// The key that seals, if its source was asked a moment ago.
+    private func trustedKey(_ name: String) -> SealingKey? {
+        guard settled.contains(name), let key = known[name]?.current else { return nil }
+        if let clock, trusted[name].map({ clock.now >= $0 }) ?? true { return nil }
+        return key
+    }
+
+    /// Whether a source still holds a key. One that cannot tell now has not lost it.
+    private func isHeld(_ key: SealingKey, by source: any KeySource) async throws(BackendError) -> Bool {
+        do throws(BackendError) {
+            guard try await source.holds(key.identity) else { return false }
+        } catch {
+            if error.code == .cancelled { throw error }
+            if error.code == .encryptionKeyMismatch { return false }
+        }
+        if let clock { trusted[source.identifier] = clock.now.advanced(by: source.trust) }
+        return true
     }
 
     /// The key of a source from now on, where what it held before is lost: what the source holds now, or a new key. It is recorded in place of the
@@ -316,6 +351,7 @@ package actor SealingKeys {
         if recorded != keys.current.identity { try await pins.record(keys.current.identity, name) }
         let keys = try keep(keys, source)
         settled.insert(name)
+        if let clock { trusted[name] = clock.now.advanced(by: source.trust) }
         return keys
     }
 

@@ -28,7 +28,8 @@ public actor StorageRouter {
         let registry = KeyRegistry()
         let ledger = MigrationLedger(
             Wiring.ledgerStore(configuration), runtime: runtime, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
-        let keys = SealingKeys(pins: ledger.keyPins, uses: Wiring.keyUses(configuration), randomBytes: runtime.randomBytes)
+        let keys = SealingKeys(
+            pins: ledger.keyPins, uses: Wiring.keyUses(configuration), clock: runtime.clock, randomBytes: runtime.randomBytes)
         let quarantine = Wiring.quarantineStore(configuration)
         let wiring = Wiring(configuration: configuration, keys: keys, sealed: SealedContent(configuration, quarantine: quarantine))
         let sources: @Sendable (KeySourceReference) throws -> any KeySource = { try wiring.keySource($0) }

@@ -43,6 +43,9 @@ struct ProgramKeySource: KeySource {
         }
     }
 
+    /// A minute: the source may be a service elsewhere.
+    var trust: Duration { .seconds(60) }
+
     func unlock() async throws(BackendError) { try await calling { try await source.unlock() } }
 
     private func calling<R>(_ body: () async throws -> R) async throws(BackendError) -> R {

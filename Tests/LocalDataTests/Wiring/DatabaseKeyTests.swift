@@ -1,4 +1,5 @@
 #if SQLite
+    import BackendRuntime
     import Foundation
     import LocalData
     import TestSupport
@@ -31,6 +32,46 @@
             #expect(try await second.get(draft) == "under the stone")
             try await second.shutdown()
             #expect(try stage.traces(of: "under the stone").isEmpty)
+        }
+
+        @Test(arguments: [true, false]) func `a program whose folders are deleted seals nothing that the next process cannot open`(
+            deletesAll: Bool
+        ) async throws {
+            let stage = try Stage()
+            let draft: StorageKey<String> = group("documents").key("draft", "The draft")
+            let router = stage.launch()
+            try await router.set("first", for: draft)
+            try FileManager.default.removeItem(atPath: stage.root.path + (deletesAll ? "" : "/data"))
+
+            var refusal: StorageError?
+            do { try await router.set("second", for: draft) } catch let error as StorageError { refusal = error }
+            try await router.shutdown()
+            let next = stage.launch()
+            if deletesAll {
+                // Nothing is left that an earlier key has sealed, so this is a first start.
+                #expect(refusal == nil)
+                #expect(try await next.get(draft) == "second")
+            } else {
+                // What the ledger records was sealed with the key that is lost.
+                #expect(refusal?.code == .encryptionKeyMissing)
+                #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/documents.sqlite"))
+                await #expect(throws: StorageError.self) { try await next.set("third", for: draft) }
+            }
+            try await next.shutdown()
+        }
+
+        @Test func `a key that its file has lost seals no further value, and opens those that it has sealed`() async throws {
+            let stage = try Stage()
+            let token = textKey("token", .userDefaults, .encrypted)
+            let clock = ManualClock()
+            let router = stage.launch { $0.runtime.clock = clock }
+            try await router.set("first", for: token)
+            try FileManager.default.removeItem(atPath: stage.root.path + "/data")
+            clock.advance(by: .seconds(2))
+            let refused = await #expect(throws: StorageError.self) { try await router.set("second", for: token) }
+            #expect(refused?.code == .encryptionKeyMissing)
+            #expect(try await router.get(token) == "first")
+            try await router.shutdown()
         }
     }
 #endif
