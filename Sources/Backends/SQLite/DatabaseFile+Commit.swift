@@ -48,13 +48,17 @@
             }
         }
 
-        /// After how many mutations progress is reported.
-        private static let stride = 64
         static let scrubLimit = Duration.milliseconds(250)
 
         private func commit(
             _ requests: [CommitRequest], _ writer: DatabaseWriter, deadline: MonotonicInstant, _ progressed: () -> Void
         ) throws(BackendError) -> [CommitResponse] {
+            var steps = 0
+            // To tell every caller of a large group takes as long as a step itself.
+            func stepped() {
+                if steps % 64 == 0 { progressed() }
+                steps += 1
+            }
             var responses: [CommitResponse] = []
             var isChanged = false
             try writer.transaction(deadline: deadline) { header in
@@ -69,7 +73,8 @@
                     }
                     // A call that is alone is undone with its transaction.
                     let outcome =
-                        requests.count == 1 ? evaluate(request, rows, progressed) : try rows.one { evaluate(request, rows, progressed) }
+                        requests.count == 1
+                        ? evaluate(request, rows, stepped, progressed) : try rows.one { evaluate(request, rows, stepped, progressed) }
                     responses.append(.results(outcome.results))
                     isChanged = isChanged || outcome.isChanged
                 }
@@ -95,12 +100,17 @@
         // MARK: Deciding
 
         /// Carries out one call inside the transaction.
-        private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ progressed: () -> Void) -> CallOutcome {
+        /// - Parameters:
+        ///   - stepped: Called before each mutation is looked at, and before it is carried out.
+        ///   - progressed: Called for each chunk of a large content.
+        private func evaluate(
+            _ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ stepped: () -> Void, _ progressed: () -> Void
+        ) -> CallOutcome {
             // An address occurs only once in a call, so all conditions can be checked before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
             for (index, mutation) in request.mutations.enumerated() {
-                if index % Self.stride == 0 { progressed() }
+                stepped()
                 let (probe, row) = look(mutation.address, request.session.keyset, rows)
                 found.append(row)
                 if let refusal = probe.refusal(of: mutation) {
@@ -110,7 +120,7 @@
             var isChanged = false
             var results: [MutationResult] = []
             for (index, (mutation, known)) in zip(request.mutations, found).enumerated() {
-                if index % Self.stride == 0 { progressed() }
+                stepped()
                 // A row that was deleted before in this call may have made another move to its place.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
@@ -169,7 +179,8 @@
         ) throws(BackendError) -> [UInt8] {
             let address = content.address
             try rows.relabel(address, row, content.kind == .value ? content : nil, keyset)
-            let slot = keyset.active.slot(of: address, table: DatabaseFormat.table)
+            let place = row.flatMap { $0.key.id == keyset.active.id ? $0 : nil }
+            let slot = place?.slot ?? keyset.active.slot(of: address, table: DatabaseFormat.table)
             // It starts at a random number, so that it does not tell how often the row was changed.
             let version: Int64
             if let known = row?.version, known > 0, known < .max {
@@ -179,9 +190,9 @@
             }
             let sealed = try SealedRow.seal(
                 content, slot: slot, version: version, with: keyset.active, database: keyset.database, runtime.randomBytes)
-            if let row, row.key.id == keyset.active.id {
-                try rows.replace(row, slot, version: version, sealed: sealed)
-                try rows.deleteOthers(slot, above: row.id)
+            if let place {
+                try rows.replace(place, version: version, sealed: sealed)
+                try rows.deleteOthers(slot, above: place.id)
                 for key in keyset.decryptOnly { try rows.deleteAll(key.slot(of: address, table: DatabaseFormat.table)) }
             } else {
                 // A row of an older key has another place.

@@ -348,10 +348,10 @@
             }
 
             /// Replaces a row that was found in this transaction, with its term.
-            func replace(_ row: RowFinder.Found, _ slot: [UInt8], version: Int64, sealed: [UInt8]) throws(BackendError) {
-                do throws(SQLiteFault) { try statements.replaceRow(row.id, slot, version, sealed) } catch { throw error.backendError() }
+            func replace(_ row: RowFinder.Found, version: Int64, sealed: [UInt8]) throws(BackendError) {
+                do throws(SQLiteFault) { try statements.replaceRow(row.id, row.slot, version, sealed) } catch { throw error.backendError() }
                 state.remove(row.term)
-                state.add(term(slot, version, sealed))
+                state.add(term(row.slot, version, sealed))
             }
 
             /// Removes every row of a slot. There is one, unless another program has copied an older one beside it.

@@ -12,6 +12,8 @@
             let version: Int64?
             /// The key that made its slot.
             let key: DataKey
+            /// The slot that was looked for.
+            let slot: [UInt8]
             /// The name in it; nil in a row that does not open.
             let address: StorageAddress?
             let probe: StorageProbe
@@ -116,7 +118,7 @@
                 case .mine(let version, let content, let probe, let term, let isStranger):
                     return .found(
                         Found(
-                            id: id, version: version, key: key, address: content?.address, probe: probe, isStranger: isStranger,
+                            id: id, version: version, key: key, slot: slot, address: content?.address, probe: probe, isStranger: isStranger,
                             isResealed: content?.keptRevision != nil, stream: content?.stream, ordered: content?.ordered ?? [], term: term))
                 }
             }
