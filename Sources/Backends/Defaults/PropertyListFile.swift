@@ -159,12 +159,6 @@ final class PropertyListFile: Sendable {
 
     /// Creates the directory to watch if necessary.
     /// - Returns: The property list in it, without symbolic links.
-    func prepareDirectory() throws(BackendError) -> String {
-        let target = files.resolve(path)
-        try onFiles { (files) throws(FileError) in try files.createDirectory(parentDirectory(of: target)) }
-        return target
-    }
-
     func addListener(_ continuation: AsyncStream<Set<StorageAddress>?>.Continuation) -> UInt64 {
         state.withLock { state in
             state.nextListener += 1

@@ -4,8 +4,8 @@ import BackendRuntime
 /// Reports the changes of other programs while a stream is observed.
 extension PropertyListStore {
     /// The slots that another program changed; nil means any slot, as after damage. Changes by this store are not reported, changes by another
-    /// store of this process are. The directory is created if necessary, and watched until the stream is released. If directories cannot be
-    /// watched, the stream ends.
+    /// store of this process are. The directory is watched until the stream is released, also one that appears or is replaced meanwhile. If
+    /// directories cannot be watched, the stream ends.
     package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
         let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .unbounded)
         let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
@@ -35,15 +35,14 @@ extension PropertyListStore {
         let file = file
         let target: String
         do throws(BackendError) {
-            target = try await onLane(isMutation: false) { (_) throws(BackendError) in try file.prepareDirectory() }
+            target = try await onLane(isMutation: false) { (_) throws(BackendError) in file.files.resolve(file.path) }
         } catch {
             return
         }
-        let changes = file.files.changes(in: parentDirectory(of: target))
-        let names: Set<String> = [lastComponent(of: target)]
+        let changes = file.files.changes(of: [lastComponent(of: target)], in: parentDirectory(of: target))
         // This read finds changes from before the watch began; later ones are reported by the watch.
         await look()
-        for await name in changes where names.contains(name) { await look() }
+        for await _ in changes { await look() }
     }
 
     private func look() async {

@@ -1,63 +1,157 @@
-#if canImport(Glibc)
+#if os(Linux)
     internal import Dispatch
-    import Glibc
-#elseif canImport(Musl)
-    internal import Dispatch
-    import Musl
-#endif
+    import Synchronization
 
-/// Reports changes of the names in a directory (inotify). On other systems it reports nothing, and the next read finds the change.
-enum DirectoryWatch {
-    static func changes(in directory: String) -> AsyncStream<String> {
-        #if os(Linux)
-            AsyncStream(bufferingPolicy: .bufferingNewest(256)) { continuation in
-                let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
-                guard descriptor >= 0 else { return continuation.finish() }
-                let mask = UInt32(IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY)
-                guard inotify_add_watch(descriptor, directory, mask) >= 0 else {
-                    close(descriptor)
+    #if canImport(Glibc)
+        import Glibc
+    #elseif canImport(Musl)
+        import Musl
+    #endif
+
+    /// Watches names in a directory (inotify), whichever directory its path leads to: if it, or one above it, is moved away or removed, what
+    /// is at the path next is watched.
+    final class DirectoryWatch: Sendable {
+        private let directory: String
+        private let names: Set<String>
+        /// The descriptor of inotify.
+        private let descriptor: Int32
+        private let announce: @Sendable () -> Void
+        private let watches = Mutex(Watches())
+
+        /// The numbers of what is watched now. The kernel does not give a number again.
+        private struct Watches {
+            /// The directory; nil while there is none.
+            var directory: Int32?
+            /// Those above it.
+            var above: Set<Int32> = []
+        }
+
+        /// What a read of the descriptor found.
+        private struct News {
+            var isOfNames = false
+            var isOfPath = false
+        }
+
+        /// - Returns: Nil where nothing can be watched.
+        private init?(_ names: Set<String>, in directory: String, announce: @escaping @Sendable () -> Void) {
+            descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
+            (self.directory, self.names, self.announce) = (directory, names, announce)
+            guard descriptor >= 0 else { return nil }
+            guard attach() else {
+                close(descriptor)
+                return nil
+            }
+        }
+
+        /// Something for each change of one of the names, and whenever it is not known whether there was one. Ends where nothing can be watched.
+        static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
+            // Every element says the same, so one that waits is enough.
+            AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
+                guard let watch = DirectoryWatch(names, in: directory, announce: { continuation.yield() }) else {
                     return continuation.finish()
                 }
-                let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
-                source.setEventHandler { for name in names(readFrom: descriptor) { continuation.yield(name) } }
-                source.setCancelHandler { close(descriptor) }
+                let source = DispatchSource.makeReadSource(fileDescriptor: watch.descriptor, queue: queue)
+                source.setEventHandler { if !watch.handle() { continuation.finish() } }
+                source.setCancelHandler { close(watch.descriptor) }
                 let held = UncheckedSource(source: source)
                 continuation.onTermination = { _ in held.source.cancel() }
                 source.activate()
             }
-        #else
-            AsyncStream { $0.finish() }
-        #endif
-    }
+        }
 
-    #if os(Linux)
         private static let queue = DispatchQueue(label: "LocalData.directory-watch")
 
-        private static func names(readFrom descriptor: Int32) -> [String] {
-            var names: [String] = []
+        // MARK: Attaching
+
+        private static let contents = UInt32(IN_CREATE | IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_MODIFY)
+        private static let itself = UInt32(IN_MOVE_SELF | IN_DELETE_SELF) | UInt32(IN_ONLYDIR)
+
+        /// Watches what is at the path now: the directory, or the one where its name, or that of one above it, is going to appear.
+        /// - Returns: Whether that can be watched.
+        private func attach() -> Bool {
+            watches.withLock { watches in
+                for _ in 0..<Self.attempts {
+                    for number in watches.above.union(watches.directory.map { [$0] } ?? []) { inotify_rm_watch(descriptor, number) }
+                    watches = Watches()
+                    add(Self.contents, directory, to: &watches)
+                    if watches.directory != nil { return true }
+                    // It may have appeared before the watch that would tell.
+                    guard access(directory, F_OK) != 0 else { continue }
+                    return (errno == ENOENT || errno == ENOTDIR) && !watches.above.isEmpty
+                }
+                return false
+            }
+        }
+
+        private static let attempts = 8
+
+        private func add(_ mask: UInt32, _ path: String, to watches: inout Watches) {
+            let number = inotify_add_watch(descriptor, path, mask | Self.itself)
+            var mask: UInt32 = 0
+            if path == directory {
+                watches.directory = number >= 0 ? number : nil
+            } else if number >= 0 {
+                watches.above.insert(number)
+            }
+            // Names are waited for in the first directory that exists.
+            if watches.directory == nil, watches.above.isEmpty { mask = UInt32(IN_CREATE | IN_MOVED_TO) }
+            let parent = parentDirectory(of: path)
+            if parent != path, parent != "." { add(mask, parent, to: &watches) }
+        }
+
+        // MARK: Events
+
+        /// - Returns: Whether there is anything to watch still.
+        private func handle() -> Bool {
+            let news = read()
+            var isAttached = true
+            if news.isOfPath { isAttached = attach() }
+            if news.isOfNames || news.isOfPath { announce() }
+            return isAttached
+        }
+
+        private func read() -> News {
+            var news = News()
+            let (directory, above) = watches.withLock { ($0.directory, $0.above) }
             var buffer = [UInt8](repeating: 0, count: 16_384)
             while true {
-                let count = read(descriptor, &buffer, buffer.count)
-                guard count > 0 else { return names }
+                let count = systemRead(descriptor, &buffer, buffer.count)
+                guard count > 0 else { return news }
                 buffer.withUnsafeBytes { bytes in
                     var offset = 0
                     // struct inotify_event: wd, mask, cookie, len (4 bytes each), then the name, padded with NUL.
                     while offset + 16 <= count {
+                        let number = bytes.loadUnaligned(fromByteOffset: offset, as: Int32.self)
+                        let mask = bytes.loadUnaligned(fromByteOffset: offset + 4, as: UInt32.self)
                         let length = Int(bytes.loadUnaligned(fromByteOffset: offset + 12, as: UInt32.self))
                         guard offset + 16 + length <= count else { return }
                         let name = bytes[(offset + 16)..<(offset + 16 + length)].prefix { $0 != 0 }
-                        names.append(String(decoding: name, as: UTF8.self))
                         offset += 16 + length
+                        let isOfItself = mask & UInt32(IN_MOVE_SELF | IN_DELETE_SELF | IN_IGNORED | IN_UNMOUNT) != 0
+                        if mask & UInt32(IN_Q_OVERFLOW) != 0 {
+                            // Any event may be lost.
+                            news.isOfPath = true
+                        } else if number == directory {
+                            if isOfItself { news.isOfPath = true }
+                            if names.contains(String(decoding: name, as: UTF8.self)) { news.isOfNames = true }
+                        } else if above.contains(number) {
+                            if isOfItself || directory == nil { news.isOfPath = true }
+                        }
                     }
                 }
             }
         }
-    #endif
-}
+    }
 
-#if os(Linux)
+    private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int { read(descriptor, buffer, count) }
+
     /// `@unchecked Sendable`: the source is only cancelled through it, which may be done from any thread (libdispatch's contract).
     private struct UncheckedSource: @unchecked Sendable {
         let source: any DispatchSourceRead
+    }
+#else
+    /// Elsewhere nothing is watched, and the next read finds the change.
+    enum DirectoryWatch {
+        static func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> { AsyncStream { $0.finish() } }
     }
 #endif

@@ -165,8 +165,10 @@ package protocol FileSystem: Sendable {
     ///   - giveUp: Asked again and again while the caller waits; true ends the waiting with ETIMEDOUT.
     func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
 
-    /// The names in a directory as they are created, changed or renamed by anyone; ends when the directory cannot be watched.
-    func changes(in directory: String) -> AsyncStream<String>
+    /// Something for each time that one of some names in a directory may have been created, changed, renamed or removed, by anyone; several
+    /// times may be told as one. A directory that does not exist is watched once it does, and one that was moved away or removed is watched again
+    /// when there is another one at its path. Ends where directories cannot be watched.
+    func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void>
 }
 
 extension FileSystem {

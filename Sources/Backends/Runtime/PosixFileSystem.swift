@@ -210,7 +210,9 @@ package struct PosixFileSystem: FileSystem {
     }
 
     /// `inotify` on Linux; on other systems nothing is reported.
-    package func changes(in directory: String) -> AsyncStream<String> { DirectoryWatch.changes(in: directory) }
+    package func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
+        DirectoryWatch.changes(of: names, in: directory)
+    }
 }
 
 private final class DescriptorHold: FileHold {

@@ -7,7 +7,7 @@
     extension SQLiteStore {
         /// Reports that another process or store may have committed something; which slots is not known, since their names are hidden. It
         /// reports once when watching begins, and then with each such commit; what this store commits is not reported.
-        /// The database's directory is created if need be, and watched until the stream is released.
+        /// The database's directory is watched until the stream is released, also one that appears or is replaced meanwhile.
         package func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
             let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self, bufferingPolicy: .bufferingNewest(1))
             let (stop, stopContinuation) = AsyncStream.makeStream(of: Never.self)
@@ -28,22 +28,12 @@
         }
 
         private func watch(_ announce: @Sendable () -> Void) async {
-            let (file, files) = (file, runtime.files)
-            let directory = parentDirectory(of: file.path)
-            do throws(BackendError) {
-                try await onLane(nextDeadline) { () throws(BackendError) in
-                    do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
-                }
-            } catch {
-                return
-            }
-            let changes = files.changes(in: directory)
             let name = lastComponent(of: file.path)
-            let names: Set<String> = [name, name + "-wal"]
+            let changes = runtime.files.changes(of: [name, name + "-wal"], in: parentDirectory(of: file.path))
             let seen = Mutex(await version(opening: true))
             // Report once: a commit between the caller's own read and the beginning of the watch is not noticed otherwise.
             announce()
-            for await changed in changes where names.contains(changed) {
+            for await _ in changes {
                 let now = await version(opening: false)
                 let isNews = seen.withLock { seen in
                     defer { seen = now ?? seen }

@@ -167,6 +167,9 @@ final class ChangeHub: Sendable {
                 }
                 for subscription in touched { subscription.push(.look) }
             }
+            // The store could not be watched, or no longer can be: the next who watches tries again.
+            guard !Task.isCancelled, let self else { return }
+            self.state.withLock { $0.forwarders[store] = nil }
         }
         let surplus = state.withLock { state -> ScheduledAction? in
             if state.forwarders[store] != nil { return forwarder }

@@ -97,7 +97,7 @@ package final class HookedFiles: FileSystem {
     }
     package func list(_ path: String) throws(FileError) -> [String]? { try real.list(path) }
     package func resolve(_ path: String) -> String { real.resolve(path) }
-    package func changes(in directory: String) -> AsyncStream<String> { real.changes(in: directory) }
+    package func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> { real.changes(of: names, in: directory) }
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         before("lock", path)
         state.withLock { $0.locks.append(path) }
