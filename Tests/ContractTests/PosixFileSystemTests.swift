@@ -37,14 +37,15 @@ struct PosixFileSystemTests {
         #expect(try files.read(path("new"))?.bytes == content)
     }
 
-    @Test func `a durable replacement leaves the new bytes, private, and nothing else`() throws {
+    @Test func `a durable replacement leaves the new bytes under the old permissions, and nothing else`() throws {
         try files.create(path("file"), [1])
         chmod(path("file"), 0o644)
         try files.replaceDurably(path("file"), with: [2, 3], temporaryName: "temporary")
         #expect(try files.read(path("file"))?.bytes == [2, 3])
-        #expect(try files.status(path("file"))?.permissions == 0o600)
+        #expect(try files.status(path("file"))?.permissions == 0o644)
         #expect(try files.list(root) == ["file"])
         try files.replaceDurably(path("first"), with: [], temporaryName: "temporary")
+        #expect(try files.status(path("first"))?.permissions == 0o600)
         #expect(try files.read(path("first"))?.bytes == [])
     }
 
@@ -274,8 +275,9 @@ struct PosixFileSystemTests {
         let folder = path("above/folder")
         // What an observer knows that looks whenever it is told.
         let (files, seen) = (files, Shared<[UInt8]?>(nil))
+        let changes = files.changes(of: ["file"], in: folder)
         let observer = Task {
-            for await _ in files.changes(of: ["file"], in: folder) {
+            for await _ in changes {
                 let bytes = try files.read(folder + "/file")?.bytes
                 seen.value.withLock { $0 = bytes }
             }
@@ -298,6 +300,29 @@ struct PosixFileSystemTests {
         try await expectSeen([4])
         observer.cancel()
         _ = await observer.result
+    }
+
+    @Test func `what root makes or replaces in a user's folder belongs to that user`() throws {
+        // Without root's rights, the user is this one.
+        let user = geteuid() == 0 ? 65_534 : geteuid()
+        try files.createDirectory(path("home"))
+        try files.create(path("home/list"), [1])
+        for name in ["home", "home/list"] { #expect(chown(path(name), user, gid_t.max) == 0) }
+        #expect(chmod(path("home/list"), 0o640) == 0)
+
+        try files.replaceDurably(path("home/list"), with: [2], temporaryName: "temporary")
+        try files.create(path("home/new"), [3])
+        try files.createDirectory(path("home/above/below"))
+        try files.lock(path("home/above/lock")) { true }.release()
+        for name in ["home/list", "home/new", "home/above", "home/above/below", "home/above/lock"] {
+            #expect(try files.status(path(name))?.owner == user, "\(name)")
+        }
+        #expect(try files.status(path("home/list"))?.permissions == 0o640)
+        #expect(try files.status(path("home/new"))?.permissions == 0o600)
+        #expect(try files.read(path("home/list"))?.bytes == [2])
+        // What is root's in a folder of root's stays so.
+        try files.create(path("root's"), [])
+        #expect(try files.status(path("root's"))?.owner == geteuid())
     }
 
     @Test func `errors say what they amount to`() {

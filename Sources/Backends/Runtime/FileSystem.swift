@@ -142,6 +142,10 @@ package protocol FileSystem: Sendable {
     /// Gives a file a second name that must be free: fails with EEXIST otherwise. Atomic; durable once the directory is synchronized.
     func link(_ path: String, to newPath: String) throws(FileError)
 
+    /// Gives the file that is going to replace another one its owner and permissions.
+    /// - Throws: ``FileError`` where the other one belongs to a user whom the replacement would lock out.
+    func keepOwner(of path: String, for newPath: String) throws(FileError)
+
     /// Removes a file; a missing one is not an error. Durable once the directory is synchronized.
     func remove(_ path: String) throws(FileError)
 
@@ -172,7 +176,11 @@ package protocol FileSystem: Sendable {
 }
 
 extension FileSystem {
-    /// Replaces a file's content, durably and in one step: a new file beside it (0600), flushed, renamed over it, and the directory flushed.
+    /// Does nothing: files have no owners here.
+    package func keepOwner(of path: String, for newPath: String) throws(FileError) {}
+
+    /// Replaces a file's content, durably and in one step: a new file beside it (0600, or with owner and permissions of the old one), flushed,
+    /// renamed over it, and the directory flushed.
     ///
     /// When it returns the new content is durable. When it throws an error, ``DurableReplaceError/mayBeReplaced`` says whether readers may see
     /// the new content already (then it may or may not survive a power cut); otherwise the old content is unchanged.
@@ -201,6 +209,7 @@ extension FileSystem {
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
         do throws(FileError) {
+            try keepOwner(of: path, for: temporary)
             try synchronizeFile(temporary)
             guard try stillWanted() else {
                 try remove(temporary)

@@ -69,7 +69,32 @@ package struct PosixFileSystem: FileSystem {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
         defer { close(descriptor) }
+        try giveToOwner(of: parentDirectory(of: path), descriptor, path)
         try write(bytes, to: descriptor, path)
+    }
+
+    /// What root makes in another user's folder belongs to that user: one call as root would lock the user out otherwise.
+    private func giveToOwner(of folder: String, _ descriptor: Int32, _ path: String) throws(FileError) {
+        guard geteuid() == 0, let folder = try status(folder), folder.owner != 0 else { return }
+        guard fchown(descriptor, folder.owner, folder.group) == 0 else { throw FileError(number: errno, operation: "chown", path: path) }
+    }
+
+    /// `fchmod` and `fchown` of the second file to what the first one has. Only root can give a file away: another user who replaces a file of
+    /// root's makes it the user's own, and is refused for that of anybody else.
+    package func keepOwner(of path: String, for newPath: String) throws(FileError) {
+        guard let old = try status(path), let new = try status(newPath) else { return }
+        let isOwned = old.owner == new.owner && old.group == new.group
+        guard !isOwned || old.permissions != new.permissions else { return }
+        let descriptor = open(newPath, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: newPath) }
+        defer { close(descriptor) }
+        if !isOwned, fchown(descriptor, old.owner, old.group) != 0, old.owner != new.owner, old.owner != 0 {
+            throw FileError(number: errno, operation: "chown to the file's owner", path: path)
+        }
+        // Never wider than what it was, whoever owns it now.
+        guard fchmod(descriptor, mode_t(old.permissions & 0o777)) == 0 else {
+            throw FileError(number: errno, operation: "chmod", path: newPath)
+        }
     }
 
     /// Opens the file with `O_APPEND` and writes.
@@ -162,7 +187,14 @@ package struct PosixFileSystem: FileSystem {
         }
         let parent = parentDirectory(of: path)
         if parent != path { try createDirectory(parent) }
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw FileError(number: errno, operation: "mkdir", path: path) }
+        if mkdir(path, 0o700) == 0 {
+            let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
+            guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+            defer { close(descriptor) }
+            try giveToOwner(of: parent, descriptor, path)
+        } else if errno != EEXIST {
+            throw FileError(number: errno, operation: "mkdir", path: path)
+        }
         try flushFolder(parent)
     }
 
@@ -203,6 +235,12 @@ package struct PosixFileSystem: FileSystem {
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock {
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: path) }
+        do throws(FileError) {
+            try giveToOwner(of: parentDirectory(of: path), descriptor, path)
+        } catch {
+            close(descriptor)
+            throw error
+        }
         do throws(LockQueue.LockFailure) { try LockQueue(descriptor: descriptor).take(giveUp: giveUp) } catch {
             throw FileError(number: error.number, operation: "lock", path: path)
         }

@@ -124,6 +124,7 @@ package final class HookedFiles: FileSystem {
     package func link(_ path: String, to newPath: String) throws(FileError) {
         try change("link", newPath) { () throws(FileError) in try real.link(path, to: newPath) }
     }
+    package func keepOwner(of path: String, for newPath: String) throws(FileError) { try real.keepOwner(of: path, for: newPath) }
     package func remove(_ path: String) throws(FileError) {
         try change("remove", path) { () throws(FileError) in try real.remove(path) }
     }
