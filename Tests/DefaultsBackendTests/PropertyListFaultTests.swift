@@ -14,8 +14,8 @@ import Testing
 
     // MARK: Killed in the middle
 
-    @Test(arguments: [HookedFiles.Fault.stops, .stopsAfter])
-    func `killed at any operation, the file is the old one or the new one, and the next writer goes on`(
+    @Test(arguments: [HookedFiles.Fault.stops, .stopsAfter, .fails(EIO), .failsAfter(EIO)])
+    func `killed or failed at any operation, the file is the old one or the new one, and the next writer goes on`(
         _ fault: HookedFiles.Fault
     ) async throws {
         var number = 1

@@ -76,7 +76,7 @@ import Testing
         let count = files.operations.count
         #expect(count >= 4, "\(files.operations)")
         var (present, old, new) = ("0", 0, 0)
-        for fault in [HookedFiles.Fault.stops, .stopsAfter, .fails(EIO), .fails(ENOSPC)] {
+        for fault in [HookedFiles.Fault.stops, .stopsAfter, .fails(EIO), .fails(ENOSPC), .failsAfter(EIO)] {
             for number in 1...count {
                 let next = "\(fault) \(number)"
                 files.arm(fault, at: number)

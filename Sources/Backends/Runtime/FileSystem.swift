@@ -208,6 +208,7 @@ extension FileSystem {
             }
             throw DurableReplaceError(error: error, mayBeReplaced: false)
         }
+        var new: FileStatus?
         do throws(FileError) {
             try keepOwner(of: path, for: temporary)
             try synchronizeFile(temporary)
@@ -215,12 +216,15 @@ extension FileSystem {
                 try remove(temporary)
                 return false
             }
+            new = try status(temporary)
             try rename(temporary, to: path)
         } catch {
+            // A rename that reports an error may have happened.
+            let mayBeReplaced = new.map { mayBe($0, at: path) } ?? false
             do throws(FileError) { try remove(temporary) } catch {
                 // The next writer removes the temporary file.
             }
-            throw DurableReplaceError(error: error, mayBeReplaced: false)
+            throw DurableReplaceError(error: error, mayBeReplaced: mayBeReplaced)
         }
         do throws(FileError) {
             try synchronizeDirectory(directory)
@@ -228,6 +232,16 @@ extension FileSystem {
             throw DurableReplaceError(error: error, mayBeReplaced: true)
         }
         return true
+    }
+
+    /// Whether a file may have a name: false only where another file is proven to have it, or none.
+    private func mayBe(_ file: FileStatus, at path: String) -> Bool {
+        do throws(FileError) {
+            guard let there = try status(path) else { return false }
+            return there.device == file.device && there.inode == file.inode
+        } catch {
+            return true
+        }
     }
 }
 

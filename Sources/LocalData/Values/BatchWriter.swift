@@ -25,12 +25,17 @@ struct BatchWriter: Sendable {
     }
 
     /// Commits changes of one store in one commit, or none of them. Records that the values refer to are committed with them; before them where they are in another store.
-    /// - Throws: ``ChangedMeanwhile`` when a slot no longer holds what its change demands; ``StorageError``.
+    /// - Throws: ``ChangedMeanwhile`` when a slot no longer holds what its change demands; ``StorageError``, which names the records that another
+    ///   store has by then.
     func commit(_ changes: [Change], _ host: any MigrationHost) async throws {
         let own = Self.lastOfEachSlot(changes)
         try requireOneStore(own)
         let referred = try referredChanges(of: own)
-        for part in Self.parts(referred, own) { try await commitPart(part, host) }
+        var stored: [String] = []
+        for part in Self.parts(referred, own) {
+            do { try await commitPart(part, host) } catch let error as StorageError where !stored.isEmpty { throw error.after(stored) }
+            stored += part.map(\.slot.name)
+        }
         await env.ledger.flush()
     }
 
@@ -195,5 +200,15 @@ struct BatchWriter: Sendable {
         }
         return Planned(
             changes: changes, damage: damage, removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
+    }
+}
+
+extension StorageError {
+    /// The same error of a call that has stored some records before.
+    fileprivate func after(_ stored: [String]) -> StorageError {
+        let names = stored.prefix(5).joined(separator: ", ") + (stored.count > 5 ? " and \(stored.count - 5) more" : "")
+        return StorageError(
+            code, key: keyName, "\(message) Stored before it failed, in another place: \(names). Repeat the call to store the rest.",
+            outcome: .unknown, underlying: underlying)
     }
 }

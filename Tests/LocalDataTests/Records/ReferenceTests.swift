@@ -163,6 +163,23 @@ import Testing
         }
     }
 
+    @Test func `an error says which records are stored although the value is not`() async throws {
+        let machine = TestMachine()
+        let (domain, other) = (StorageDomain.userDefaults(suite: "notes"), StorageDomain.keychain)
+        try await Person.place.withValue(other) {
+            let key = testKey("note", domain, of: Note.self)
+            machine.makeUnavailable(domain)
+            let router = machine.launch()
+            let error = await #expect(throws: StorageError.self) { try await router.set(Note(id: "1", author: nick), for: key) }
+            #expect(error?.outcome == .unknown)
+            #expect(error?.message.contains("Nick") == true, "\(String(describing: error))")
+            #expect(try await router.value("Nick", in: Person.collection) == nick)
+            machine.makeAvailable(domain)
+            try await router.set(Note(id: "1", author: nick), for: key)
+            #expect(try await router.resolve(try await router.get(key).author) == nick)
+        }
+    }
+
     @Test func `an update that refers to a new record begins again when somebody else was faster`() async throws {
         let machine = TestMachine()
         try await Person.place.withValue(.userDefaults(suite: "people")) {

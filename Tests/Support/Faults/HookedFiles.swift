@@ -8,6 +8,8 @@ package final class HookedFiles: FileSystem {
     package enum Fault: Hashable, Sendable {
         /// It fails with this error number, and later ones work.
         case fails(Int32)
+        /// It is done and fails all the same with this error number, and later ones work.
+        case failsAfter(Int32)
         /// It and all later ones fail, as if the process had been killed before it.
         case stops
         /// It is done and all later ones fail, as if the process had been killed after it.
@@ -60,17 +62,22 @@ package final class HookedFiles: FileSystem {
         _ operation: String, _ path: String, _ body: () throws(FileError) -> Result
     ) throws(FileError) -> Result {
         before(operation, path)
-        let failure: Int32? = state.withLock { state in
-            if state.isStopped { return EIO }
+        let (failure, isDone): (Int32?, Bool) = state.withLock { state in
+            if state.isStopped { return (EIO, false) }
             state.operations.append((operation, path))
-            if let error = state.failing[operation] { return error }
-            guard let (number, fault) = state.fault, number == state.operations.count else { return nil }
-            if case .fails(let error) = fault { return error }
-            state.isStopped = true
-            return fault == .stops ? EIO : nil
+            if let error = state.failing[operation] { return (error, false) }
+            guard let (number, fault) = state.fault, number == state.operations.count else { return (nil, true) }
+            switch fault {
+            case .fails(let error): return (error, false)
+            case .failsAfter(let error): return (error, true)
+            case .stops, .stopsAfter:
+                state.isStopped = true
+                return fault == .stops ? (EIO, false) : (nil, true)
+            }
         }
-        if let failure { throw FileError(number: failure, operation: operation, path: path) }
-        return try body()
+        guard let failure else { return try body() }
+        if isDone { _ = try body() }
+        throw FileError(number: failure, operation: operation, path: path)
     }
 
     private func freeze(_ status: FileStatus, _ path: String) -> FileStatus {
