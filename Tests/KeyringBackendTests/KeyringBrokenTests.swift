@@ -67,6 +67,8 @@
             #expect(try await probe.ask("get a").outcome == "locked")
             #expect(try await probe.ask("create a").outcome == "locked")
             #expect(try await probe.ask("get b").outcome == "absent")
+            // What has to be unlocked is the collection that the item is in. Nobody can be asked here.
+            #expect(try await probe.ask("unlock").outcome == "threw locked notApplied")
         }
 
         @Test func `unlocking without anybody to ask is a typed error, and unlocking what is open is nothing`() async throws {

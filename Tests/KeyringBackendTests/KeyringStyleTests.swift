@@ -74,12 +74,67 @@
             let mutations: [StorageMutation] = [
                 .tombstone(at: address), .put(.bytes([0xFF, 0xFE]), at: address), .put(.native(.array([])), at: address),
                 .put(.native(.string("x")), at: StorageAddress("eve", in: StorageNamespace("other"))),
+                // What a keyring without a password, KWallet, or a daemon that is killed would make of them is something else.
+                .put(.native(.string("two\nlines")), at: address), .put(.bytes(Array("cut\0off".utf8)), at: address),
+                .put(.native(.string("")), at: address),
             ]
             for mutation in mutations {
                 guard case .failed(let error) = try await store.apply(mutation) else { throw ProgramFailure("accepted: \(mutation)") }
                 #expect(error.code == .unsupported && error.outcome == .notApplied)
             }
             #expect(try await store.read(address) == .absent)
+        }
+
+        @Test(arguments: samples) func `an item without a text is torn, and can be replaced`(sample: Sample) async throws {
+            let store = fixture.store(sample.style)
+            let address = StorageAddress("tom")
+            _ = try await fixture.secretTool(["store", "--label=torn"] + filled(sample.written, "tom").arguments, input: "")
+            let corruption = try #require(try await store.read(address).corruption)
+            #expect(corruption.bytes.isEmpty)
+            let revision = try #require(corruption.revision)
+            #expect(try await store.apply(.put(.native(.string("whole")), at: address, if: .revision(revision))).isApplied)
+            #expect(try await store.read(address).record?.payload == .native(.string("whole")))
+        }
+
+        /// What KeePassXC gives every item.
+        private static let keePassXC = [
+            "Title": "N", "URL": "u", "UserName": "n", "Uuid": "0123456789abcdef0123456789abcdef", "Path": "/a", "Notes": "x",
+        ]
+
+        @Test(arguments: samples) func `an item that KeePassXC keeps is ours, and one of another program with more attributes is not`(
+            sample: Sample
+        ) async throws {
+            let store = fixture.store(sample.style)
+            let (kept, foreign) = (StorageAddress("kim"), StorageAddress("lee"))
+            func make(_ name: String, _ more: [String: String]) async throws {
+                let attributes = filled(sample.written, name).merging(more) { own, _ in own }
+                _ = try await fixture.secretTool(["store", "--label=x"] + attributes.arguments, input: "word")
+            }
+            try await make("kim", Self.keePassXC)
+            try await make("lee", ["Title": "only a title"])
+            #expect(try await store.read(kept).record?.payload == .native(.string("word")))
+            #expect(try await store.read(foreign) == .absent)
+            #expect(try await store.addresses(in: .values) == [kept])
+            #expect(try await store.apply(.delete(kept)).isApplied)
+            #expect(try await store.read(kept) == .absent)
+        }
+
+        @Test func `an item of keyring-rs 2 and 3 is read without a target, and nobody else's target is taken for it`() async throws {
+            let rust = fixture.store(.keyringRS())
+            for (name, target) in [("old", "default"), ("others", "work")] {
+                let attributes = ["service": fixture.service, "username": name, "target": target]
+                _ = try await fixture.secretTool(["store", "--label=x"] + attributes.arguments, input: name)
+            }
+            #expect(try await rust.read(StorageAddress("old")).record?.payload == .native(.string("old")))
+            #expect(try await rust.read(StorageAddress("others")) == .absent)
+            #expect(try await fixture.store(.goKeyring).read(StorageAddress("old")) == .absent)
+            #expect(try await fixture.store(.keyringRS(target: "work")).read(StorageAddress("others")).record != nil)
+        }
+
+        @Test func `names come in one order`() async throws {
+            let store = fixture.store()
+            for name in ["b", "a", "ä", "c", "B"] { #expect(try await store.apply(.put(.bytes([1]), at: StorageAddress(name))).isApplied) }
+            #expect(try await store.addresses(in: .values).map(\.name) == ["B", "a", "b", "c", "ä"])
         }
 
         @Test func `stores that lead to the same items have the same identity, and others do not`() {

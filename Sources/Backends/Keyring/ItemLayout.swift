@@ -16,6 +16,8 @@ struct ItemLayout: Sendable {
     private let extra: [String: String]
     /// Attributes that an item of the slot may have besides.
     private let ignored: Set<String>
+    /// An attribute that an item of the slot may have besides if it has this value.
+    private var optional: [String: String] = [:]
 
     init(service: String, style: KeyringStyle) {
         self.service = service
@@ -47,6 +49,8 @@ struct ItemLayout: Sendable {
             nameAttribute = "username"
             var all = ["service": service]
             all["target"] = target
+            // Versions 2.0 to 3.6 of keyring-rs write this target where none was given, later ones none.
+            if target == nil { optional = ["target": "default"] }
             shared = all
             extra = [:]
             ignored = ["xdg:schema", "application"]
@@ -93,6 +97,9 @@ struct ItemLayout: Sendable {
         }
     }
 
+    /// The attributes to search for all items of the store, of every namespace.
+    var search: [String: String] { shared }
+
     /// The attributes to search for all items of a namespace.
     func search(_ namespace: StorageNamespace) -> [String: String] {
         guard !style.isInterop else { return shared }
@@ -114,9 +121,16 @@ struct ItemLayout: Sendable {
         for (key, value) in expected {
             guard let found = attributes[key], found.utf8.elementsEqual(value.utf8) else { return nil }
         }
-        let others = attributes.keys.filter { expected[$0] == nil && $0 != nameAttribute && !ignored.contains($0) }
-        return others.isEmpty ? StorageAddress(name, in: namespace) : nil
+        let isKeePassXC = attributes["Uuid"] != nil && attributes["Path"] != nil
+        let isAnothers = attributes.contains { key, value in
+            expected[key] == nil && key != nameAttribute && !ignored.contains(key) && optional[key] != value
+                && !(isKeePassXC && Self.keePassXC.contains(key))
+        }
+        return isAnothers ? nil : StorageAddress(name, in: namespace)
     }
+
+    /// The attributes that KeePassXC gives every item, whoever made it.
+    private static let keePassXC: Set = ["Title", "URL", "UserName", "Uuid", "Path", "Notes"]
 
     /// The label that people see in their keyring program.
     func label(_ address: StorageAddress) -> String {

@@ -59,8 +59,24 @@ enum KeyringPayload {
     }
 
     /// The bare text that a payload is in an interop style.
-    /// - Throws: ``BackendError`` with `unsupported` when the payload is not text.
+    /// - Throws: ``BackendError`` with `unsupported` when the payload is not text, or one that a keyring loses.
     static func text(_ payload: StoragePayload) throws(BackendError) -> [UInt8] {
+        var text = try bareText(payload)
+        let reason: String
+        if text.isEmpty {
+            reason = "An item without a text is what a daemon leaves that ends while it makes one"
+        } else if text.contains(UInt8(ascii: "\n")) {
+            reason = "A line break in one text makes a keyring without a password unreadable"
+        } else if text.contains(0) {
+            reason = "Some keyrings cut a text off at a NUL"
+        } else {
+            return text
+        }
+        wipe(&text)
+        throw BackendError(.unsupported, "\(reason), so this style does not keep such a text. Use .localData, which keeps any.")
+    }
+
+    private static func bareText(_ payload: StoragePayload) throws(BackendError) -> [UInt8] {
         switch payload {
         case .native(.string(let text)): return Array(text.utf8)
         case .bytes(let bytes), .native(.data(let bytes)):

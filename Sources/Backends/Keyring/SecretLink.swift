@@ -141,21 +141,21 @@
 
         // MARK: Prompting
 
-        /// Unlocks a collection through libsecret, which shows the daemon's prompt and waits for its end.
+        /// Unlocks collections, or those that items are in, through libsecret, which shows the daemon's prompt and waits for its end.
         ///
         /// A prompt that is open is never taken back, also when its caller has left: gnome-keyring 42 aborts when an open unlock prompt is
         /// dismissed (an assertion in perform_next_unlock). The person may still answer it.
-        func unlock(_ collection: String, _ call: BusCall) throws(KeyringFault) {
+        func unlock(_ paths: [String], _ call: BusCall) throws(KeyringFault) {
             _ = try call.milliseconds()
             var error: UnsafeMutablePointer<GError>?
             guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else {
                 throw Self.fault(error)
             }
             defer { g_object_unref(service) }
-            let count = collection.withCString { path -> Int32 in
-                var paths: [UnsafePointer<gchar>?] = [path, nil]
-                return secret_service_unlock_dbus_paths_sync(service, &paths, nil, nil, &error)
-            }
+            let copies = paths.map { g_strdup($0) }
+            defer { for copy in copies { g_free(copy) } }
+            var list = copies.map { UnsafePointer($0) } + [nil]
+            let count = secret_service_unlock_dbus_paths_sync(service, &list, nil, nil, &error)
             if count < 0 || error != nil { throw Self.fault(error) }
         }
 

@@ -124,10 +124,9 @@
 
         // MARK: Unlocking
 
-        /// Unlocks a collection, opening a prompt if the daemon asks for one, and waits until it is answered or the caller leaves.
-        func unlock(_ collection: String) throws(KeyringFault) {
-            try link.unlock(collection, call)
-        }
+        /// Unlocks collections, or the collections that items are in, opening a prompt if the daemon asks for one, and waits until it is answered or the caller
+        /// leaves.
+        func unlock(_ paths: [String]) throws(KeyringFault) { try link.unlock(paths, call) }
 
         /// Whether the daemon is gnome-keyring and no program can show its prompts.
         func lacksPrompter() throws(KeyringFault) -> Bool {

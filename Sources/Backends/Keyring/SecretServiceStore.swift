@@ -148,7 +148,7 @@
 
         // MARK: Unlocking
 
-        /// Unlocks the default collection, opening the daemon's prompt if it is locked. A prompt whose caller has left stays open: answering it
+        /// Unlocks the default collection and those that the store's items are in, opening the daemon's prompt if one is locked. A prompt whose caller has left stays open: answering it
         /// still unlocks the collection, and later calls wait for it instead of opening another.
         /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (no program can show a prompt), `timedOut` or `unavailable`.
         package func unlock() async throws(BackendError) {
@@ -156,12 +156,20 @@
                 do throws(KeyringFault) {
                     // A link of its own: the prompt may stay open for minutes.
                     let client = SecretServiceClient(link: try SecretLink(address: try BusAddress.current(), call), call: call)
-                    switch try client.defaultCollection() {
-                    case .unlocked: return
-                    case .none: throw KeyringFault(.noBus, SlotLooker.noCollection)
-                    case .locked(let path): try client.unlock(path)
+                    let layout = self.layout
+                    func locked() throws(KeyringFault) -> [String] {
+                        let items = try client.search(layout.search).locked
+                        return switch try client.defaultCollection() {
+                        case .unlocked: items
+                        case .locked(let path): [path] + items
+                        case .none where items.isEmpty: throw KeyringFault(.noBus, SlotLooker.noCollection)
+                        case .none: items
+                        }
                     }
-                    guard case .locked = try client.defaultCollection() else { return }
+                    let paths = try locked()
+                    if paths.isEmpty { return }
+                    try client.unlock(paths)
+                    if try locked().isEmpty { return }
                     if try client.lacksPrompter() { throw KeyringFault(.noPrompter, "org.gnome.keyring.SystemPrompter") }
                     throw KeyringFault(.dismissed, "the prompt was closed")
                 } catch {

@@ -51,7 +51,7 @@
                 for path in found.unlocked {
                     if let address = layout.address(of: try client.describe(path).attributes, in: namespace) { addresses.insert(address) }
                 }
-                return Array(addresses)
+                return addresses.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
             }
         }
 
@@ -118,8 +118,9 @@
                 }
                 guard let secret = secrets[item.path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
                 let revision = KeyringPayload.revision(path: item.path, modified: item.modified, secret: secret)
-                // gnome-keyring saves a new item twice, first without its secret: an item without a secret, left by a crash in between, is not a value.
-                let isTorn = secret.isEmpty && !layout.style.isInterop && item.attributes["xdg:schema"] == ItemLayout.schema
+                // gnome-keyring saves a new item twice, first without its secret: an item without a secret, left by a crash in between, is not a value. In the
+                // house format, only an item of our own schema is ours.
+                let isTorn = secret.isEmpty && (layout.style.isInterop || item.attributes["xdg:schema"] == ItemLayout.schema)
                 let probe: StorageProbe =
                     isTorn
                     ? .corrupt(StorageCorruption(bytes: [], revision: revision, reason: "the item was made, and its content never arrived"))
