@@ -6,7 +6,7 @@
     import Synchronization
 
     /// An open database: the file, its keys, and the connections that read single slots. Each read is one short statement on the caller's
-    /// own thread, and waits for no writer.
+    /// own thread, and waits for no writer, nor for the disk.
     final class DatabaseSession: Sendable {
         let file: DatabaseFile.FileID
         let header: DatabaseHeader
@@ -54,26 +54,28 @@
 
         // MARK: Reading
 
-        /// Whether a read that found SQLite busy is repeated.
+        /// Whether a read may wait.
         enum Retry {
             /// Not here: the caller repeats it on a lane.
             case none
-            /// While SQLite is busy, until the deadline.
+            /// For the disk, and while SQLite is busy, until the deadline.
             case until(MonotonicInstant, any RuntimeClock)
+
+            var mayWait: Bool { if case .none = self { false } else { true } }
         }
 
-        /// The values in slots; nil when the session is out of date, or SQLite was busy.
+        /// The values in slots; nil when the session is out of date, or the read would have had to wait.
         func probes(
             _ addresses: [StorageAddress], _ retry: Retry = .none
         ) throws(BackendError) -> [StorageProbe]? {
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
             for address in addresses {
-                var finding = try find(address)
+                var finding = try find(address, mayWait: retry.mayWait)
                 while case .busy = finding, case .until(let deadline, let clock) = retry {
                     guard clock.now < deadline else { throw SQLiteFault(SQLITE_BUSY).backendError() }
                     clock.pause(.milliseconds(1))
-                    finding = try find(address)
+                    finding = try find(address, mayWait: true)
                 }
                 switch finding {
                 case .probe(let probe): probes.append(probe)
@@ -84,21 +86,39 @@
         }
 
         /// Reads one slot, on the connection that is free if one is. What fails because the database is being opened, closed or repaired at the
-        /// moment counts as busy.
-        private func find(_ address: StorageAddress) throws(BackendError) -> SlotConnection.Finding {
-            let result =
-                first.withLockIfAvailable { reader in
-                    if case .open(let connection) = reader { connection.find(address, keyset) } else { .success(.outdated) }
+        /// moment counts as busy, and so does, for a caller that may not wait, what is not in memory.
+        private func find(_ address: StorageAddress, mayWait: Bool) throws(BackendError) -> SlotConnection.Finding {
+            func find(_ connection: SlotConnection) -> Result<SlotConnection.Finding, BackendError> {
+                if mayWait { return connection.find(address, keyset) }
+                return PageWait.without { connection.find(address, keyset) } ?? .success(.busy)
+            }
+            // A caller that may wait takes the second connection, and opens it: others find the first one free meanwhile.
+            let result: Result<SlotConnection.Finding, BackendError>? =
+                mayWait
+                ? nil
+                : first.withLockIfAvailable { reader in
+                    if case .open(let connection) = reader { find(connection) } else { .success(.outdated) }
                 }
-                ?? second.withLock { reader in
-                    Result { () throws(BackendError) in
-                        if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
-                        guard case .open(let connection) = reader else { return .outdated }
-                        return try connection.find(address, keyset).get()
+            let found = result ?? useSecond(mayWait: mayWait, find)
+            if case .failure(let error) = found, error.code == .timedOut { return .busy }
+            return try found.get()
+        }
+
+        private func useSecond(
+            mayWait: Bool, _ find: (SlotConnection) -> Result<SlotConnection.Finding, BackendError>
+        ) -> Result<SlotConnection.Finding, BackendError> {
+            func use(_ reader: inout Reader) -> Result<SlotConnection.Finding, BackendError> {
+                Result { () throws(BackendError) in
+                    if case .unopened = reader {
+                        guard mayWait else { return .busy }
+                        reader = .open(try SlotConnection(try openSecond(), tag: header.tag))
                     }
+                    guard case .open(let connection) = reader else { return .outdated }
+                    return try find(connection).get()
                 }
-            if case .failure(let error) = result, error.code == .timedOut { return .busy }
-            return try result.get()
+            }
+            if mayWait { return second.withLock(use) }
+            return second.withLockIfAvailable(use) ?? .success(.busy)
         }
     }
 
