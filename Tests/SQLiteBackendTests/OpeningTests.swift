@@ -40,6 +40,21 @@
             await next.close()
         }
 
+        @Test func `a store is closed though another process keeps the lock, and its log stays`() async throws {
+            let place = try Place()
+            let store = place.store(deadline: .seconds(1))
+            try await store.put("x", at: "name")
+            let holder = try place.probe("hold-lock")
+            #expect(try await holder.line() == "holding lock")
+            await store.close()
+            #expect(try Self.openFiles(place.path) == [])
+            #expect(place.logLength > 0)
+            #expect(try await holder.ask("go on") == "released lock")
+            let next = place.store()
+            #expect(try await next.text("name") == "x")
+            await next.close()
+        }
+
         /// Opens every kind of connection: that of the writer, both of the readers, and that of the lists.
         private static func useAndRelease(_ place: Place) async throws {
             let store = place.store()

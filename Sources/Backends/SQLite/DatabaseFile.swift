@@ -354,15 +354,20 @@
         /// Closes every connection and writes nothing.
         func closeWithoutWriting() { keepOnly(nil) }
 
-        /// Writes the log back into the database, empties it, and closes every connection.
-        func close(deadline: MonotonicInstant) throws(BackendError) {
+        /// Writes the log back into the database, empties it, and closes every connection. Where that cannot be done, as another process keeps the
+        /// lock until the deadline, the connections are closed and the log stays: what was acknowledged is in it.
+        func close(deadline: MonotonicInstant) {
             guard holdsKeys || state.withLock({ $0.found != nil || $0.writer != nil }) else { return }
-            try locked(deadline: deadline) { () throws(BackendError) in
-                // A database that was only read may have a log too, left by a process that was killed.
-                do throws(BackendError) { _ = try writer(deadline: deadline) } catch {
-                    // A database that cannot be written is closed as it is.
+            do throws(BackendError) {
+                try locked(deadline: deadline) { () throws(BackendError) in
+                    // A database that was only read may have a log too, left by a process that was killed.
+                    do throws(BackendError) { _ = try writer(deadline: deadline) } catch {
+                        // A database that cannot be written is closed as it is.
+                    }
+                    closeAll { $0.close(deadline: deadline) }
                 }
-                closeAll { $0.close(deadline: deadline) }
+            } catch {
+                closeAll { $0.abandon() }
             }
         }
     }

@@ -117,8 +117,8 @@
                     return try find(connection).get()
                 }
             }
-            if mayWait { return second.withLock(use) }
-            return second.withLockIfAvailable(use) ?? .success(.busy)
+            if mayWait { return second.withLock { use(&$0) } }
+            return second.withLockIfAvailable { use(&$0) } ?? .success(.busy)
         }
     }
 

@@ -21,15 +21,16 @@
             return true
         }
 
-        private func letGo(within limit: Duration) async {
-            let (file, deadline) = (file, runtime.clock.now.advanced(by: limit))
+        /// Closes the database within a time, half of which is for the lock of another process: then the connections are closed without it.
+        func letGo(within limit: Duration) async {
+            let (file, now) = (file, runtime.clock.now)
             do throws(BackendError) {
-                try await onLane(deadline) { () throws(BackendError) in try file.close(deadline: deadline) }
+                try await onLane(now.advanced(by: limit)) { () throws(BackendError) in file.close(deadline: now.advanced(by: limit / 2)) }
             } catch {
-                // What was acknowledged is on the disk, in the log.
+                // Other work on the lane waits for the disk. After it, keys and connections go, and nothing is written: what was acknowledged is in
+                // the log.
+                lane.enqueue { file.closeWithoutWriting() }
             }
-            // Another process may hold the lock for longer than a caller waits, or work on the lane: the keys go without it, and without writing.
-            if file.holdsKeys { lane.enqueue { file.closeWithoutWriting() } }
         }
     }
 #endif

@@ -304,16 +304,12 @@
         /// Writes the log back, empties it and closes the database; the next call opens it again. The data keys are released; the key that
         /// wraps them is the program's, and stays in its ``SealingKeys``.
         package func close() async {
-            let (file, deadline) = (file, nextDeadline)
             if let follower = file.follower {
+                let deadline = nextDeadline
                 // An anchor that cannot be written now is behind, and follows with the next commit.
                 try? await runtime.run(until: deadline) { () throws(BackendError) in try await follower.flush() }
             }
-            do throws(BackendError) {
-                try await onLane(deadline) { () throws(BackendError) in try file.close(deadline: deadline) }
-            } catch {
-                // What was acknowledged is on the disk, in the log; the next connection finds it there.
-            }
+            await letGo(within: self.deadline)
         }
 
         // MARK: The lane
