@@ -171,6 +171,7 @@
             }
             let waited = ContinuousClock.now - begin
             #expect(failures.map(\.?.code) == Array(repeating: .timedOut, count: 4), "\(failures)")
+            #expect(failures.allSatisfy { $0?.outcome == .notApplied }, "\(failures)")
             // The other one still holds on: that the callers are back at all is what the deadline is for.
             #expect(waited >= .milliseconds(600), "\(waited)")
             // Reading goes on all the same.
@@ -185,7 +186,6 @@
             await store.close()
             await before.close()
             #expect(try await place.check() == 1)
-            print("\(command): callers left after \(waited), outcomes \(Set(failures.compactMap { $0?.outcome.rawValue }))")
         }
 
         // MARK: The log

@@ -317,6 +317,17 @@
             return try work()
         }
 
+        /// As ``locked(deadline:_:)``, with a transaction begun that the first commit carries on: a caller that leaves while other programs keep
+        /// the database busy has changed nothing.
+        func lockedForCommits(deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) {
+            try locked(deadline: deadline) { () throws(BackendError) in
+                let writer = try writer(deadline: deadline)
+                try writer?.begin(deadline: deadline)
+                defer { writer?.endUnused() }
+                work()
+            }
+        }
+
         /// As ``locked(deadline:_:)``; where there is no database, nothing is created for a lock either.
         func lockedIfItExists(deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) {
             if try fileID() == nil { work() } else { try locked(deadline: deadline, work) }

@@ -31,6 +31,8 @@
             var known: KnownState?
             /// What `PRAGMA data_version` says while that is the stored state; nil where it may be another.
             var knownVersion: Int?
+            /// Whether a transaction has begun that the next call of ``transaction(deadline:keyset:_:)`` takes over.
+            var isBegun = false
             /// Whether something was deleted whose bytes are still in the log.
             var mustScrub = false
             /// Until then the log is emptied only if no reader has to be waited for.
@@ -111,6 +113,26 @@
 
         // MARK: Writing
 
+        /// Begins the transaction that the next call of ``transaction(deadline:keyset:_:)`` carries on: until then nothing that waits for it has
+        /// begun.
+        /// - Parameter deadline: Until when other programs that keep the database busy are waited for.
+        func begin(deadline: MonotonicInstant) throws(BackendError) {
+            patience.deadline.withLock { $0 = deadline }
+            try use { (tools, state) throws(BackendError) in
+                do throws(SQLiteFault) { try tools.statements.beginTransaction() } catch { throw error.backendError() }
+                state.isBegun = true
+            }
+        }
+
+        /// Ends a transaction that was begun and that nobody has carried on.
+        func endUnused() {
+            state.withLock { state in
+                guard state.isBegun else { return }
+                state.isBegun = false
+                state.tools?.statements.undoTransaction()
+            }
+        }
+
         /// Runs one transaction. It is committed, and durable, if `body` returns true.
         /// - Parameters:
         ///   - deadline: Until when other programs that keep the database busy are waited for.
@@ -125,7 +147,10 @@
             patience.deadline.withLock { $0 = deadline }
             return try use { (tools, state) throws(BackendError) in
                 let statements = tools.statements
-                do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
+                if !state.isBegun {
+                    do throws(SQLiteFault) { try statements.beginTransaction() } catch { throw error.backendError() }
+                }
+                state.isBegun = false
                 do throws(BackendError) {
                     let header = try Self.checkedHeader(tools, &state)
                     try header.requireWritable()

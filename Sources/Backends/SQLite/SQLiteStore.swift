@@ -83,7 +83,7 @@
             scanLane = runtime.makeLane("sqlite.\(name).scan")
             commits = GroupCommit(
                 lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: \.weight,
-                hold: file.locked, perform: file.commit)
+                hold: file.lockedForCommits, perform: file.commit)
             flushes = GroupCommit(lane: lane, clock: runtime.clock, hold: file.lockedIfItExists) { requests, deadline, _ in
                 let result = Result { () throws(BackendError) in try file.flush(deadline: deadline) }
                 return requests.map { result }
