@@ -327,7 +327,9 @@ struct PosixFileSystemTests {
 
     @Test func `errors say what they amount to`() {
         for (number, code) in [
-            (EACCES, "accessDenied"), (EROFS, "accessDenied"), (ENOSPC, "noSpace"), (EDQUOT, "noSpace"), (EIO, "failed"),
+            (EACCES, "accessDenied"), (EROFS, "accessDenied"), (ENOSPC, "noSpace"), (EDQUOT, "noSpace"), (EFBIG, "noSpace"),
+            (EIO, "failed"),
+            (EMFILE, "unavailable"), (ENFILE, "unavailable"), (ENOMEM, "unavailable"),
         ] {
             let error = FileError(number: number, operation: "write", path: "/x").backendError(outcome: .unknown)
             #expect(error.code.name == code && error.outcome == .unknown)

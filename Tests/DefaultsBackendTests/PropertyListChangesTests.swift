@@ -50,9 +50,10 @@ import Testing
         #expect(await changes.next() == .some(nil))
     }
 
-    @Test(.timeLimit(.minutes(10))) func `a directory that is not there yet is made and watched`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `a directory that is not there yet is watched once it is, and watching makes none`() async throws {
         #expect(try await store.read(StorageAddress("a"), .fresh) == .absent)
         var changes = store.foreignChanges().makeAsyncIterator()
+        #expect(try scratch.names(in: scratch.root).isEmpty)
         _ = try await scratch.store().apply(.put(.text("1"), at: StorageAddress("a")))
         #expect(await changes.next() == [StorageAddress("a")])
     }

@@ -13,7 +13,7 @@ enum FileErrorKind {
     init(_ number: Int32) {
         switch number {
         case EACCES, EPERM, EROFS: self = .accessDenied
-        case ENOSPC, EDQUOT: self = .noSpace
+        case ENOSPC, EDQUOT, EFBIG: self = .noSpace
         case ETIMEDOUT: self = .timedOut
         case EMFILE, ENFILE, ENOMEM: self = .exhausted
         default: self = .other
