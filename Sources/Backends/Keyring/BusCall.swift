@@ -27,6 +27,9 @@
         /// where a moment later it would have left not knowing.
         var isNearlyOver: Bool { stop.isRaised || clock.now.duration(to: deadline) < .milliseconds(25) }
 
+        /// Lets a moment pass.
+        func pause() { clock.pause(.milliseconds(5)) }
+
         /// The time left, in whole milliseconds, plus a number of seconds.
         /// - Throws: ``KeyringFault`` when none is left.
         func milliseconds(plusSeconds extra: Int64 = 0) throws(KeyringFault) -> Int32 {

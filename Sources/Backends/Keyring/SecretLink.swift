@@ -13,7 +13,7 @@
     /// service object is made once, guarded by `session`; afterwards coding and decoding only read its session.
     final class SecretLink: @unchecked Sendable {
         let address: String
-        private let connection: OpaquePointer
+        let connection: OpaquePointer
         private let session = Mutex<SessionBox?>(nil)
 
         /// `@unchecked Sendable`: the service object is made once and only read afterwards; see the class.

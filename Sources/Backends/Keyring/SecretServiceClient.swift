@@ -36,7 +36,6 @@
         private static let service = "org.freedesktop.Secret.Service"
         private static let collection = "org.freedesktop.Secret.Collection"
         private static let item = "org.freedesktop.Secret.Item"
-        private static let prompt = "org.freedesktop.Secret.Prompt"
         private static let properties = "org.freedesktop.DBus.Properties"
         private static let nothing = "/"
         /// How long to wait for a change that was sent beyond its caller's deadline, in seconds.
@@ -99,9 +98,9 @@
             let arguments = Outgoing.tuple(properties, try link.encode(secret, call), Outgoing.flag(false))
             let reply = try link.request(
                 collection, Self.collection, "CreateItem", arguments, reply: "(oo)", finishingWithin: Self.finishing, call)
-            try refusePrompt(reply[1]?.text)
-            guard let path = reply[0]?.text, path != Self.nothing else { throw KeyringFault(.refused, "no item in the reply") }
-            return path
+            let made = try resultOfPrompt(reply[1]?.text)?.text ?? reply[0]?.text
+            guard let made, made != Self.nothing else { throw KeyringFault(.refused, "no item in the reply") }
+            return made
         }
 
         /// Replaces the secret of exactly this item.
@@ -113,13 +112,20 @@
         /// Deletes exactly this item.
         func delete(_ path: String) throws(KeyringFault) {
             let reply = try link.request(path, Self.item, "Delete", nil, reply: "(o)", finishingWithin: Self.finishing, call)
-            try refusePrompt(reply[0]?.text)
+            _ = try resultOfPrompt(reply[0]?.text)
         }
 
-        private func refusePrompt(_ path: String?) throws(KeyringFault) {
-            guard let path, path != Self.nothing else { return }
-            _ = try? link.request(path, Self.prompt, "Dismiss", nil, reply: "()", call)
-            throw KeyringFault(.locked, "a prompt would be needed")
+        /// What the prompt that a change is to be made by came to; nil where there is none.
+        ///
+        /// KeePassXC makes every change so, and ends the prompt by itself unless its settings ask the person. gnome-keyring has one only for a collection that was
+        /// locked meanwhile: that is not unlocked here.
+        private func resultOfPrompt(_ path: String?) throws(KeyringFault) -> Variant? {
+            guard let path, path != Self.nothing else { return nil }
+            if try hasOwner("org.gnome.keyring") {
+                _ = try? link.request(path, SecretLink.promptInterface, "Dismiss", nil, reply: "()", call)
+                throw KeyringFault(.locked, "a prompt would be needed")
+            }
+            return try link.perform(path, call)
         }
 
         // MARK: Unlocking
@@ -139,11 +145,6 @@
 
         private static let prompter = "org.gnome.keyring.SystemPrompter"
 
-        private func hasOwner(_ name: String) throws(KeyringFault) -> Bool {
-            let reply = try link.request(
-                "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", Outgoing.tuple(Outgoing.text(name)),
-                to: "org.freedesktop.DBus", reply: "(b)", call)
-            return reply[0]?.flag ?? false
-        }
+        private func hasOwner(_ name: String) throws(KeyringFault) -> Bool { try link.hasOwner(name, call) }
     }
 #endif

@@ -31,6 +31,7 @@ package enum Program {
     private static let packages = [
         "secret-tool": "libsecret-tools", "gnome-keyring-daemon": "gnome-keyring", "dbus-daemon": "dbus", "setpriv": "util-linux",
         "setsid": "util-linux", "flock": "util-linux", "systemd-creds": "systemd", "strace": "strace", "gdb": "gdb", "clang": "clang",
+        "keepassxc": "keepassxc", "keepassxc-cli": "keepassxc", "gdbus": "libglib2.0-bin",
     ]
 
     /// The path of a program on the search path.

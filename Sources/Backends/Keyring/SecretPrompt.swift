@@ -1,0 +1,81 @@
+#if Keyring && os(Linux)
+    import CLibSecret
+
+    /// The end of a prompt, as its signal `Completed` tells it. Used on the thread that waits for it alone.
+    private final class PromptEnd {
+        var isOver = false
+        var isDismissed = false
+        /// What the prompt came to.
+        var result: Variant?
+    }
+
+    extension SecretLink {
+        /// Performs a prompt, and waits until it has ended by itself, a person has answered it, or the deadline has passed: then it is dismissed.
+        ///
+        /// With requests of our own instead of libsecret's call, which never returns when daemon or bus end while the prompt is open.
+        /// - Returns: What the prompt came to.
+        /// - Throws: ``KeyringFault``: `locked` when it was dismissed; after others, the change that the prompt is for may have happened.
+        func perform(_ prompt: String, _ call: BusCall) throws(KeyringFault) -> Variant? {
+            // Signals are told to the thread that subscribes, while it runs this context.
+            let context = g_main_context_new()
+            g_main_context_push_thread_default(context)
+            let end = PromptEnd()
+            let subscription = g_dbus_connection_signal_subscribe(
+                connection, nil, Self.promptInterface, "Completed", prompt, nil, G_DBUS_SIGNAL_FLAGS_NONE,
+                { _, _, _, _, _, parameters, end in
+                    guard let parameters, let end else { return }
+                    let (told, answer) = (
+                        Unmanaged<PromptEnd>.fromOpaque(end).takeUnretainedValue(), Variant(owning: g_variant_ref(parameters))
+                    )
+                    told.isOver = true
+                    told.isDismissed = answer[0]?.flag != false
+                    told.result = answer[1]?.inner
+                }, Unmanaged.passUnretained(end).toOpaque(), nil)
+            defer {
+                g_dbus_connection_signal_unsubscribe(connection, subscription)
+                // What still waits to be told refers to the end.
+                while g_main_context_iteration(context, 0) != 0 {}
+                g_main_context_pop_thread_default(context)
+                g_main_context_unref(context)
+            }
+            do throws(KeyringFault) {
+                _ = try request(prompt, Self.promptInterface, "Prompt", Outgoing.tuple(Outgoing.text("")), reply: "()", call)
+                var round = 0
+                while !end.isOver {
+                    if g_main_context_iteration(context, 0) != 0 { continue }
+                    if isClosed { throw KeyringFault(.disconnected, "the connection was closed while a prompt was open") }
+                    // A daemon that has ended ends no prompt.
+                    round += 1
+                    if round % 40 == 0, try !hasOwner(Self.daemon, call) { throw KeyringFault(.noReply, "the daemon ended") }
+                    _ = try call.milliseconds()
+                    call.pause()
+                }
+            } catch {
+                var fault = error
+                fault.wasSent = true
+                dismiss(prompt)
+                throw fault
+            }
+            return try withExtendedLifetime(end) { () throws(KeyringFault) in
+                if end.isDismissed { throw KeyringFault(.locked, "the prompt was dismissed") }
+                return end.result
+            }
+        }
+
+        /// Takes a prompt back, without waiting for anything.
+        private func dismiss(_ prompt: String) {
+            g_dbus_connection_call(
+                connection, Self.daemon, prompt, Self.promptInterface, "Dismiss", nil, nil, G_DBUS_CALL_FLAGS_NONE, 1_000, nil, nil, nil)
+        }
+
+        /// Whether a name on the bus belongs to a program that runs.
+        func hasOwner(_ name: String, _ call: BusCall) throws(KeyringFault) -> Bool {
+            let reply = try request(
+                "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", Outgoing.tuple(Outgoing.text(name)),
+                to: "org.freedesktop.DBus", reply: "(b)", call)
+            return reply[0]?.flag ?? false
+        }
+
+        static let promptInterface = "org.freedesktop.Secret.Prompt"
+    }
+#endif
