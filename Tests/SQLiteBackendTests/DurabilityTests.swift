@@ -211,7 +211,7 @@
             .timeLimit(.minutes(10)),
             arguments: [
                 // What was written before the flush that failed is overwritten.
-                ("fdatasync", "EIO", ["failed failed notApplied"]), ("fdatasync", "ENOSPC", ["failed noSpace notApplied"]),
+                ("fdatasync", "EIO", ["failed failed notApplied"]), ("fdatasync", "ENOSPC", ["failed failed notApplied"]),
                 ("pwrite64", "ENOSPC", ["failed noSpace notApplied"]),
                 ("pwrite64", "EIO", ["failed failed notApplied", "failed failed unknown"]),
             ]) func `a failed write or flush is told for what it is, and the store works afterwards`(

@@ -25,11 +25,12 @@
         /// The error of a backend.
         /// - Parameter isCommit: Whether the commit failed: what was written may then be there after a crash all the same.
         func backendError(isCommit: Bool = false) -> BackendError {
-            if systemError != 0 {
+            // Of a failed commit, SQLite keeps no number: it may be that of an earlier fault.
+            if systemError != 0, !isCommit {
                 let system = FileError(number: systemError, operation: "use", path: "a file of the database").backendError()
                 // The disk is not to blame for these.
                 if [.unavailable, .noSpace, .accessDenied].contains(system.code) {
-                    return BackendError(system.code, system.reason, outcome: isCommit ? .unknown : .notApplied)
+                    return BackendError(system.code, system.reason)
                 }
             }
             return switch code & 0xFF {
