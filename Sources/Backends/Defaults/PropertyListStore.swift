@@ -184,7 +184,7 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
 
     // MARK: The lane
 
-    private var nextDeadline: MonotonicInstant { runtime.clock.now.advanced(by: deadline) }
+    private var nextDeadline: MonotonicInstant { runtime.deadline(after: deadline) }
 
     func onLane<Response: Sendable>(
         isMutation: Bool, _ work: @escaping @Sendable (MonotonicInstant) throws(BackendError) -> Response

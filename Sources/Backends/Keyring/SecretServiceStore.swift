@@ -195,7 +195,7 @@
             _ work: @escaping @Sendable (BusCall) throws(BackendError) -> Answer
         ) async throws(BackendError) -> Answer {
             let clock = runtime.clock
-            let deadline = clock.now.advanced(by: limit ?? deadline)
+            let deadline = runtime.deadline(after: limit ?? deadline)
             return try await (lane ?? connection.lane).run(clock: clock, deadline: deadline, isMutation: isMutation) {
                 call throws(BackendError) in
                 try work(BusCall(call, clock: clock))

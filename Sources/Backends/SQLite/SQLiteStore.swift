@@ -314,7 +314,7 @@
 
         // MARK: The lane
 
-        var nextDeadline: MonotonicInstant { runtime.clock.now.advanced(by: deadline) }
+        var nextDeadline: MonotonicInstant { runtime.deadline(after: deadline) }
 
         /// Runs work on the lane that changes no value.
         func onLane<Response: Sendable>(

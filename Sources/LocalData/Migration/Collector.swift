@@ -7,6 +7,12 @@ struct Collector: Sendable {
 
     init(_ env: Environment) { self.env = env }
 
+    /// How long what is collected in the current task may take at an older place; nil for as long as its store gives a call. Whoever reads a value
+    /// has it by then, and does not wait for another process that holds the older place's lock: the copy stays for a sweep.
+    @TaskLocal static var patience: Duration?
+    /// The patience of a read.
+    static let patienceOfReads = Duration.seconds(1)
+
     /// Deletes copies of a value that is in its place. It never fails: what cannot be deleted is residue, recorded and deleted by a later sweep.
     /// - Parameter achieved: How durable the value in its place is known to be.
     /// - Returns: What remains, in words.
@@ -34,7 +40,9 @@ struct Collector: Sendable {
             }
             let newer = try await Shapes(env).removals(UntypedSlot(key: copy.key.base, route: copy.route))
             let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-            switch try await env.committer.commit(await marks(of: copy) + [change] + newer).conflict {
+            let changes = await marks(of: copy) + [change] + newer
+            let receipt = try await CallPatience.$limit.withValue(Self.patience) { try await env.committer.commit(changes) }
+            switch receipt.conflict {
             case nil, .absent: return nil
             default: return "it was changed meanwhile"
             }

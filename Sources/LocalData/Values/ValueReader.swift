@@ -112,7 +112,9 @@ struct ValueReader: Sendable {
 
     /// Brings a value to its place and shape while the lane of its slot is held.
     func settleHoldingLane<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
-        _ = try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
+        try await Collector.$patience.withValue(Collector.patienceOfReads) {
+            _ = try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
+        }
     }
 
     /// Brings a value to its place and shape while the lane of its slot is held.

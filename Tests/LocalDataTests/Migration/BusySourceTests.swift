@@ -1,0 +1,41 @@
+import BackendRuntime
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// Another process holds the lock of the place that a value comes from.
+@Suite(.inTurn) struct BusySourceTests {
+    @Test func `a read does not wait for the lock of the older place once it has the value, and a sweep does what is left`() async throws {
+        let stage = try Stage()
+        let old = textKey("old", .userDefaults(suite: "older"))
+        let new = textKey("new", .userDefaults(suite: "newer")).moved(from: old)
+        let first = stage.launch()
+        try await first.set("kept", for: old)
+        try await first.shutdown()
+
+        // The clock goes on while anybody waits: a deadline of the stage's 120 seconds would be seen.
+        let clock = ManualClock()
+        let router = stage.launch { $0.runtime.clock = clock }
+        let locks = try FileManager.default.contentsOfDirectory(atPath: stage.root.path + "/locks")
+        let name = try #require(locks.first { $0.hasPrefix("older") } ?? locks.first)
+        let lock = try PosixFileSystem().lock(stage.root.path + "/locks/" + name) { true }
+        let done = Shared(0)
+        let reading = Task {
+            defer { done.count() }
+            return try await router.get(new)
+        }
+        while done.number == 0, clock.now < .seconds(100) {
+            try await Task.sleep(for: .milliseconds(5))
+            clock.advance(by: .milliseconds(20))
+        }
+        #expect(try await reading.value == "kept")
+        #expect(clock.now < .seconds(60), "the read waited for the lock")
+        #expect(try stage.propertyList(suite: "older")["old"] != nil)
+        lock.release()
+
+        #expect(try await router.sweep(TestCatalog(.key(new))).isComplete)
+        #expect(try stage.propertyList(suite: "older")["old"] == nil)
+        try await router.shutdown()
+    }
+}
