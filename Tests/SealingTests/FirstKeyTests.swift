@@ -54,4 +54,42 @@ import Testing
         let corruption = try await #require(InMemoryStore(medium: medium).read(address, .validated).corruption, "it was replaced")
         #expect(corruption.bytes == [1])
     }
+
+    @Test func `a source is asked whether it still holds its key, seldom if it cannot tell, and a key that it has lost seals nothing`()
+        async throws
+    {
+        let (source, store) = source()
+        let recorded = Mutex<KeyIdentity?>(nil)
+        let pins = SealingKeys.Pins(
+            recorded: { (_) throws(BackendError) in recorded.withLock(\.self) },
+            record: { (key, _) throws(BackendError) in recorded.withLock { $0 = key } },
+            all: { () throws(BackendError) in [] })
+        let clock = ManualClock()
+        let keys = SealingKeys(pins: pins, clock: clock, randomBytes: Runtime.live.randomBytes)
+        func seal() async throws(BackendError) -> [UInt8] {
+            try await keys.forSealing(from: source) { () throws(BackendError) in [] }.id
+        }
+        /// How often the source is asked by a call so long after the last one.
+        func asked(after time: Duration) async throws -> Int {
+            clock.advance(by: time)
+            let before = store.log.count { $0.kind == .read }
+            #expect(try await seal() == first)
+            return store.log.count { $0.kind == .read } - before
+        }
+        let first = try await seal()
+        #expect(try await asked(after: .milliseconds(900)) == 0)
+        #expect(try await asked(after: .milliseconds(200)) == 1)
+        store.inject(.unavailable, of: .read)
+        #expect(try await asked(after: .seconds(2)) == 1)
+        #expect(try await asked(after: .seconds(50)) == 0)
+        #expect(try await asked(after: .seconds(11)) == 1)
+
+        #expect(try await InMemoryStore(medium: medium).apply(.delete(address)).isApplied)
+        #expect(try await asked(after: .milliseconds(500)) == 0)
+        clock.advance(by: .seconds(1))
+        let error = await #expect(throws: BackendError.self) { _ = try await seal() }
+        #expect(error?.code == .encryptionKeyMissing)
+        // What it has sealed is opened all the same.
+        #expect(try await keys.existing(from: source).current.id == first)
+    }
 }

@@ -17,7 +17,7 @@ struct KeyFiles: Sendable {
     /// Runs blocking work on the lane.
     /// - Parameter isMutation: Whether something may have happened when the caller leaves early.
     func onLane<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
-        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: isMutation) {
+        try await lane.run(clock: runtime.clock, deadline: runtime.deadline(after: deadline), isMutation: isMutation) {
             (_) throws(BackendError) in
             try work()
         }

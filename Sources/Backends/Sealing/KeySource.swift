@@ -35,8 +35,8 @@ package protocol KeySource: Sendable {
     /// - Throws: ``BackendError``, as ``load()``, where that cannot be told.
     func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool
 
-    /// How long a key that is in memory seals before the source is asked again whether it holds it: longer where that costs more.
-    var trust: Duration { get }
+    /// How long a key that is in memory seals before the source is asked again whether it holds it; nil for as long as it is in memory.
+    var trust: Duration? { get }
 
     /// Makes durable the key that another process may just have made. Called before anything durable is sealed with it.
     /// - Throws: ``BackendError``.
@@ -66,7 +66,7 @@ extension KeySource {
     package func holds(_ key: KeyIdentity) async throws(BackendError) -> Bool { try await load()?.contains(key) ?? false }
 
     /// A second.
-    package var trust: Duration { .seconds(1) }
+    package var trust: Duration? { .seconds(1) }
 
     /// Does nothing: no key is made here.
     package func synchronize() async throws(BackendError) {}

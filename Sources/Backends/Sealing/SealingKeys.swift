@@ -144,15 +144,30 @@ package actor SealingKeys {
 
     /// Whether a source still holds a key. One that cannot tell now has not lost it.
     private func isHeld(_ key: SealingKey, by source: any KeySource) async throws(BackendError) -> Bool {
+        let answer = await CallPatience.$limit.withValue(Self.patience) { () async -> Result<Bool, BackendError> in
+            do throws(BackendError) { return .success(try await source.holds(key.identity)) } catch { return .failure(error) }
+        }
+        var trust = source.trust
         do throws(BackendError) {
-            guard try await source.holds(key.identity) else { return false }
+            guard try answer.get() else { return false }
         } catch {
             if error.code == .cancelled { throw error }
             if error.code == .encryptionKeyMismatch { return false }
+            trust = trust.map { max($0, Self.trustAfterFailure) }
         }
-        if let clock { trusted[source.identifier] = clock.now.advanced(by: source.trust) }
+        self.trust(source, for: trust)
         return true
     }
+
+    private func trust(_ source: any KeySource, for time: Duration?) {
+        guard let clock else { return }
+        trusted[source.identifier] = time.map { clock.now.advanced(by: $0) } ?? MonotonicInstant(nanoseconds: .max)
+    }
+
+    /// How long a source may take to say whether it holds a key: what waits to be sealed waits for it.
+    private static let patience = Duration.milliseconds(500)
+    /// After how long a source that could not say so is asked again.
+    private static let trustAfterFailure = Duration.seconds(60)
 
     /// The key of a source from now on, where what it held before is lost: what the source holds now, or a new key. It is recorded in place of the
     /// lost one. Only for data that another key has opened.
@@ -351,7 +366,7 @@ package actor SealingKeys {
         if recorded != keys.current.identity { try await pins.record(keys.current.identity, name) }
         let keys = try keep(keys, source)
         settled.insert(name)
-        if let clock { trusted[name] = clock.now.advanced(by: source.trust) }
+        trust(source, for: source.trust)
         return keys
     }
 

@@ -43,8 +43,8 @@ struct ProgramKeySource: KeySource {
         }
     }
 
-    /// A minute: the source may be a service elsewhere.
-    var trust: Duration { .seconds(60) }
+    /// The source may be a service elsewhere: it is asked before a database is made.
+    var trust: Duration? { nil }
 
     func unlock() async throws(BackendError) { try await calling { try await source.unlock() } }
 
