@@ -1,5 +1,6 @@
 #if SQLite
     import CSQLite
+    import Synchronization
 
     #if canImport(Glibc)
         import Glibc
@@ -51,7 +52,7 @@
             private typealias Read = @convention(c) (Int32, UnsafeMutableRawPointer?, Int, off_t) -> Int
 
             /// The system call as SQLite had it: under one name or the other, as it was built.
-            nonisolated(unsafe) private static var original: Read?
+            private static let original = Atomic<UInt>(0)
 
             private static let isInstalled: Bool = {
                 guard let system = sqlite3_vfs_find(nil), let get = system.pointee.xGetSystemCall, let set = system.pointee.xSetSystemCall
@@ -60,7 +61,7 @@
                 }
                 for name in ["pread64", "pread"] {
                     guard let present = get(system, name) else { continue }
-                    original = unsafeBitCast(present, to: Read.self)
+                    original.store(unsafeBitCast(present, to: UInt.self), ordering: .releasing)
                     return set(system, name, unsafeBitCast(replacement, to: sqlite3_syscall_ptr.self)) == SQLITE_OK
                 }
                 return false
@@ -77,7 +78,8 @@
                     }
                     // The file system cannot tell, or there is an error that an ordinary read tells too.
                 }
-                return PageWait.original?(file, buffer, count, offset) ?? -1
+                let original = unsafeBitCast(PageWait.original.load(ordering: .acquiring), to: Read?.self)
+                return original?(file, buffer, count, offset) ?? -1
             }
 
             /// `RWF_NOWAIT` of <linux/fs.h>.
