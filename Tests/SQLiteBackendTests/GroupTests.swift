@@ -136,6 +136,43 @@
             #expect(files.locks("state/lock") - before == 1)
         }
 
+        @Test func `changes that wait for another program's transaction have not begun`() async throws {
+            // Whoever waits moves this clock on, and the caller's deadline comes while SQLite waits.
+            let store = place.store(deadline: .seconds(2), runtime: .live(clock: ManualClock()))
+            try await store.put("0", at: "known")
+            let holder = try place.probe("hold-transaction")
+            #expect(try await holder.line().hasPrefix("holding"))
+            let error = await failure { () async throws(BackendError) in try await store.apply([.text("1", at: "known")]) }
+            #expect(error?.code == .timedOut && error?.outcome == .notApplied, "\(String(describing: error))")
+            #expect(try await holder.ask("go").hasPrefix("released"))
+            await holder.end()
+            #expect(try await store.text("known") == "0")
+        }
+
+        @Test func `a group whose callers have all left leaves no transaction open`() async throws {
+            try await place.store().put("0", at: "known")
+            let (gate, lockPath) = (Gate(), place.lockPath)
+            let isArmed = Mutex(false)
+            let files = HookedFiles { operation, path in
+                if operation == "lock", path == lockPath, isArmed.withLock({ $0 }) { gate.block() }
+            }
+            let store = place.store(runtime: .live(files: files, clock: clock))
+            #expect(try await store.text("known") == "0")
+            isArmed.withLock { $0 = true }
+            let leaving = Task { try await store.apply(.text("1", at: "known")) }
+            await gate.arrived()
+            leaving.cancel()
+            await #expect(throws: BackendError.self) { _ = try await leaving.value }
+            isArmed.withLock { $0 = false }
+            gate.open()
+            // The next work on its lane comes after that group.
+            #expect(try await store.synchronize() == .durable)
+            let other = place.store(deadline: .seconds(5))
+            #expect(try await other.apply(.text("2", at: "known")).isApplied)
+            #expect(try await store.text("known") == "2")
+            await other.close()
+        }
+
         @Test func `callers that make what they read durable at the same time share one flush`() async throws {
             try await place.store().put("0", at: "known")
             let files = HookedFiles()

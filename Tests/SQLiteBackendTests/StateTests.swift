@@ -50,6 +50,19 @@
             #expect(try await state().commits == commits)
         }
 
+        @Test func `two connections that change rows in turn go on from each other's state`() async throws {
+            let other = place.store()
+            for round in 0..<6 {
+                let writer = round % 2 == 0 ? store : other
+                try await writer.put("\(round)", at: "shared")
+                try await writer.put("\(round)", at: "own \(round)")
+                let state = try await state()
+                #expect(state.commits == Int64(2 * round + 2) && state.rows == Int64(round + 2), "round \(round): \(state)")
+            }
+            await store.close()
+            await other.close()
+        }
+
         @Test func `a call of a group that is undone leaves nothing in the state`() async throws {
             try await store.put("x", at: "there")
             // Calls that wait together are one transaction; those that are refused are undone by themselves.
