@@ -157,8 +157,6 @@ final class PropertyListFile: Sendable {
 
     // MARK: Observers
 
-    /// Creates the directory to watch if necessary.
-    /// - Returns: The property list in it, without symbolic links.
     func addListener(_ continuation: AsyncStream<Set<StorageAddress>?>.Continuation) -> UInt64 {
         state.withLock { state in
             state.nextListener += 1

@@ -34,7 +34,7 @@
             defer {
                 g_dbus_connection_signal_unsubscribe(connection, subscription)
                 // What still waits to be told refers to the end.
-                while g_main_context_iteration(context, 0) != 0 {}
+                withExtendedLifetime(end) { while g_main_context_iteration(context, 0) != 0 {} }
                 g_main_context_pop_thread_default(context)
                 g_main_context_unref(context)
             }
@@ -56,10 +56,8 @@
                 dismiss(prompt)
                 throw fault
             }
-            return try withExtendedLifetime(end) { () throws(KeyringFault) in
-                if end.isDismissed { throw KeyringFault(.locked, "the prompt was dismissed") }
-                return end.result
-            }
+            if end.isDismissed { throw KeyringFault(.locked, "the prompt was dismissed") }
+            return end.result
         }
 
         /// Takes a prompt back, without waiting for anything.

@@ -69,7 +69,6 @@ package struct PosixFileSystem: FileSystem {
         let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "create", path: path) }
         defer { close(descriptor) }
-        try giveToOwner(of: parentDirectory(of: path), descriptor, path)
         try write(bytes, to: descriptor, path)
     }
 
@@ -79,15 +78,18 @@ package struct PosixFileSystem: FileSystem {
         guard fchown(descriptor, folder.owner, folder.group) == 0 else { throw FileError(number: errno, operation: "chown", path: path) }
     }
 
-    /// `fchmod` and `fchown` of the second file to what the first one has. Only root can give a file away: another user who replaces a file of
-    /// root's makes it the user's own, and is refused for that of anybody else.
+    /// `fchmod` and `fchown` of the second file to what the first one has, or, where there is no first one, of what root makes to the owner of the
+    /// folder. Only root can give a file away: another user who replaces a file of root's makes it the user's own, and is refused for that of
+    /// anybody else.
     package func keepOwner(of path: String, for newPath: String) throws(FileError) {
-        guard let old = try status(path), let new = try status(newPath) else { return }
-        let isOwned = old.owner == new.owner && old.group == new.group
-        guard !isOwned || old.permissions != new.permissions else { return }
+        let old = try status(path)
+        guard let new = try status(newPath) else { return }
+        let isOwned = old.map { $0.owner == new.owner && $0.group == new.group } ?? (geteuid() != 0)
+        guard !isOwned || old.map({ $0.permissions != new.permissions }) ?? false else { return }
         let descriptor = open(newPath, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { throw FileError(number: errno, operation: "open", path: newPath) }
         defer { close(descriptor) }
+        guard let old else { return try giveToOwner(of: parentDirectory(of: path), descriptor, newPath) }
         if !isOwned, fchown(descriptor, old.owner, old.group) != 0, old.owner != new.owner, old.owner != 0 {
             throw FileError(number: errno, operation: "chown to the file's owner", path: path)
         }
