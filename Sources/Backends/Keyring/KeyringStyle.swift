@@ -1,7 +1,8 @@
 /// How a store lays its values out in the keyring: in the house format, or as another program's items.
 ///
 /// The house format keeps metadata, revisions and tombstones in one checked line. The interop styles write the bare text that the other
-/// program reads, and read what it wrote: they keep no metadata and no tombstones, and know only the namespace ``StorageNamespace/values``.
+/// program reads, and read what it wrote: they keep no metadata and no tombstones, and know only the namespace ``StorageNamespace/values``. They
+/// refuse an empty text, and one with a line break or a NUL (`unsupported`): a keyring may lose it. An item without a text is damage.
 public struct KeyringStyle: Hashable, Sendable {
     enum Layout: Hashable, Sendable {
         case localData

@@ -148,8 +148,8 @@
 
         // MARK: Unlocking
 
-        /// Unlocks the default collection and those that the store's items are in, opening the daemon's prompt if one is locked. A prompt whose caller has left stays open: answering it
-        /// still unlocks the collection, and later calls wait for it instead of opening another.
+        /// Unlocks the default collection and those that the store's items are in, opening the daemon's prompt if one is locked. A prompt whose
+        /// caller has left stays open: answering it still unlocks the collection, and later calls wait for it instead of opening another.
         /// - Throws: ``BackendError`` with `promptDismissed`, `locked` (no program can show a prompt), `timedOut` or `unavailable`.
         package func unlock() async throws(BackendError) {
             try await onLane(connection.promptLane, within: promptDeadline, isMutation: true) { call throws(BackendError) in

@@ -317,8 +317,8 @@
             return try work()
         }
 
-        /// As ``locked(deadline:_:)``, with a transaction begun that the first commit carries on: a caller that leaves while other programs keep
-        /// the database busy has changed nothing.
+        /// As ``locked(deadline:_:)``, with a transaction that the first commit uses: a caller that leaves while other programs keep the database
+        /// busy has changed nothing.
         func lockedForCommits(deadline: MonotonicInstant, _ work: () -> Void) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in
                 let writer = try writer(deadline: deadline)

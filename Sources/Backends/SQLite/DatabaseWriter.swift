@@ -113,8 +113,8 @@
 
         // MARK: Writing
 
-        /// Begins the transaction that the next call of ``transaction(deadline:keyset:_:)`` carries on: until then nothing that waits for it has
-        /// begun.
+        /// Begins the transaction that the next call of ``transaction(deadline:keyset:_:)`` uses. While SQLite waits here for other programs, no
+        /// change has begun.
         /// - Parameter deadline: Until when other programs that keep the database busy are waited for.
         func begin(deadline: MonotonicInstant) throws(BackendError) {
             patience.deadline.withLock { $0 = deadline }
@@ -124,7 +124,7 @@
             }
         }
 
-        /// Ends a transaction that was begun and that nobody has carried on.
+        /// Rolls back the transaction of ``begin(deadline:)`` if no call of ``transaction(deadline:keyset:_:)`` has used it.
         func endUnused() {
             state.withLock { state in
                 guard state.isBegun else { return }

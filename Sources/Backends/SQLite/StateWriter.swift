@@ -23,7 +23,7 @@
         /// Reads the state.
         /// - Parameters:
         ///   - known: The state after this connection's last transaction: it is not opened again if the bytes are the same.
-        ///   - isStored: Whether nobody can have changed the stored state since: then it is not read either.
+        ///   - isStored: Whether `known` is certainly what the table holds: then the table is not read.
         ///   - isAnchored: Whether a state that is older than `known` is refused.
         /// - Throws: ``BackendError``: `rolledBack`.
         init(
