@@ -17,6 +17,15 @@
 
         private func store() -> SQLiteStore { place.store(runtime: .live(clock: clock, lane: lanes)) }
 
+        /// Files whose lock of the store waits at a gate, once they are armed: as if another process had it.
+        private func gatedFiles(_ gate: Gate) -> (HookedFiles, isArmed: Shared<Bool>) {
+            let (isArmed, lockPath) = (Shared(false), place.lockPath)
+            let files = HookedFiles { operation, path in
+                if operation == "lock", path == lockPath, isArmed.value.withLock(\.self) { gate.block() }
+            }
+            return (files, isArmed)
+        }
+
         /// Applies calls as one group, and returns their results in order.
         private func applyTogether(_ calls: [[StorageMutation]], on store: SQLiteStore) async throws -> [[MutationResult]] {
             lanes.hold()
@@ -115,15 +124,12 @@
 
         @Test func `changes that arrive while the lock is waited for share its transaction`() async throws {
             try await place.store().put("0", at: "known")
-            let (gate, lockPath) = (Gate(), place.lockPath)
-            let isArmed = Mutex(false)
-            let files = HookedFiles { operation, path in
-                if operation == "lock", path == lockPath, isArmed.withLock({ $0 }) { gate.block() }
-            }
+            let gate = Gate()
+            let (files, isArmed) = gatedFiles(gate)
             let store = place.store(runtime: .live(files: files, clock: clock))
             #expect(try await store.text("known") == "0")
             let (before, scheduled) = (files.locks("state/lock"), clock.scheduled)
-            isArmed.withLock { $0 = true }
+            isArmed.value.withLock { $0 = true }
             var tasks: [Task<MutationResult, any Error>] = []
             for number in 0..<10 {
                 tasks.append(Task { try await store.apply(.text("\(number)", at: "name \(number)")) })
@@ -151,19 +157,16 @@
 
         @Test func `a group whose callers have all left leaves no transaction open`() async throws {
             try await place.store().put("0", at: "known")
-            let (gate, lockPath) = (Gate(), place.lockPath)
-            let isArmed = Mutex(false)
-            let files = HookedFiles { operation, path in
-                if operation == "lock", path == lockPath, isArmed.withLock({ $0 }) { gate.block() }
-            }
+            let gate = Gate()
+            let (files, isArmed) = gatedFiles(gate)
             let store = place.store(runtime: .live(files: files, clock: clock))
             #expect(try await store.text("known") == "0")
-            isArmed.withLock { $0 = true }
+            isArmed.value.withLock { $0 = true }
             let leaving = Task { try await store.apply(.text("1", at: "known")) }
             await gate.arrived()
             leaving.cancel()
             await #expect(throws: BackendError.self) { _ = try await leaving.value }
-            isArmed.withLock { $0 = false }
+            isArmed.value.withLock { $0 = false }
             gate.open()
             // The next work on its lane comes after that group.
             #expect(try await store.synchronize() == .durable)
