@@ -8,67 +8,6 @@
         .inTurn, .timeLimit(.minutes(5)), .tags(.keyring),
         .enabled(if: ProcessInfo.processInfo.environment["LOCALDATA_PROVIDERS"] != nil, "run by Scripts/prove providers"))
     struct ProviderTests {
-        /// KeePassXC without a window, with a database that gives all of its entries to the Secret Service.
-        private final class KeePassXC {
-            let keyring: PrivateKeyring
-            private var program: RunningProgram?
-
-            init() async throws {
-                keyring = try await offPool { try PrivateKeyring(.noDaemon) }
-                let folder = keyring.file(".config/keepassxc")
-                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-                let settings = """
-                    [General]
-                    ConfigVersion=2
-                    UpdateCheckMessageShown=true
-                    [FdoSecrets]
-                    Enabled=true
-                    ShowNotification=false
-                    ConfirmAccessItem=false
-                    ConfirmDeleteItem=false
-                    """
-                try settings.write(toFile: folder + "/keepassxc.ini", atomically: false, encoding: .utf8)
-                let content = """
-                    <?xml version="1.0" encoding="UTF-8" standalone="yes"?>
-                    <KeePassFile><Meta><CustomData><Item><Key>FDO_SECRETS_EXPOSED_GROUP</Key>
-                    <Value>{01234567-89ab-cdef-0123-456789abcdef}</Value></Item></CustomData></Meta>
-                    <Root><Group><UUID>ASNFZ4mrze8BI0VniavN7w==</UUID><Name>Root</Name></Group></Root></KeePassFile>
-                    """
-                try content.write(toFile: keyring.file("content.xml"), atomically: false, encoding: .utf8)
-                let made = try await run(
-                    "keepassxc-cli", ["import", "-p", keyring.file("content.xml"), database], environment: environment, input: "pw\npw\n")
-                try #require(made.status == 0, "\(made)")
-                try await start()
-            }
-
-            private var database: String { keyring.file("secrets.kdbx") }
-
-            private var environment: [String: String] { keyring.environment.merging(["QT_QPA_PLATFORM": "offscreen"]) { $1 } }
-
-            func start() async throws {
-                let program = try RunningProgram("keepassxc", ["--pw-stdin", database], environment: environment)
-                try program.send("pw")
-                self.program = program
-                let up = try await run(
-                    "gdbus", ["wait", "--session", "--timeout", "60", "org.freedesktop.secrets"], environment: environment)
-                try #require(up.status == 0, "\(up)")
-                // The database is opened a moment after the service is there.
-                let probe = try probe()
-                for _ in 0..<600 where try await probe.ask("status").outcome != "status ready" {
-                    try await Task.sleep(for: .milliseconds(100))
-                }
-                await probe.end()
-            }
-
-            func kill() async { await program?.kill() }
-
-            func probe() throws -> RunningProgram {
-                try RunningProgram(
-                    Program.built("KeyringProbe"), ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring
-                )
-            }
-        }
-
         @Test func `KeePassXC keeps, lists, replaces and removes what it is given, also over its end`() async throws {
             let provider = try await KeePassXC()
             let probe = try provider.probe()
@@ -96,6 +35,47 @@
             try await expect("get b", "value four")
             await probe.end()
             await provider.kill()
+        }
+
+        @Test func `KWallet keeps, lists, replaces and removes what it is given, also over its end`() async throws {
+            let provider = try await KWallet()
+            let probe = try provider.probe()
+            func expect(_ command: String, _ outcome: String, from location: SourceLocation = #_sourceLocation) async throws {
+                let found = try await probe.ask(command).outcome
+                #expect(found == outcome, "\(command)", sourceLocation: location)
+            }
+            try await expect("get a", "absent")
+            try await expect("put a öne", "applied untilPowerLoss")
+            try await expect("create a", "conflict value öne")
+            try await expect("put b two", "applied untilPowerLoss")
+            try await expect("get a", "value öne")
+            try await expect("put a thrée", "applied untilPowerLoss")
+            try await expect("list", "list [\"a\", \"b\"]")
+            try await expect("delete b", "applied untilPowerLoss")
+            try await expect("get b", "absent")
+            try await provider.restart()
+            // The first request of an old connection is a read, a change of what is there, or a new item.
+            try await expect("get a", "value thrée")
+            try await expect("get b", "absent")
+            try await provider.restart()
+            try await expect("put a four", "applied untilPowerLoss")
+            try await provider.restart()
+            try await expect("create b", "applied untilPowerLoss")
+            try await expect("list", "list [\"a\", \"b\"]")
+            try await expect("get a", "value four")
+            await probe.end()
+        }
+
+        @Test func `of many sessions with KWallet none loses a write or reads noise`() async throws {
+            let provider = try await KWallet()
+            // About one session of a hundred has another key than ours, or is refused.
+            for number in 0..<300 {
+                let probe = try provider.probe()
+                #expect(try await probe.ask("put a \(number)").outcome == "applied untilPowerLoss")
+                #expect(try await probe.ask("create b\(number)").outcome == "applied untilPowerLoss")
+                #expect(try await probe.ask("get a").outcome == "value \(number)")
+                await probe.end()
+            }
         }
     }
 #endif

@@ -14,8 +14,10 @@
             case untrusted
             /// No program on the bus offers the Secret Service.
             case noService
-            /// The daemon does not know our session: it is another one than before.
+            /// The session cannot be used: the daemon does not know it, for it was started again, or has another key for it than we do.
             case noSession
+            /// The daemon keeps other bytes than it was given.
+            case garbled
             /// The connection is closed.
             case disconnected
             /// The daemon left without a reply.
@@ -48,7 +50,7 @@
         /// Whether the link is unusable, so that a read may be retried once over a new one.
         var isStale: Bool {
             switch kind {
-            case .noService, .noSession, .disconnected, .noReply: true
+            case .noService, .noSession, .garbled, .disconnected, .noReply: true
             default: false
             }
         }
@@ -78,8 +80,10 @@
                     outcome: outcome)
             case .vanished:
                 BackendError(.unavailable, "The keyring changed while it was read (\(detail)). Try again.", outcome: outcome)
-            case .noSession, .disconnected, .noReply:
+            case .disconnected, .noReply:
                 BackendError(.unavailable, "The keyring's program ended (\(detail)). \(advice(outcome))", outcome: outcome)
+            case .noSession, .garbled:
+                BackendError(.unavailable, "The keyring did not understand this program (\(detail)). \(advice(outcome))", outcome: outcome)
             case .timedOut:
                 BackendError(.timedOut, "The keyring did not answer before the deadline. \(advice(outcome))", outcome: outcome)
             case .cancelled:

@@ -19,6 +19,7 @@
         /// `@unchecked Sendable`: the service object is made once and only read afterwards; see the class.
         private struct SessionBox: @unchecked Sendable {
             let service: UnsafeMutablePointer<SecretService>
+            let isGnomeKeyring: Bool
         }
 
         /// Connects to a bus.
@@ -86,7 +87,7 @@
 
         /// A secret as the daemon is given it: coded for our session. Floating.
         func encode(_ secret: [UInt8], _ call: BusCall) throws(KeyringFault) -> OpaquePointer {
-            let service = try openSession(call)
+            let service = try openSession(call).service
             let value = secret.withUnsafeBufferPointer { bytes in
                 bytes.withMemoryRebound(to: gchar.self) { secret_value_new($0.baseAddress, gssize($0.count), "text/plain") }
             }
@@ -99,7 +100,7 @@
 
         /// A secret as the daemon gave it.
         func decode(_ coded: Variant, _ call: BusCall) throws(KeyringFault) -> [UInt8] {
-            let service = try openSession(call)
+            let service = try openSession(call).service
             guard coded.signature == "(oayays)", let value = secret_service_decode_dbus_secret(service, coded.pointer) else {
                 throw KeyringFault(.noSession, "the secret could not be decoded")
             }
@@ -113,30 +114,42 @@
 
         /// The object path of our session.
         func sessionPath(_ call: BusCall) throws(KeyringFault) -> String {
-            guard let path = secret_service_get_session_dbus_path(try openSession(call)) else {
+            guard let path = secret_service_get_session_dbus_path(try openSession(call).service) else {
                 throw KeyringFault(.noSession, "the session has no path")
             }
             return String(cString: path)
         }
 
-        private func openSession(_ call: BusCall) throws(KeyringFault) -> UnsafeMutablePointer<SecretService> {
-            if let opened = session.withLock({ $0 }) { return opened.service }
+        /// Whether the session is with gnome-keyring: ``isKeptByGnome(_:)`` when it was opened.
+        func isGnomeKeyring(_ call: BusCall) throws(KeyringFault) -> Bool { try openSession(call).isGnomeKeyring }
+
+        private func openSession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
+            if let opened = session.withLock({ $0 }) { return opened }
             var error: UnsafeMutablePointer<GError>?
             guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else {
                 throw Self.fault(error)
             }
             guard secret_service_ensure_session_sync(service, call.stop.pointer, &error) != 0 else {
                 g_object_unref(service)
-                throw Self.fault(error)
+                let fault = Self.fault(error)
+                // KWallet 5.103 refuses one public key in 256, which begins with a zero.
+                throw fault.kind == .refused ? KeyringFault(.noSession, "no session was opened: \(fault.detail)") : fault
+            }
+            let isGnomeKeyring: Bool
+            do throws(KeyringFault) {
+                isGnomeKeyring = try isKeptByGnome(call)
+            } catch {
+                g_object_unref(service)
+                throw error
             }
             // Another lane may have been faster; two sessions do no harm, but one is enough.
-            let opened = SessionBox(service: service)
+            let opened = SessionBox(service: service, isGnomeKeyring: isGnomeKeyring)
             let kept = session.withLock { session in
                 session = session ?? opened
                 return session ?? opened
             }
             if kept.service != service { g_object_unref(service) }
-            return kept.service
+            return kept
         }
 
         // MARK: Prompting
@@ -165,12 +178,13 @@
         static func fault(_ error: UnsafeMutablePointer<GError>?) -> KeyringFault {
             guard let error else { return KeyringFault(.refused, "no reason was given") }
             defer { g_error_free(error) }
+            let message = error.pointee.message.map { String(cString: $0) } ?? "unknown error"
             if let name = g_dbus_error_get_remote_error(error) {
                 defer { g_free(name) }
                 let name = String(cString: name)
-                return KeyringFault(kind(ofRemote: name), name)
+                // KWallet says this under two names, also of a session whose key it derived wrongly.
+                return KeyringFault(message.contains("Can't find session") ? .noSession : kind(ofRemote: name), name)
             }
-            let message = error.pointee.message.map { String(cString: $0) } ?? "unknown error"
             guard error.pointee.domain == g_io_error_quark() else { return KeyringFault(.refused, message) }
             switch UInt32(bitPattern: error.pointee.code) {
             case G_IO_ERROR_TIMED_OUT.rawValue: return KeyringFault(.timedOut, "deadline")

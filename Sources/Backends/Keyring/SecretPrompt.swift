@@ -46,7 +46,7 @@
                     if isClosed { throw KeyringFault(.disconnected, "the connection was closed while a prompt was open") }
                     // A daemon that has ended ends no prompt.
                     round += 1
-                    if round % 40 == 0, try !hasOwner(Self.daemon, call) { throw KeyringFault(.noReply, "the daemon ended") }
+                    if round % 40 == 0, try owner(of: Self.daemon, call) == nil { throw KeyringFault(.noReply, "the daemon ended") }
                     _ = try call.milliseconds()
                     call.pause()
                 }
@@ -66,12 +66,23 @@
                 connection, Self.daemon, prompt, Self.promptInterface, "Dismiss", nil, nil, G_DBUS_CALL_FLAGS_NONE, 1_000, nil, nil, nil)
         }
 
-        /// Whether a name on the bus belongs to a program that runs.
-        func hasOwner(_ name: String, _ call: BusCall) throws(KeyringFault) -> Bool {
-            let reply = try request(
-                "/org/freedesktop/DBus", "org.freedesktop.DBus", "NameHasOwner", Outgoing.tuple(Outgoing.text(name)),
-                to: "org.freedesktop.DBus", reply: "(b)", call)
-            return reply[0]?.flag ?? false
+        /// The program, by its unique name on the bus, that has a name; nil where there is none.
+        func owner(of name: String, _ call: BusCall) throws(KeyringFault) -> String? {
+            do throws(KeyringFault) {
+                let reply = try request(
+                    "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetNameOwner", Outgoing.tuple(Outgoing.text(name)),
+                    to: "org.freedesktop.DBus", reply: "(s)", call)
+                return reply[0]?.text
+            } catch {
+                guard error.kind == .noService else { throw error }
+                return nil
+            }
+        }
+
+        /// Whether the program that keeps the secrets is gnome-keyring.
+        func isKeptByGnome(_ call: BusCall) throws(KeyringFault) -> Bool {
+            guard let keeper = try owner(of: Self.daemon, call) else { return false }
+            return try owner(of: "org.gnome.keyring", call) == keeper
         }
 
         static let promptInterface = "org.freedesktop.Secret.Prompt"

@@ -9,6 +9,9 @@
         var item: String?
         /// The unlocked default collection, where an absent slot's item is to be made.
         var collection: String?
+
+        /// Whether the slot's item was made and never got its content.
+        var isTorn: Bool { if case .corrupt(let corruption) = probe { corruption.bytes.isEmpty } else { false } }
     }
 
     /// Reads slots without a prompt, and reports *absent* only if that is proven.

@@ -62,26 +62,56 @@
                 byteCount, in: "the keyring", remedy: "Keep it in an encrypted database, .encryptedSQLite.")
         }
 
-        private func apply(_ mutation: StorageMutation, on first: SlotView) -> MutationResult {
-            var view = first
-            var isFirst = true
-            while true {
-                if let refusal = view.probe.refusal(of: mutation) { return refusal }
-                do throws(KeyringFault) {
-                    return try store.connection.conversing(call) { client throws(KeyringFault) in try carryOut(mutation, on: view, client) }
-                } catch {
-                    if error.kind == .locked { return .locked }
-                    guard error.isCertainlyNotDone else { return .failed(error.backendError(outcome: .unknown)) }
-                    guard isFirst, error.isStale || error.kind == .vanished, !call.isOver else { return .failed(error.backendError()) }
-                    isFirst = false
-                    do throws(BackendError) {
-                        guard let again = try store.look(at: [mutation.address], call).first else { return .failed(error.backendError()) }
-                        view = again
-                    } catch {
-                        return .failed(error)
-                    }
-                }
+        /// Changes a slot that was looked at, and once more where the first request certainly changed no value.
+        private func apply(_ mutation: StorageMutation, on view: SlotView) -> MutationResult {
+            if let refusal = view.probe.refusal(of: mutation) { return refusal }
+            do throws(KeyringFault) {
+                return try conversing(mutation, on: view)
+            } catch {
+                if error.kind == .locked { return .locked }
+                let outcome = outcome(of: error, on: view)
+                let isWorthwhile = error.kind == .garbled || error.isCertainlyNotDone && (error.isStale || error.kind == .vanished)
+                guard isWorthwhile, !call.isOver else { return .failed(error.backendError(outcome: outcome)) }
+                return applyAgain(mutation, on: view, after: error, outcome)
             }
+        }
+
+        /// What a request that met a fault did to a slot. KWallet makes an item before it looks for the session, and leaves it empty; where
+        /// it has another key for the session, it may keep noise.
+        private func outcome(of fault: KeyringFault, on view: SlotView) -> MutationOutcome {
+            let mayLeaveAnEmptyItem = fault.kind == .noSession && fault.wasSent && view.item == nil
+            return fault.isCertainlyNotDone && !mayLeaveAnEmptyItem ? .notApplied : .unknown
+        }
+
+        /// Looks at a slot again and changes it. What the first request left in it is overwritten; the precondition is about what the slot
+        /// held before.
+        private func applyAgain(
+            _ mutation: StorageMutation, on first: SlotView, after fault: KeyringFault, _ outcome: MutationOutcome
+        ) -> MutationResult {
+            var view: SlotView
+            do throws(BackendError) {
+                guard let again = try store.look(at: [mutation.address], call).first else {
+                    return .failed(fault.backendError(outcome: outcome))
+                }
+                view = again
+            } catch {
+                return .failed(BackendError(error.code, error.reason, outcome: outcome))
+            }
+            let isLeftByUs = view.item != nil && (fault.kind == .garbled || outcome == .unknown && view.isTorn)
+            if isLeftByUs { view.probe = first.probe }
+            if let refusal = view.probe.refusal(of: mutation) {
+                return fault.kind == .garbled ? .failed(fault.backendError(outcome: .unknown)) : refusal
+            }
+            do throws(KeyringFault) {
+                return try conversing(mutation, on: view)
+            } catch {
+                if error.kind == .locked, !isLeftByUs { return .locked }
+                return .failed(error.backendError(outcome: isLeftByUs ? .unknown : self.outcome(of: error, on: view)))
+            }
+        }
+
+        private func conversing(_ mutation: StorageMutation, on view: SlotView) throws(KeyringFault) -> MutationResult {
+            try store.connection.conversing(call) { client throws(KeyringFault) in try carryOut(mutation, on: view, client) }
         }
 
         private func carryOut(
@@ -115,12 +145,16 @@
         private func put(
             _ secret: [UInt8], on view: SlotView, _ address: StorageAddress, _ client: SecretServiceClient
         ) throws(KeyringFault) -> String {
-            if let item = view.item {
-                try client.replace(item, with: secret)
-                return item
+            let item: String
+            if let known = view.item {
+                try client.replace(known, with: secret)
+                item = known
+            } else {
+                guard let collection = view.collection else { throw KeyringFault(.refused, "no collection to write to") }
+                item = try client.create(secret, attributes: layout.written(address), label: layout.label(address), in: collection)
             }
-            guard let collection = view.collection else { throw KeyringFault(.refused, "no collection to write to") }
-            return try client.create(secret, attributes: layout.written(address), label: layout.label(address), in: collection)
+            try client.requireKept(secret, in: item)
+            return item
         }
 
         /// The new revision of an item that stores none: it depends on the modification time that the daemon recorded.

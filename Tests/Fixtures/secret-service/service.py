@@ -1,0 +1,365 @@
+#!/usr/bin/python3
+"""A small Secret Service for tests, with the quirks of the ones that people use; checked against those by `Scripts/prove providers`.
+
+usage: service.py [quirk …]      on the bus that DBUS_SESSION_BUS_ADDRESS names; prints `ready` when it answers
+
+  plain         knows no session algorithm but `plain`
+  attributes    gives every item further attributes (KeePassXC)
+  prompts       makes and removes items by a prompt, which ends by itself (KeePassXC)
+  closes        ends every prompt as dismissed
+  dies          ends when a prompt is performed
+  late          looks for the session only when the item is made (KWallet)
+  cut           cuts a secret at its first NUL (KWallet)
+
+It has two collections, both unlocked: `main`, which is the default, and `other`. Commands on the standard input, one line each, are
+answered by one line:
+
+  sessions            forgets the sessions, as a service that was started again has
+  fail METHOD         the next call of the method fails before it does anything
+  wrong               the next session has another key than the client's: it refuses what it cannot decode (KWallet)
+  noise               the same, and what it decodes happens to be well-formed (KWallet, once in 256 times)
+  lock COLLECTION     unlock COLLECTION
+  add COLLECTION JSON attributes and secret of an item that another program makes; `change PATH TEXT` and `remove PATH` change it
+  items               the items, as JSON
+  calls METHOD        how often the method was called
+"""
+import hashlib
+import hmac
+import json
+import os
+import secrets
+import sys
+
+import gi
+
+gi.require_version("Gio", "2.0")
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.padding import PKCS7
+from gi.repository import Gio, GLib
+
+ROOT = "/org/freedesktop/secrets"
+SECRET = "org.freedesktop.Secret."
+QUIRKS = set(sys.argv[1:])
+# The second Oakley group (RFC 2409, section 6.2).
+PRIME = int(
+    "FFFFFFFFFFFFFFFFC90FDAA22168C234C4C6628B80DC1CD129024E088A67CC74020BBEA63B139B22514A08798E3404DDEF9519B3CD3A431B302B0A6DF25F14374FE1"
+    "356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7EDEE386BFB5A899FA5AE9F24117C4B1FE649286651ECE65381FFFFFFFFFFFFFFFF", 16)
+
+INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
+<node>
+ <interface name="org.freedesktop.Secret.Service">
+  <method name="OpenSession"><arg type="s" direction="in"/><arg type="v" direction="in"/><arg type="v" direction="out"/>
+   <arg type="o" direction="out"/></method>
+  <method name="SearchItems"><arg type="a{ss}" direction="in"/><arg type="ao" direction="out"/><arg type="ao" direction="out"/></method>
+  <method name="Unlock"><arg type="ao" direction="in"/><arg type="ao" direction="out"/><arg type="o" direction="out"/></method>
+  <method name="GetSecrets"><arg type="ao" direction="in"/><arg type="o" direction="in"/><arg type="a{o(oayays)}" direction="out"/></method>
+  <method name="ReadAlias"><arg type="s" direction="in"/><arg type="o" direction="out"/></method>
+ </interface>
+ <interface name="org.freedesktop.Secret.Collection">
+  <method name="CreateItem"><arg type="a{sv}" direction="in"/><arg type="(oayays)" direction="in"/><arg type="b" direction="in"/>
+   <arg type="o" direction="out"/><arg type="o" direction="out"/></method>
+  <property name="Locked" type="b" access="read"/>
+ </interface>
+ <interface name="org.freedesktop.Secret.Item">
+  <method name="SetSecret"><arg type="(oayays)" direction="in"/></method>
+  <method name="Delete"><arg type="o" direction="out"/></method>
+  <property name="Attributes" type="a{ss}" access="read"/><property name="Locked" type="b" access="read"/>
+  <property name="Label" type="s" access="read"/><property name="Modified" type="t" access="read"/>
+ </interface>
+ <interface name="org.freedesktop.Secret.Prompt">
+  <method name="Prompt"><arg type="s" direction="in"/></method><method name="Dismiss"/>
+ </interface>
+</node>""")
+
+
+class Refusal(Exception):
+    """An error that the caller is answered with: its name and text."""
+
+
+class Session:
+    def __init__(self, theirs):
+        private = secrets.randbelow(PRIME - 2) + 1
+        self.public = pow(2, private, PRIME).to_bytes(128, "big")
+        shared = pow(int.from_bytes(theirs, "big"), private, PRIME).to_bytes(128, "big")
+        mixed = hmac.new(bytes(32), shared, hashlib.sha256).digest()
+        self.key = hmac.new(mixed, b"\1", hashlib.sha256).digest()[:16]
+
+    def encode(self, secret):
+        vector, padder = os.urandom(16), PKCS7(128).padder()
+        coder = Cipher(algorithms.AES(self.key), modes.CBC(vector)).encryptor()
+        return vector, coder.update(padder.update(secret) + padder.finalize()) + coder.finalize()
+
+    def decode(self, vector, coded):
+        coder, padder = Cipher(algorithms.AES(self.key), modes.CBC(vector)).decryptor(), PKCS7(128).unpadder()
+        text = padder.update(coder.update(coded) + coder.finalize())
+        return text + padder.finalize()
+
+
+class Wrong(Session):
+    def __init__(self, theirs):
+        super().__init__(theirs)
+        self.key = os.urandom(16)
+
+    def decode(self, vector, coded):
+        raise ValueError("another key")
+
+
+class Noise(Session):
+    def encode(self, secret):
+        return super().encode(b"\xff" + os.urandom(40))
+
+    def decode(self, vector, coded):
+        return b"\xff" + os.urandom(40)
+
+
+class Plain:
+    def encode(self, secret):
+        return b"", secret
+
+    def decode(self, vector, coded):
+        return coded
+
+
+class Item:
+    def __init__(self, path, attributes, label):
+        self.path, self.attributes, self.label, self.secret, self.modified = path, attributes, label, b"", 0
+
+
+class Service:
+    def __init__(self, bus):
+        self.bus, self.count, self.kind = bus, 0, Session
+        self.sessions, self.items, self.prompts, self.failing, self.calls = {}, {}, {}, set(), {}
+        self.locked = {"main": False, "other": False}
+        self.registered = {}
+        self.register(ROOT, "Service")
+        for name in self.locked:
+            self.register(f"{ROOT}/collection/{name}", "Collection")
+        self.register(f"{ROOT}/aliases/default", "Collection")
+
+    # Objects
+
+    def register(self, path, interface):
+        info = INTERFACES.lookup_interface(SECRET + interface)
+        self.registered[path] = self.bus.register_object(path, info, self.called, self.property, None)
+
+    def unregister(self, path):
+        self.bus.unregister_object(self.registered.pop(path))
+
+    def path(self, kind):
+        self.count += 1
+        return f"{ROOT}/{kind}{self.count}"
+
+    def called(self, bus, sender, path, interface, method, arguments, invocation):
+        self.calls[method] = self.calls.get(method, 0) + 1
+        try:
+            if method in self.failing:
+                self.failing.remove(method)
+                raise Refusal("org.freedesktop.DBus.Error.Failed", "this call was to fail")
+            answer = getattr(self, method)(path, *arguments)
+            kinds = "".join(part.signature for part in INTERFACES.lookup_interface(interface).lookup_method(method).out_args)
+            invocation.return_value(GLib.Variant(f"({kinds})", answer) if kinds else None)
+        except Refusal as refusal:
+            invocation.return_dbus_error(*refusal.args)
+
+    def property(self, bus, sender, path, interface, name):
+        if interface == SECRET + "Collection":
+            return GLib.Variant("b", self.locked[self.name(path)])
+        item = self.items[path]
+        return {
+            "Attributes": lambda: GLib.Variant("a{ss}", item.attributes), "Locked": lambda: GLib.Variant("b", self.is_locked(path)),
+            "Label": lambda: GLib.Variant("s", item.label), "Modified": lambda: GLib.Variant("t", item.modified),
+        }[name]()
+
+    def name(self, collection):
+        name = collection.rsplit("/", 1)[1]
+        return "main" if name == "default" else name
+
+    def is_locked(self, path):
+        return self.locked[path.split("/")[5]]
+
+    def tell(self, signal, path):
+        collection = path.rsplit("/", 1)[0]
+        self.bus.emit_signal(None, collection, SECRET + "Collection", signal, GLib.Variant("(o)", (path,)))
+
+    # Service
+
+    def OpenSession(self, _, algorithm, theirs):
+        if algorithm == "plain":
+            session, answer = Plain(), GLib.Variant("s", "")
+        elif algorithm == "dh-ietf1024-sha256-aes128-cbc-pkcs7" and "plain" not in QUIRKS:
+            session, self.kind = self.kind(bytes(theirs)), Session
+            answer = GLib.Variant("ay", session.public)
+        else:
+            raise Refusal("org.freedesktop.DBus.Error.NotSupported", f"{algorithm} is not supported")
+        path = self.path("session/s")
+        self.sessions[path] = session
+        return answer, path
+
+    def SearchItems(self, _, attributes):
+        found = [path for path, item in self.items.items() if attributes.items() <= item.attributes.items()]
+        return [path for path in found if not self.is_locked(path)], [path for path in found if self.is_locked(path)]
+
+    def Unlock(self, _, paths):
+        prompt = self.prompt(lambda: self.unlock(paths))
+        return [], prompt
+
+    def unlock(self, paths):
+        for path in paths:
+            self.locked[path.split("/")[5]] = False
+        return GLib.Variant("ao", paths)
+
+    def GetSecrets(self, _, paths, session):
+        coder = self.session(session, "org.freedesktop.DBus.Error.UnknownObject")
+        coded = {}
+        for path in paths:
+            if not self.is_locked(path):
+                vector, text = coder.encode(self.items[path].secret)
+                coded[path] = (session, vector, text, "text/plain")
+        return (coded,)
+
+    def ReadAlias(self, _, name):
+        return (f"{ROOT}/collection/main" if name == "default" else "/",)
+
+    def session(self, path, error):
+        if path in self.sessions:
+            return self.sessions[path]
+        raise Refusal(error if "late" in QUIRKS else SECRET + "Error.NoSession", f"Can't find session {path}")
+
+    # Collections and items
+
+    def CreateItem(self, collection, properties, secret, replace):
+        name = self.name(collection)
+        if self.locked[name]:
+            raise Refusal(SECRET + "Error.IsLocked", "locked")
+        if "late" not in QUIRKS:
+            self.session(secret[0], "")
+        if "prompts" in QUIRKS:
+            return "/", self.prompt(lambda: GLib.Variant("o", self.make(name, properties, secret)))
+        return self.make(name, properties, secret), "/"
+
+    def make(self, collection, properties, secret):
+        path = self.path(f"collection/{collection}/")
+        attributes = dict(properties[SECRET + "Item.Attributes"])
+        if "attributes" in QUIRKS:
+            attributes.update({name: "" for name in ["Title", "URL", "UserName", "Uuid", "Path", "Notes"]})
+        self.items[path] = Item(path, attributes, properties.get(SECRET + "Item.Label", ""))
+        self.register(path, "Item")
+        self.keep(path, secret, "org.qtproject.QtDBus.Error.InvalidObjectPath")
+        self.tell("ItemCreated", path)
+        return path
+
+    def keep(self, path, secret, error):
+        session, vector, coded, _ = secret
+        coder = self.session(session, error)
+        try:
+            text = coder.decode(bytes(vector), bytes(coded))
+        except ValueError:
+            raise Refusal(error, f"Can't find session {session}")
+        self.items[path].secret = text.split(b"\0")[0] if "cut" in QUIRKS else text
+        self.items[path].modified += 1
+
+    def SetSecret(self, path, secret):
+        if self.is_locked(path):
+            raise Refusal(SECRET + "Error.IsLocked", "locked")
+        self.keep(path, secret, "org.freedesktop.DBus.Error.UnknownObject")
+        self.tell("ItemChanged", path)
+
+    def Delete(self, path):
+        if self.is_locked(path):
+            raise Refusal(SECRET + "Error.IsLocked", "locked")
+        if "prompts" in QUIRKS:
+            return (self.prompt(lambda: GLib.Variant("s", self.remove(path))),)
+        self.remove(path)
+        return ("/",)
+
+    def remove(self, path):
+        del self.items[path]
+        self.unregister(path)
+        self.tell("ItemDeleted", path)
+        return ""
+
+    # Prompts
+
+    def prompt(self, work):
+        path = self.path("prompt/p")
+        self.prompts[path] = work
+        self.register(path, "Prompt")
+        return path
+
+    def Prompt(self, path, _):
+        if "dies" in QUIRKS:
+            os._exit(1)
+        GLib.idle_add(lambda: self.end(path, "closes" in QUIRKS))
+        return ()
+
+    def Dismiss(self, path):
+        self.end(path, True)
+        return ()
+
+    def end(self, path, is_dismissed):
+        if path not in self.prompts:
+            return False
+        work = self.prompts.pop(path)
+        result = GLib.Variant("s", "") if is_dismissed else work()
+        answer = GLib.Variant("(bv)", (is_dismissed, result))
+        self.bus.emit_signal(None, path, SECRET + "Prompt", "Completed", answer)
+        self.unregister(path)
+        return False
+
+    # Commands
+
+    def obey(self, line):
+        command, *words = line.split(" ", 2)
+        if command == "sessions":
+            self.sessions = {}
+        elif command == "fail":
+            self.failing.add(words[0])
+        elif command in ["wrong", "noise"]:
+            self.kind = {"wrong": Wrong, "noise": Noise}[command]
+        elif command in ["lock", "unlock"]:
+            self.locked[words[0]] = command == "lock"
+        elif command == "add":
+            path = self.path(f"collection/{words[0]}/")
+            told = json.loads(words[1])
+            self.items[path] = Item(path, told["attributes"], "")
+            self.items[path].secret = told["secret"].encode("latin-1")
+            self.register(path, "Item")
+            self.tell("ItemCreated", path)
+            return path
+        elif command == "change":
+            self.items[words[0]].secret = words[1].encode()
+            self.items[words[0]].modified += 1
+            self.tell("ItemChanged", words[0])
+        elif command == "remove":
+            self.remove(words[0])
+        elif command == "items":
+            return json.dumps([
+                {"path": item.path, "attributes": item.attributes, "secret": item.secret.decode("latin-1")} for item in self.items.values()])
+        elif command == "calls":
+            return str(self.calls.get(words[0], 0))
+        else:
+            return "unknown command"
+        return "done"
+
+
+def main():
+    loop = GLib.MainLoop()
+    flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    bus = Gio.DBusConnection.new_for_address_sync(os.environ["DBUS_SESSION_BUS_ADDRESS"], flags, None, None)
+    service = Service(bus)
+
+    def read(channel, _):
+        line = sys.stdin.readline()
+        if not line:
+            loop.quit()
+            return False
+        print(service.obey(line.rstrip("\n")), flush=True)
+        return True
+
+    # Unbuffered reading: a line that waits in a buffer would not wake the loop.
+    GLib.io_add_watch(GLib.IOChannel.unix_new(0), GLib.IOCondition.IN | GLib.IOCondition.HUP, read)
+    Gio.bus_own_name_on_connection(bus, "org.freedesktop.secrets", Gio.BusNameOwnerFlags.NONE, lambda *_: print("ready", flush=True), None)
+    loop.run()
+
+
+main()

@@ -1,0 +1,62 @@
+#if Keyring && os(Linux)
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// KWallet without a window, with a wallet that is open as after a login with its PAM module.
+    final class KWallet {
+        let keyring: PrivateKeyring
+        private var program: RunningProgram?
+
+        init() async throws {
+            keyring = try await offPool { try PrivateKeyring(.noDaemon) }
+            let settings = """
+                [Wallet]
+                Enabled=true
+                First Use=false
+                Launch Manager=false
+                Close When Idle=false
+                [org.freedesktop.secrets]
+                apiEnabled=true
+                """
+            try FileManager.default.createDirectory(atPath: keyring.file(".config"), withIntermediateDirectories: true)
+            try settings.write(toFile: keyring.file(".config/kwalletrc"), atomically: false, encoding: .utf8)
+            try String(repeating: "k", count: 56).write(toFile: keyring.file("wallet-key"), atomically: false, encoding: .utf8)
+            // The first start makes the wallet, and only the next one offers it to the Secret Service.
+            try await start()
+            try await eventually { FileManager.default.fileExists(atPath: self.keyring.file("data/kwalletd/kdewallet.kwl")) }
+            try await restart()
+        }
+
+        private var environment: [String: String] { keyring.environment.merging(["QT_QPA_PLATFORM": "offscreen"]) { $1 } }
+
+        private func start() async throws {
+            let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                .appending(path: "Fixtures/secret-service/kwallet.py").path
+            program = try RunningProgram("/usr/bin/python3", ["-B", script, keyring.file("wallet-key")], environment: environment)
+            let up = try await run("gdbus", ["wait", "--session", "--timeout", "60", "org.freedesktop.secrets"], environment: environment)
+            try #require(up.status == 0, "\(up)")
+        }
+
+        /// Kills it once it has written its file, and starts it anew; returns when the wallet is open.
+        func restart() async throws {
+            // What came in the last two seconds before its end is lost.
+            try await Task.sleep(for: .seconds(8))
+            await program?.kill()
+            try await start()
+            // The wallet is open, which the Secret Service of KWallet notices when it is asked to unlock it; nobody is asked for anything.
+            let probe = try probe()
+            try await eventually { try await probe.ask("unlock").outcome == "unlocked" }
+            await probe.end()
+        }
+
+        private func eventually(_ isSo: () async throws -> Bool) async throws {
+            for _ in 0..<600 where try await !isSo() { try await Task.sleep(for: .milliseconds(100)) }
+        }
+
+        func probe() throws -> RunningProgram {
+            try RunningProgram(
+                Program.built("KeyringProbe"), ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring)
+        }
+    }
+#endif

@@ -1,0 +1,68 @@
+#if Keyring && os(Linux)
+    import TestSupport
+    import Testing
+
+    /// What others than gnome-keyring do otherwise, shown by the small Secret Service of the tests.
+    @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
+    struct SmallServiceTests {
+        private func expect(
+            _ probe: RunningProgram, _ command: String, _ outcome: String, from location: SourceLocation = #_sourceLocation
+        ) async throws {
+            let found = try await probe.ask(command).outcome
+            #expect(found == outcome, "\(command)", sourceLocation: location)
+        }
+
+        // MARK: Sessions
+
+        @Test(arguments: [[], [SmallSecretService.Quirk.late]])
+        func `a session that the service forgot is opened anew, and nothing is written twice`(
+            quirks: [SmallSecretService.Quirk]
+        ) async throws {
+            let service = try await SmallSecretService(quirks)
+            let probe = try service.probe()
+            try await expect(probe, "put a one", "applied untilPowerLoss")
+            try await service.tell("sessions")
+            try await expect(probe, "get a", "value one")
+            try await service.tell("sessions")
+            try await expect(probe, "put a two", "applied untilPowerLoss")
+            try await expect(probe, "get a", "value two")
+            // KWallet makes the item before it looks for the session: it is there, and empty.
+            try await service.tell("sessions")
+            try await expect(probe, "create b", "applied untilPowerLoss")
+            try await expect(probe, "list", "list [\"a\", \"b\"]")
+            try await service.tell("sessions")
+            try await expect(probe, "delete a", "applied untilPowerLoss")
+            try await expect(probe, "get a", "absent")
+            #expect(try await service.items().count == 1)
+        }
+
+        @Test func `a session that could not be opened is opened once more`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await service.tell("fail OpenSession")
+            try await expect(probe, "put a one", "applied untilPowerLoss")
+            let other = try service.probe()
+            try await service.tell("fail OpenSession")
+            try await expect(other, "get a", "value one")
+        }
+
+        @Test(arguments: ["wrong", "noise"]) func `what a session with a wrong key leaves is neither kept nor read`(
+            key: String
+        ) async throws {
+            let service = try await SmallSecretService([.late])
+            var probe = try service.probe()
+            try await service.tell(key)
+            try await expect(probe, "create a", "applied untilPowerLoss")
+            for command in ["put a two", "create b", "put a three"] {
+                probe = try service.probe()
+                try await service.tell(key)
+                try await expect(probe, command, "applied untilPowerLoss")
+            }
+            probe = try service.probe()
+            try await service.tell(key)
+            try await expect(probe, "get a", "value three")
+            #expect(try await service.items().allSatisfy { $0.secret.hasPrefix("LD1:") })
+            #expect(try await service.items().count == 2)
+        }
+    }
+#endif
