@@ -12,6 +12,25 @@
             #expect(found == outcome, "\(command)", sourceLocation: location)
         }
 
+        // MARK: Transport
+
+        @Test func `a service that takes secrets only as they are gets none, unless that is allowed by name`() async throws {
+            let service = try await SmallSecretService([.plain])
+            let probe = try service.probe()
+            try await expect(probe, "put a one", "failed untrusted notApplied")
+            try await expect(probe, "get a", "absent")
+            #expect(try await service.items().isEmpty)
+            #expect(try await service.calls("CreateItem") == 0)
+            let allowing = try service.probe(["--allow-plain"])
+            try await expect(allowing, "put a one", "applied untilPowerLoss")
+            try await expect(allowing, "get a", "value one")
+            try await expect(probe, "get a", "unavailable untrusted")
+            try await expect(probe, "put a two", "failed untrusted notApplied")
+            #expect(try await service.calls("GetSecrets") == 2, "what was written is read back, and read")
+            #expect(try await probe.ask("status").contains("allowsUnencryptedKeyringTransport"))
+            #expect(try await allowing.ask("status").outcome == "status ready")
+        }
+
         // MARK: Sessions
 
         @Test(arguments: [[], [SmallSecretService.Quirk.late]])

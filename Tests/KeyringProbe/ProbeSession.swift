@@ -6,7 +6,8 @@
     import Synchronization
     import TestSupport
 
-    /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory>`, then commands on the standard input.
+    /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory, or an empty text> [--allow-plain]`, then commands on the
+    /// standard input.
     struct ProbeSession {
         private var store: SecretServiceStore
         private let arguments: [String]
@@ -27,8 +28,8 @@
             return SecretServiceStore(
                 service: arguments.dropFirst().first ?? "probe", lockFile: arguments.dropFirst(2).first ?? "/tmp/probe.lock",
                 deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(2_000),
-                keyringsDirectory: arguments.dropFirst(3).first,
-                runtime: runtime)
+                keyringsDirectory: arguments.dropFirst(3).first.flatMap { $0.isEmpty ? nil : $0 },
+                allowsPlainTransport: arguments.contains("--allow-plain"), runtime: runtime)
         }
 
         mutating func answer(_ command: [String]) async -> String {

@@ -19,6 +19,7 @@ struct MigrationWorker {
         if arguments[3] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[3] }
         let deadline = configuration.runtime.host.environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
         configuration.deadlines.keyring = .milliseconds(deadline)
+        configuration.allowsUnencryptedKeyringTransport = configuration.runtime.host.environment["WORKER_PLAIN_TRANSPORT"] != nil
         let environment = configuration.runtime.host.environment
         configuration.databaseKeySources = [
             "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keyring,

@@ -15,6 +15,7 @@ typedef struct _SecretService {
 
 GType secret_service_get_type(void);
 gboolean secret_service_ensure_session_sync(SecretService *self, GCancellable *cancellable, GError **error);
+const gchar *secret_service_get_session_algorithms(SecretService *self);
 SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *content_type);
 const gchar *secret_value_get(SecretValue *value, gsize *length);
 void secret_value_unref(gpointer value);

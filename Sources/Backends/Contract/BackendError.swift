@@ -24,7 +24,7 @@ public struct BackendError: Error, Hashable, Sendable, CustomStringConvertible {
         public static let unavailable = Code("unavailable")
         /// The machine refused access.
         public static let accessDenied = Code("accessDenied")
-        /// Other users can change a file or a folder that has to be trusted.
+        /// Other users can change a file or a folder that has to be trusted, or secrets would be sent unencrypted.
         public static let untrusted = Code("untrusted")
         /// There is no room left.
         public static let noSpace = Code("noSpace")

@@ -3,20 +3,20 @@
     import BackendRuntime
     import CLibSecret
 
-    /// What every request of one caller shares: its deadline, and the means to stop waiting when the caller leaves.
+    /// What every request of one caller shares: its deadline, and the means to stop waiting when the caller leaves, and what its
+    /// store allows.
     final class BusCall: Sendable {
         private let clock: any RuntimeClock
         let deadline: MonotonicInstant
+        /// Whether secrets may be sent over the bus as they are.
+        let allowsPlainTransport: Bool
         let stop = StopSignal()
 
-        init(clock: any RuntimeClock, deadline: MonotonicInstant) {
-            self.clock = clock
-            self.deadline = deadline
-        }
-
         /// A call on a lane, stopped when its caller leaves.
-        convenience init<Response>(_ call: LaneCall<Response>, clock: any RuntimeClock) {
-            self.init(clock: clock, deadline: call.deadline)
+        init<Response>(_ call: LaneCall<Response>, clock: any RuntimeClock, allowsPlainTransport: Bool) {
+            self.clock = clock
+            self.deadline = call.deadline
+            self.allowsPlainTransport = allowsPlainTransport
             call.whenAbandoned { [stop] _ in stop.raise() }
         }
 

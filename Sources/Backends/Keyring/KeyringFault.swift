@@ -16,6 +16,8 @@
             case noService
             /// The session cannot be used: the daemon does not know it, for it was started again, or has another key for it than we do.
             case noSession
+            /// The daemon takes and gives secrets only as they are, and this is not allowed.
+            case unencrypted
             /// The daemon keeps other bytes than it was given.
             case garbled
             /// The connection is closed.
@@ -59,7 +61,7 @@
         var isCertainlyNotDone: Bool {
             guard wasSent else { return true }
             return switch kind {
-            case .locked, .vanished, .noBus, .untrusted, .noService, .noSession, .denied: true
+            case .locked, .vanished, .noBus, .untrusted, .unencrypted, .noService, .noSession, .denied: true
             default: false
             }
         }
@@ -73,6 +75,12 @@
                 BackendError(.unavailable, detail, outcome: outcome)
             case .untrusted:
                 BackendError(.untrusted, detail, outcome: outcome)
+            case .unencrypted:
+                BackendError(
+                    .untrusted,
+                    "The program that keeps the secrets of this session knows no encryption (\(detail)): whoever can watch the session bus would see them. Use "
+                        + "gnome-keyring, KWallet or KeePassXC, or allow it with StorageConfiguration.allowsUnencryptedKeyringTransport. No "
+                        + "secret was sent.", outcome: outcome)
             case .noService:
                 BackendError(
                     .unavailable,

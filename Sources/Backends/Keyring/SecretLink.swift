@@ -20,6 +20,8 @@
         private struct SessionBox: @unchecked Sendable {
             let service: UnsafeMutablePointer<SecretService>
             let isGnomeKeyring: Bool
+            /// How secrets are encrypted on their way, by the name of the Secret Service specification; `plain` for not at all.
+            let algorithm: String
         }
 
         /// Connects to a bus.
@@ -123,7 +125,19 @@
         /// Whether the session is with gnome-keyring: ``isKeptByGnome(_:)`` when it was opened.
         func isGnomeKeyring(_ call: BusCall) throws(KeyringFault) -> Bool { try openSession(call).isGnomeKeyring }
 
+        /// The session for secrets, opened when it is first needed.
+        /// - Throws: ``KeyringFault`` with `unencrypted` where libsecret fell back to a session without encryption and the call does not allow it.
         private func openSession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
+            let opened = try anySession(call)
+            guard opened.algorithm != Self.unencrypted || call.allowsPlainTransport else {
+                throw KeyringFault(.unencrypted, opened.algorithm)
+            }
+            return opened
+        }
+
+        private static let unencrypted = "plain"
+
+        private func anySession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
             if let opened = session.withLock({ $0 }) { return opened }
             var error: UnsafeMutablePointer<GError>?
             guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else {
@@ -143,7 +157,8 @@
                 throw error
             }
             // Another lane may have been faster; two sessions do no harm, but one is enough.
-            let opened = SessionBox(service: service, isGnomeKeyring: isGnomeKeyring)
+            let algorithm = secret_service_get_session_algorithms(service).map { String(cString: $0) } ?? Self.unencrypted
+            let opened = SessionBox(service: service, isGnomeKeyring: isGnomeKeyring, algorithm: algorithm)
             let kept = session.withLock { session in
                 session = session ?? opened
                 return session ?? opened

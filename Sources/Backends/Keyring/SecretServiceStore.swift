@@ -22,6 +22,7 @@
         private let writeLane: any Lane
         private let deadline: Duration
         private let promptDeadline: Duration
+        private let allowsPlainTransport: Bool
 
         /// The largest value, in bytes, metadata included: what fits into the daemon's messages and memory many times over.
         package static let maximumValueSize = 1 << 20
@@ -36,16 +37,18 @@
         ///   - promptDeadline: How long ``unlock()`` may wait for a person.
         ///   - keyringsDirectory: The folder in which the daemon keeps its files (`$XDG_DATA_HOME/keyrings`), flushed after a change. If it is nil
         ///     or not the daemon's, changes last only until a power cut, and their results say so.
+        ///   - allowsPlainTransport: Whether secrets may be sent over the bus as they are, where the daemon knows no encryption.
         ///   - runtime: Time, randomness, files, and the lane for changes.
         ///   - connection: The connection that the stores of the process share.
         package init(
             service: String, style: KeyringStyle = .localData, lockFile: String, deadline: Duration = .seconds(10),
-            promptDeadline: Duration = .seconds(120), keyringsDirectory: String? = nil, runtime: Runtime = .live,
-            connection: SecretServiceConnection = .shared
+            promptDeadline: Duration = .seconds(120), keyringsDirectory: String? = nil, allowsPlainTransport: Bool = false,
+            runtime: Runtime = .live, connection: SecretServiceConnection = .shared
         ) {
             self.lockFile = lockFile
             self.deadline = deadline
             self.promptDeadline = promptDeadline
+            self.allowsPlainTransport = allowsPlainTransport
             self.runtime = runtime
             self.connection = connection
             writeLane = runtime.makeLane("keyring-write")
@@ -90,18 +93,22 @@
             }
         }
 
-        /// Whether the default collection is there and unlocked.
+        /// Refuses an address that the keyring cannot hold.
         package func validate(_ address: StorageAddress) throws(BackendError) { try layout.validate(address) }
 
-        /// Whether the default collection can be used.
+        /// Whether the default collection can be used, and secrets can be sent.
         package func status() async -> BackendStatus {
             do throws(BackendError) {
                 return try await onLane { [self] call throws(BackendError) in
                     try layout.validateStore()
-                    return switch try conversing(call, { client throws(KeyringFault) in try client.defaultCollection() }) {
-                    case .none: .absent
-                    case .locked: .locked
-                    case .unlocked: .ready
+                    return try conversing(call) { client throws(KeyringFault) in
+                        switch try client.defaultCollection() {
+                        case .none: return .absent
+                        case .locked: return .locked
+                        case .unlocked:
+                            _ = try client.link.sessionPath(call)
+                            return .ready
+                        }
                     }
                 }
             } catch {
@@ -194,11 +201,11 @@
             _ lane: (any Lane)? = nil, within limit: Duration? = nil, isMutation: Bool = false,
             _ work: @escaping @Sendable (BusCall) throws(BackendError) -> Answer
         ) async throws(BackendError) -> Answer {
-            let clock = runtime.clock
+            let (clock, allowsPlainTransport) = (runtime.clock, allowsPlainTransport)
             let deadline = runtime.deadline(after: limit ?? deadline)
             return try await (lane ?? connection.lane).run(clock: clock, deadline: deadline, isMutation: isMutation) {
                 call throws(BackendError) in
-                try work(BusCall(call, clock: clock))
+                try work(BusCall(call, clock: clock, allowsPlainTransport: allowsPlainTransport))
             }
         }
     }

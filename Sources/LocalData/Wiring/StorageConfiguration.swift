@@ -51,6 +51,9 @@ public struct StorageConfiguration: Sendable {
     /// ``StorageRouter/lock(waitingAtMost:)`` does, and values under them are `locked` until the keyring is unlocked. The Secret Service gives no notice that does not need a
     /// thread of its own, so a key stays in memory for up to this time after the lock.
     public var locksWithKeyring: Duration?
+    /// Whether secrets are sent to a keyring unencrypted that knows no encrypted sessions, so that whoever can watch the session bus sees
+    /// them. Otherwise such a keyring is refused with `untrusted`. gnome-keyring, KWallet and KeePassXC encrypt.
+    public var allowsUnencryptedKeyringTransport = false
     /// How long calls may take.
     public var deadlines = Deadlines()
     /// Whether only keys of registered catalogs may be used.

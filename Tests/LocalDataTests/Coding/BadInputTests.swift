@@ -277,6 +277,24 @@ import Testing
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
         }
 
+        @Test func `a keyring that knows no encryption gets nothing, and the older value stays, unless the program allows it by name`()
+            async throws
+        {
+            let stage = try Stage()
+            let service = try await SmallSecretService([.plain])
+            let worker = try stage.worker(service.keyring.environment)
+            _ = try await worker.run("seed", "old_key_name", secret)
+            let answer = try await worker.run("get")
+            #expect(answer.contains("untrusted") && answer.contains("allowsUnencryptedKeyringTransport"), "\(answer)")
+            #expect(!answer.contains(secret))
+            #expect(try stage.propertyList()["old_key_name"] as? String == secret)
+            #expect(try await service.items().isEmpty)
+            var environment = service.keyring.environment
+            environment["WORKER_PLAIN_TRANSPORT"] = "1"
+            #expect(try await stage.worker(environment).run("get") == "value \(secret)")
+            #expect(try await service.items().count > 0)
+        }
+
         @Test func `a keyring that does not answer is left at the deadline, and the older value stays`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)

@@ -18,7 +18,8 @@ extension StorageError.Code {
     public static let residueRemains = Self("residueRemains")
     /// The machine refused access.
     public static let accessDenied = Self("accessDenied")
-    /// Other users can change a file or a folder that has to be trusted: a key's, a database's, or one above it.
+    /// Other users can change a file or a folder that has to be trusted: a key's, a database's, or one above it. Or the keyring would be
+    /// sent secrets unencrypted.
     public static let untrusted = Self("untrusted")
     /// There is no room left.
     public static let noSpace = Self("noSpace")

@@ -23,7 +23,8 @@ struct KeyringProvider: BackendProvider {
             return SecretServiceStore(
                 service: service, style: configuration.keyringStyles[service] ?? .localData, lockFile: "\(directories.locks)/keyring.lock",
                 deadline: configuration.deadlines.keyring, promptDeadline: configuration.deadlines.prompt,
-                keyringsDirectory: Self.keyringsDirectory(configuration.runtime.host), runtime: configuration.runtime)
+                keyringsDirectory: Self.keyringsDirectory(configuration.runtime.host),
+                allowsPlainTransport: configuration.allowsUnencryptedKeyringTransport, runtime: configuration.runtime)
         #else
             return MissingBackend(
                 for: .keychain(service: service), claims,
