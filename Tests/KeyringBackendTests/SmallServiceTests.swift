@@ -12,6 +12,79 @@
             #expect(found == outcome, "\(command)", sourceLocation: location)
         }
 
+        // MARK: Prompts
+
+        @Test func `where every change is made by a prompt, and items have further attributes, a store works as ever`() async throws {
+            let service = try await SmallSecretService([.attributes, .prompts])
+            let probe = try service.probe()
+            try await expect(probe, "get a", "absent")
+            try await expect(probe, "put a one", "applied untilPowerLoss")
+            try await expect(probe, "create a", "conflict value one")
+            try await expect(probe, "put a two", "applied untilPowerLoss")
+            try await expect(probe, "get a", "value two")
+            try await expect(probe, "create b", "applied untilPowerLoss")
+            try await expect(probe, "list", "list [\"a\", \"b\"]")
+            try await expect(probe, "delete a", "applied untilPowerLoss")
+            try await expect(probe, "get a", "absent")
+            #expect(try await service.items().map { $0.attributes["account"] } == ["b"])
+        }
+
+        @Test func `a change whose prompt is closed is locked, and nothing is changed`() async throws {
+            let service = try await SmallSecretService([.prompts, .closes])
+            let probe = try service.probe()
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            _ = try await service.add("theirs", attributes)
+            try await expect(probe, "delete a", "locked")
+            try await expect(probe, "create b", "locked")
+            #expect(try await service.items().map(\.secret) == ["theirs"])
+        }
+
+        @Test func `a service that dies with a prompt open ends the change, and the next one is answered`() async throws {
+            let service = try await SmallSecretService([.prompts, .dies])
+            let probe = try service.probe()
+            try await expect(probe, "create a", "failed unavailable unknown")
+            try await expect(probe, "create a", "failed unavailable notApplied")
+            try await service.start()
+            try await expect(probe, "get a", "absent")
+        }
+
+        @Test func `a service that dies with a prompt open ends the unlocking, and the next one is answered`() async throws {
+            let service = try await SmallSecretService([.dies])
+            let probe = try service.probe()
+            try await service.tell("lock main")
+            let answer = try await probe.ask("unlock")
+            #expect(answer.outcome == "threw unavailable notApplied")
+            #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
+            try await service.start()
+            try await expect(probe, "unlock", "unlocked")
+            try await expect(probe, "put a one", "applied untilPowerLoss")
+        }
+
+        @Test func `an item in a locked collection beside the default one is locked until that one is unlocked`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            _ = try await service.add("theirs", attributes, in: "other")
+            try await service.tell("lock other")
+            for command in ["get a", "put a two", "create a", "delete a"] { try await expect(probe, command, "locked") }
+            try await expect(probe, "list", "threw locked notApplied")
+            try await expect(probe, "put b one", "applied untilPowerLoss")
+            try await expect(probe, "unlock", "unlocked")
+            try await expect(probe, "get a", "native")
+            try await expect(probe, "list", "list [\"a\", \"b\"]")
+            try await expect(probe, "delete a", "applied untilPowerLoss")
+            try await expect(probe, "get a", "absent")
+        }
+
+        // MARK: Content
+
+        @Test func `a service that cuts texts at a NUL keeps values with one whole`() async throws {
+            let service = try await SmallSecretService([.cut])
+            let probe = try service.probe()
+            try await expect(probe, "put-hex a 610062", "applied untilPowerLoss")
+            try await expect(probe, "get a", "value a\0b")
+        }
+
         // MARK: Transport
 
         @Test func `a service that takes secrets only as they are gets none, unless that is allowed by name`() async throws {

@@ -47,6 +47,9 @@
                 case "put":
                     let bytes = Array((command.dropFirst(2).first ?? "").utf8)
                     return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))
+                case "put-hex":
+                    let bytes = bytes(ofHexadecimal: command.dropFirst(2).first ?? "") ?? []
+                    return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))
                 case "put-big":
                     let bytes = [UInt8](repeating: 7, count: Int(command.dropFirst(2).first ?? "") ?? 0)
                     return Self.text(try await store.apply(.put(.bytes(bytes), at: address)))

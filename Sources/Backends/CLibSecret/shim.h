@@ -22,8 +22,6 @@ void secret_value_unref(gpointer value);
 
 // The paths API: the only part of libsecret that opens a session and codes secrets without searching, unlocking or prompting by itself.
 const gchar *secret_service_get_session_dbus_path(SecretService *self);
-gint secret_service_unlock_dbus_paths_sync(
-    SecretService *self, const gchar **paths, GCancellable *cancellable, gchar ***unlocked, GError **error);
 GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
 SecretValue *secret_service_decode_dbus_secret(SecretService *service, GVariant *value);
 

@@ -20,6 +20,15 @@
             call.whenAbandoned { [stop] _ in stop.raise() }
         }
 
+        private init(clock: any RuntimeClock, deadline: MonotonicInstant, allowsPlainTransport: Bool) {
+            (self.clock, self.deadline, self.allowsPlainTransport) = (clock, deadline, allowsPlainTransport)
+        }
+
+        /// A call for one more request after this one may be over: of a few seconds, and nobody's who could leave.
+        func afterwards() -> BusCall {
+            BusCall(clock: clock, deadline: clock.now.advanced(by: .seconds(5)), allowsPlainTransport: allowsPlainTransport)
+        }
+
         /// Whether the deadline passed or the caller left.
         var isOver: Bool { stop.isRaised || clock.now >= deadline }
 

@@ -167,26 +167,6 @@
             return kept
         }
 
-        // MARK: Prompting
-
-        /// Unlocks collections, or those that items are in, through libsecret, which shows the daemon's prompt and waits for its end.
-        ///
-        /// A prompt that is open is never taken back, also when its caller has left: gnome-keyring 42 aborts when an open unlock prompt is
-        /// dismissed (an assertion in perform_next_unlock). The person may still answer it.
-        func unlock(_ paths: [String], _ call: BusCall) throws(KeyringFault) {
-            _ = try call.milliseconds()
-            var error: UnsafeMutablePointer<GError>?
-            guard let service = localdata_secret_service_new(Self.serviceType, connection, call.stop.pointer, &error) else {
-                throw Self.fault(error)
-            }
-            defer { g_object_unref(service) }
-            let copies = paths.map { g_strdup($0) }
-            defer { for copy in copies { g_free(copy) } }
-            var list = copies.map { UnsafePointer($0) } + [nil]
-            let count = secret_service_unlock_dbus_paths_sync(service, &list, nil, nil, &error)
-            if count < 0 || error != nil { throw Self.fault(error) }
-        }
-
         // MARK: Faults
 
         /// The fault of a GLib error; the error is freed. No error at all is a fault too: it is how libsecret reports bad arguments.

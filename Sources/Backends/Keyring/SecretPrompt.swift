@@ -10,12 +10,30 @@
     }
 
     extension SecretLink {
+        /// Unlocks collections, or those that items are in: shows the daemon's prompt, if it asks for one, and waits for its end, or that of
+        /// the daemon or the bus. Whether something is unlocked then has to be looked up.
+        ///
+        /// A prompt that is open is never taken back, also when its caller has left: gnome-keyring 42 aborts when an open unlock prompt is
+        /// dismissed (an assertion in perform_next_unlock). The person may still answer it.
+        func unlock(_ paths: [String], _ call: BusCall) throws(KeyringFault) {
+            let reply = try request(
+                SecretServiceClient.root, SecretServiceClient.service, "Unlock", Outgoing.tuple(Outgoing.paths(paths)), reply: "(aoo)", call
+            )
+            guard let prompt = reply[1]?.text, prompt != SecretServiceClient.nothing else { return }
+            do throws(KeyringFault) {
+                _ = try perform(prompt, call, staysOpen: true)
+            } catch {
+                if error.kind != .locked { throw error }
+            }
+        }
+
         /// Performs a prompt, and waits until it has ended by itself, a person has answered it, or the deadline has passed: then it is dismissed.
         ///
         /// With requests of our own instead of libsecret's call, which never returns when daemon or bus end while the prompt is open.
+        /// - Parameter staysOpen: Whether it is waited for after the deadline too, and not dismissed.
         /// - Returns: What the prompt came to.
         /// - Throws: ``KeyringFault``: `locked` when it was dismissed; after others, the change that the prompt is for may have happened.
-        func perform(_ prompt: String, _ call: BusCall) throws(KeyringFault) -> Variant? {
+        func perform(_ prompt: String, _ call: BusCall, staysOpen: Bool = false) throws(KeyringFault) -> Variant? {
             // Signals are told to the thread that subscribes, while it runs this context.
             let context = g_main_context_new()
             g_main_context_push_thread_default(context)
@@ -46,18 +64,30 @@
                     if isClosed { throw KeyringFault(.disconnected, "the connection was closed while a prompt was open") }
                     // A daemon that has ended ends no prompt.
                     round += 1
-                    if round % 40 == 0, try owner(of: Self.daemon, call) == nil { throw KeyringFault(.noReply, "the daemon ended") }
-                    _ = try call.milliseconds()
+                    if round % 40 == 0, try hasDaemonEnded(staysOpen ? call.afterwards() : call) {
+                        throw KeyringFault(.noReply, "the daemon ended")
+                    }
+                    if !staysOpen { _ = try call.milliseconds() }
                     call.pause()
                 }
             } catch {
                 var fault = error
                 fault.wasSent = true
-                dismiss(prompt)
+                if !staysOpen { dismiss(prompt) }
                 throw fault
             }
             if end.isDismissed { throw KeyringFault(.locked, "the prompt was dismissed") }
             return end.result
+        }
+
+        /// Whether no program keeps the secrets any more. A bus that does not answer in time does not tell.
+        private func hasDaemonEnded(_ call: BusCall) throws(KeyringFault) -> Bool {
+            do throws(KeyringFault) {
+                return try owner(of: Self.daemon, call) == nil
+            } catch {
+                guard error.kind == .timedOut else { throw error }
+                return false
+            }
         }
 
         /// Takes a prompt back, without waiting for anything.

@@ -34,12 +34,12 @@
             case unlocked(String)
         }
 
-        private static let root = "/org/freedesktop/secrets"
-        private static let service = "org.freedesktop.Secret.Service"
+        static let root = "/org/freedesktop/secrets"
+        static let service = "org.freedesktop.Secret.Service"
         private static let collection = "org.freedesktop.Secret.Collection"
         private static let item = "org.freedesktop.Secret.Item"
         private static let properties = "org.freedesktop.DBus.Properties"
-        private static let nothing = "/"
+        static let nothing = "/"
         /// How long to wait for a change that was sent beyond its caller's deadline, in seconds.
         private static let finishing: Int64 = 25
 
@@ -153,8 +153,8 @@
 
         // MARK: Unlocking
 
-        /// Unlocks collections, or the collections that items are in, opening a prompt if the daemon asks for one, and waits until it is answered or the caller
-        /// leaves.
+        /// Unlocks collections, or the collections that items are in, opening a prompt if the daemon asks for one, and waits until it is
+        /// answered.
         func unlock(_ paths: [String]) throws(KeyringFault) { try link.unlock(paths, call) }
 
         /// Whether the daemon is gnome-keyring and no program can show its prompts.

@@ -1,5 +1,6 @@
 #if Keyring && os(Linux)
     import Foundation
+    import Synchronization
 
     /// The small Secret Service of `Tests/Fixtures/secret-service` on a bus of its own, with the quirks of others than gnome-keyring.
     package final class SmallSecretService: Sendable {
@@ -9,25 +10,32 @@
         }
 
         package let keyring: PrivateKeyring
-        private let program: RunningProgram
+        private let quirks: [Quirk]
+        private let running = Mutex<RunningProgram?>(nil)
 
         /// Starts a bus, and the service on it.
         package init(_ quirks: [Quirk] = []) async throws {
+            self.quirks = quirks
             keyring = try await offPool { try PrivateKeyring(.noDaemon) }
-            program = try Self.start(quirks, on: keyring)
-            guard try await program.line() == "ready" else { throw ProgramFailure("service.py did not answer") }
+            try await start()
         }
 
-        private static func start(_ quirks: [Quirk], on keyring: PrivateKeyring) throws -> RunningProgram {
+        /// Starts the service, after its end too: what it kept is gone then.
+        package func start() async throws {
             let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let script = tests.appending(path: "Fixtures/secret-service/service.py").path
-            return try RunningProgram(
+            let program = try RunningProgram(
                 "/usr/bin/python3", ["-B", script] + quirks.map(\.rawValue), environment: keyring.environment, keeping: keyring)
+            guard try await program.line() == "ready" else { throw ProgramFailure("service.py did not answer") }
+            running.withLock { $0 = program }
         }
 
         /// Lets it do what a command says.
         @discardableResult
-        package func tell(_ command: String) async throws -> String { try await program.ask(command) }
+        package func tell(_ command: String) async throws -> String {
+            guard let program = running.withLock(\.self) else { throw ProgramFailure("the service was not started") }
+            return try await program.ask(command)
+        }
 
         /// An item as the service has it.
         package struct Item: Decodable, Sendable {
