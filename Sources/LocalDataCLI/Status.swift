@@ -3,7 +3,8 @@ import LocalData
 
 /// `localdata status`: shows whether domains can be used.
 struct Status: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(abstract: "Shows whether domains can be used, without opening a prompt.")
+    static let configuration = CommandConfiguration(
+        abstract: "Shows whether domains can be used, and who keeps a keyring, without opening a prompt.")
 
     /// What `--json` prints of a domain.
     private struct Shown: Encodable {
@@ -12,9 +13,12 @@ struct Status: AsyncParsableCommand {
         let status: String
         /// Why it is unavailable.
         let message: String?
+        /// The program that keeps a keyring, its default collection, and the encryption on the way there.
+        let provider, collection, algorithm: String?
 
-        init(_ domain: StorageDomain, _ status: DomainStatus) {
+        init(_ domain: StorageDomain, _ status: DomainStatus, _ keyring: KeyringDescription?) {
             self.domain = "\(domain)"
+            (provider, collection, algorithm) = (keyring?.provider, keyring?.collection, keyring?.algorithm)
             if case .unavailable(let error) = status {
                 (self.status, message) = ("unavailable", error.message)
             } else {
@@ -33,7 +37,10 @@ struct Status: AsyncParsableCommand {
             var shown: [Shown] = []
             for domain in domains {
                 let status = await router.status(of: domain)
-                if place.json { shown.append(Shown(domain, status)) } else { Output.line("\(domain): \(status)") }
+                // What cannot be found out is left out: the status says why.
+                let keyring = try? await router.keyring(of: domain)
+                if place.json { shown.append(Shown(domain, status, keyring)) } else { Output.line("\(domain): \(status)") }
+                if !place.json, let keyring { Output.line("  \(keyring)") }
                 switch status {
                 case .ready, .absent: break
                 case .locked: worst = max(worst, 75)

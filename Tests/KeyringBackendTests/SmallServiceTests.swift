@@ -104,6 +104,18 @@
             #expect(try await allowing.ask("status").outcome == "status ready")
         }
 
+        @Test func `who keeps the secrets, where, and how they get there is told, also of what is refused`() async throws {
+            let collection = "/org/freedesktop/secrets/collection/main"
+            for (quirks, algorithm) in [([], "dh-ietf1024-sha256-aes128-cbc-pkcs7"), ([SmallSecretService.Quirk.plain], "plain")] {
+                let service = try await SmallSecretService(quirks)
+                let told = try await service.probe().ask("keyring").outcome
+                #expect(told.hasPrefix("python3") && told.hasSuffix(" \(collection) \(algorithm)"), "\(told)")
+            }
+            let fixture = try await ProbeFixture()
+            let told = try await fixture.probe().ask("keyring").outcome
+            #expect(told == "gnome-keyring-daemon \(PrivateKeyring.collection) dh-ietf1024-sha256-aes128-cbc-pkcs7")
+        }
+
         // MARK: Sessions
 
         @Test(arguments: [[], [SmallSecretService.Quirk.late]])

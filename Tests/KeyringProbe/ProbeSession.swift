@@ -64,6 +64,9 @@
                 case "delete": return Self.text(try await store.apply(.delete(address)))
                 case "list": return "list \(try await store.addresses(in: .values).map(\.name).sorted())"
                 case "status": return "status \(await store.status())"
+                case "keyring":
+                    let keyring = try await store.describeKeyring()
+                    return "\(keyring.provider ?? "nobody") \(keyring.collection ?? "nowhere") \(keyring.algorithm)"
                 case "synchronize": return "synchronize \(try await store.synchronize())"
                 case "unlock":
                     try await store.unlock()

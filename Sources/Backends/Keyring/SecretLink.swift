@@ -137,6 +137,9 @@
 
         private static let unencrypted = "plain"
 
+        /// How secrets are encrypted on their way, by the name of the Secret Service specification, whether or not the call allows it.
+        func algorithm(_ call: BusCall) throws(KeyringFault) -> String { try anySession(call).algorithm }
+
         private func anySession(_ call: BusCall) throws(KeyringFault) -> SessionBox {
             if let opened = session.withLock({ $0 }) { return opened }
             var error: UnsafeMutablePointer<GError>?

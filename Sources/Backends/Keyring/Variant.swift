@@ -33,7 +33,14 @@
 
         var flag: Bool? { signature == "b" ? g_variant_get_boolean(pointer) != 0 : nil }
 
-        var number: UInt64? { signature == "t" ? UInt64(g_variant_get_uint64(pointer)) : nil }
+        /// A number without a sign, of 32 or 64 bits.
+        var number: UInt64? {
+            switch signature {
+            case "t": UInt64(g_variant_get_uint64(pointer))
+            case "u": UInt64(g_variant_get_uint32(pointer))
+            default: nil
+            }
+        }
 
         /// The texts of an `as` or `ao`.
         var texts: [String] { children.compactMap(\.text) }

@@ -14,6 +14,17 @@ extension StorageRouter {
         }
     }
 
+    /// Who keeps the values of a keychain, where, and how they are encrypted on their way: for people who look for a fault. Never opens a
+    /// prompt.
+    /// - Returns: Nil for a domain that is not in a keyring.
+    /// - Throws: ``StorageError`` when the keyring cannot be reached.
+    @concurrent
+    public nonisolated func keyring(of domain: StorageDomain) async throws -> KeyringDescription? {
+        let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+        guard let keyring = backend as? any DescribableKeyring else { return nil }
+        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
+    }
+
     /// Whether a slot holds a sealing key: without it, what it seals is lost.
     /// - Throws: ``StorageError`` when that cannot be known.
     @concurrent

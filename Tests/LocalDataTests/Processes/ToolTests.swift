@@ -276,6 +276,9 @@
                 let refused = try await tool("remove", "keychain", "LocalData sealing key")
                 #expect(refused.status == 64, "\(refused.stderr)")
                 #expect(try await tool("get", "sqlite:documents", "note", "--reveal").stdout == "abc\n")
+                let keeper = "kept by gnome-keyring-daemon in \(PrivateKeyring.collection), sent with dh-ietf1024-sha256-aes128-cbc-pkcs7"
+                #expect(try await tool("status", "keychain").stdout == "keychain: ready\n  \(keeper)\n")
+                #expect(try await tool("status", "keychain", "--json").stdout.contains(#""provider":"gnome-keyring-daemon""#))
             }
         #endif
 
