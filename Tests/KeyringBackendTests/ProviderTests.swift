@@ -15,11 +15,13 @@
                 let found = try await probe.ask(command).outcome
                 #expect(found == outcome, "\(command)", sourceLocation: location)
             }
+            try await expect("watch", "watching")
             try await expect("get a", "absent")
             try await expect("put a one", "applied untilPowerLoss")
             try await expect("create a", "conflict value one")
             try await expect("put b two", "applied untilPowerLoss")
             try await expect("get a", "value one")
+            try await expect("change", "changed")
             try await expect("put a three", "applied untilPowerLoss")
             try await expect("list", "list [\"a\", \"b\"]")
             try await expect("delete b", "applied untilPowerLoss")
@@ -44,11 +46,13 @@
                 let found = try await probe.ask(command).outcome
                 #expect(found == outcome, "\(command)", sourceLocation: location)
             }
+            try await expect("watch", "watching")
             try await expect("get a", "absent")
             try await expect("put a öne", "applied untilPowerLoss")
             try await expect("create a", "conflict value öne")
             try await expect("put b two", "applied untilPowerLoss")
             try await expect("get a", "value öne")
+            try await expect("change", "changed")
             try await expect("put a thrée", "applied untilPowerLoss")
             try await expect("list", "list [\"a\", \"b\"]")
             try await expect("delete b", "applied untilPowerLoss")

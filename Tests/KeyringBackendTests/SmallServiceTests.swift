@@ -76,6 +76,67 @@
             try await expect(probe, "get a", "absent")
         }
 
+        // MARK: Signals
+
+        @Test func `what another program makes, changes or removes is noticed without asking for it`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await expect(probe, "watch", "watching")
+            let calls = try await service.calls("SearchItems")
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            let item = try await service.add("theirs", attributes)
+            try await expect(probe, "change", "changed")
+            try await service.tell("change \(item) more")
+            try await expect(probe, "change", "changed")
+            try await service.tell("remove \(item)")
+            try await expect(probe, "change", "changed")
+            #expect(try await service.calls("SearchItems") == calls)
+        }
+
+        @Test func `a locked keyring's changes are told once it is unlocked`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await expect(probe, "watch", "watching")
+            try await service.tell("lock main")
+            async let change = probe.ask("change")
+            _ = try await service.add("theirs", ["any": "thing"])
+            // Locked, it is looked at and nothing is told.
+            for _ in 0..<1_000 where try await service.calls("ReadAlias") < 3 { try await Task.sleep(for: .milliseconds(5)) }
+            try await service.tell("unlock main")
+            let answer = try await change
+            #expect(answer.outcome == "changed" && (answer.number("ms") ?? 0) > 0, "\(answer)")
+        }
+
+        @Test func `another program's change is noticed with gnome-keyring, after its restart and its unlocking too`() async throws {
+            let fixture = try await ProbeFixture()
+            let (probe, other) = (try fixture.probe(), try fixture.probe())
+            try await expect(probe, "watch", "watching")
+            for command in ["put a one", "put a two", "delete a"] {
+                try await expect(other, command, "applied durable")
+                try await expect(probe, "change", "changed")
+            }
+            try await offPool { try fixture.keyring.restartDaemon(password: nil) }
+            try await offPool { try fixture.keyring.unlock() }
+            try await expect(probe, "change", "changed")
+            try await expect(other, "put a three", "applied durable")
+            try await expect(probe, "change", "changed")
+        }
+
+        @Test func `a watch whose bus died goes on with the next call that reaches one`() async throws {
+            let fixture = try await ProbeFixture()
+            let (probe, other) = (try fixture.probe(), try fixture.probe())
+            try await expect(probe, "watch", "watching")
+            fixture.keyring.killBus()
+            try await offPool {
+                try fixture.keyring.startBus()
+                try fixture.keyring.startDaemon(password: PrivateKeyring.password)
+            }
+            try await expect(probe, "get a", "absent")
+            try await expect(probe, "change", "changed")
+            try await expect(other, "put a one", "applied durable")
+            try await expect(probe, "change", "changed")
+        }
+
         // MARK: Content
 
         @Test func `a service that cuts texts at a NUL keeps values with one whole`() async throws {

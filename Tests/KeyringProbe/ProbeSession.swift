@@ -13,6 +13,7 @@
         private let arguments: [String]
         private let signal = PendingSignal()
         private let clock = SystemClock()
+        private var changes: AsyncStream<Set<StorageAddress>?>.Iterator?
 
         init(arguments: [String]) {
             self.arguments = arguments
@@ -64,6 +65,12 @@
                 case "delete": return Self.text(try await store.apply(.delete(address)))
                 case "list": return "list \(try await store.addresses(in: .values).map(\.name).sorted())"
                 case "status": return "status \(await store.status())"
+                case "watch":
+                    changes = store.foreignChanges().makeAsyncIterator()
+                    return await changes?.next(isolation: #isolation) == nil ? "ended" : "watching"
+                case "change":
+                    // Waits for one.
+                    return await changes?.next(isolation: #isolation) == nil ? "ended" : "changed"
                 case "keyring":
                     let keyring = try await store.describeKeyring()
                     return "\(keyring.provider ?? "nobody") \(keyring.collection ?? "nowhere") \(keyring.algorithm)"

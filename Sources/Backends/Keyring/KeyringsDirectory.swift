@@ -38,11 +38,14 @@
         ///
         /// The bus does not say whether a collection has a password. Without the file, or with one of another program, it counts as protected.
         var protection: ProtectionLevel {
-            guard let path, let file = try? files.read("\(path)/\(defaultName).keyring") else { return .keyring }
+            guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keyring }
             var bytes = file.bytes
             defer { wipe(&bytes) }
             return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keyring
         }
+
+        /// The name of the file that keeps the default collection.
+        var defaultFile: String { "\(defaultName).keyring" }
 
         /// The collection that the file `default` names, or else the one that the daemon makes for a login.
         private var defaultName: String {

@@ -13,6 +13,8 @@
         let lane: any Lane
         /// Prompts wait for people: they have a lane of their own, so that reading goes on meanwhile.
         let promptLane: any Lane
+        /// What the stores of the process are told of changes by others.
+        let watch = SecretWatch()
         private let current = Mutex<SecretLink?>(nil)
         private let files: any FileSystem
 
@@ -54,8 +56,16 @@
             }
         }
 
+        /// Begins to listen for changes. Those who listen are told once that they may have missed something.
+        func listen(_ call: BusCall) throws(KeyringFault) {
+            let address = try BusAddress.current()
+            try BusAddress.requireTrust(in: address, files)
+            try watch.listen(at: address, call)
+        }
+
         private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
             let address = try BusAddress.current()
+            if watch.isDeaf(at: address) { try listen(call) }
             if let link = current.withLock({ $0 }), link.address == address, !link.isClosed { return link }
             try BusAddress.requireTrust(in: address, files)
             let link = try SecretLink(address: address, call)

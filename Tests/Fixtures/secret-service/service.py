@@ -318,6 +318,8 @@ class Service:
             self.kind = {"wrong": Wrong, "noise": Noise}[command]
         elif command in ["lock", "unlock"]:
             self.locked[words[0]] = command == "lock"
+            changed = GLib.Variant("(o)", (f"{ROOT}/collection/{words[0]}",))
+            self.bus.emit_signal(None, ROOT, SECRET + "Service", "CollectionChanged", changed)
         elif command == "add":
             path = self.path(f"collection/{words[0]}/")
             told = json.loads(words[1])

@@ -67,6 +67,28 @@
             #expect(try await router.get(legacy()) == "legacy")
         }
 
+        @Test(.timeLimit(.minutes(2))) func `what another process does to a value in the keyring is told, once each`() async throws {
+            let stage = try Stage(keyring: true)
+            let key = StorageKey<String>(
+                name: "watched", domain: .keychain(service: stage.service), owner: "Tests", description: "A token that two programs use")
+            // Two routers know nothing of each other but what is in the keyring.
+            let (router, other) = (stage.launch(), stage.launch())
+            var values = router.values(for: key).makeAsyncIterator()
+            #expect(try await values.next() == .some(nil))
+            try await other.set("one", for: key)
+            #expect(try await values.next() == "one")
+            try await other.set("two", for: key)
+            #expect(try await values.next() == "two")
+            try await router.set("own", for: key)
+            #expect(try await values.next() == "own")
+            try await other.remove(key)
+            #expect(try await values.next() == .some(nil))
+            try await other.set("again", for: key)
+            #expect(try await values.next() == "again")
+            try await router.shutdown()
+            try await other.shutdown()
+        }
+
         @Test func `LD4: while the keyring cannot be written the legacy value stays, and then it moves`() async throws {
             let stage = try Stage()
             let keyring = try PrivateKeyring(.unlocked)

@@ -1,0 +1,98 @@
+#if Keyring && os(Linux)
+    import BackendRuntime
+    import CLibSecret
+    import Synchronization
+
+    /// Listens to the keyring for the stores of a process: one connection to the bus, as long as anybody listens.
+    ///
+    /// What is told says only that something may have changed, no more.
+    final class SecretWatch: Sendable {
+        private struct State {
+            var listeners: [Int: @Sendable () -> Void] = [:]
+            var added = 0
+            var link: SecretLink?
+        }
+
+        private let state = Mutex(State())
+
+        /// Adds somebody who is told of changes, from a thread of GDBus. Nothing is opened.
+        /// - Returns: The number to remove the listener by.
+        func add(_ listener: @escaping @Sendable () -> Void) -> Int {
+            state.withLock { state in
+                state.added += 1
+                state.listeners[state.added] = listener
+                return state.added
+            }
+        }
+
+        /// Removes a listener, and closes the connection with the last one.
+        func remove(_ number: Int) {
+            let unused = state.withLock { state -> SecretLink? in
+                state.listeners[number] = nil
+                guard state.listeners.isEmpty else { return nil }
+                defer { state.link = nil }
+                return state.link
+            }
+            withExtendedLifetime(unused) {}
+        }
+
+        /// Whether somebody listens whose connection has ended.
+        func isDeaf(at address: String) -> Bool {
+            state.withLock { state in
+                guard !state.listeners.isEmpty, let link = state.link else { return false }
+                return link.isClosed || link.address != address
+            }
+        }
+
+        /// Opens the connection, unless it is open already, and tells the listeners that they may have missed something.
+        /// - Throws: ``KeyringFault`` when the bus cannot be reached.
+        func listen(at address: String, _ call: BusCall) throws(KeyringFault) {
+            let isListening = state.withLock { $0.link.map { !$0.isClosed && $0.address == address } ?? false }
+            if !isListening {
+                let link = try SecretLink(address: address, call)
+                try link.subscribe(call) { [weak self] in self?.announce() }
+                state.withLock { if !$0.listeners.isEmpty { $0.link = link } }
+            }
+            announce()
+        }
+
+        private func announce() {
+            for listener in state.withLock({ Array($0.listeners.values) }) { listener() }
+        }
+    }
+
+    /// What a connection does with each signal, for C.
+    private final class SignalHandler {
+        let handle: @Sendable () -> Void
+        init(_ handle: @escaping @Sendable () -> Void) { self.handle = handle }
+    }
+
+    extension SecretLink {
+        /// Has the bus send the signals of items that are made, changed and deleted, and of collections that are locked and unlocked, whichever
+        /// program keeps the secrets then.
+        /// - Parameter handle: Called for each signal, in GDBus's own thread, until the connection ends.
+        func subscribe(_ call: BusCall, _ handle: @escaping @Sendable () -> Void) throws(KeyringFault) {
+            let filter: GDBusMessageFilterFunction = { _, message, incoming, handler in
+                guard incoming != 0, let message, let handler, g_dbus_message_get_message_type(message) == G_DBUS_MESSAGE_TYPE_SIGNAL,
+                    let member = g_dbus_message_get_member(message)
+                else { return message }
+                if SecretLink.signals.contains(String(cString: member)) {
+                    Unmanaged<SignalHandler>.fromOpaque(handler).takeUnretainedValue().handle()
+                }
+                return message
+            }
+            let handler = Unmanaged.passRetained(SignalHandler(handle)).toOpaque()
+            g_dbus_connection_add_filter(connection, filter, handler) { handler in
+                if let handler { Unmanaged<SignalHandler>.fromOpaque(handler).release() }
+            }
+            for interface in ["Collection", "Service"] {
+                let rule = "type='signal',sender='\(Self.daemon)',interface='org.freedesktop.Secret.\(interface)'"
+                _ = try request(
+                    "/org/freedesktop/DBus", "org.freedesktop.DBus", "AddMatch", Outgoing.tuple(Outgoing.text(rule)),
+                    to: "org.freedesktop.DBus", reply: "()", call)
+            }
+        }
+
+        private static let signals: Set = ["ItemCreated", "ItemChanged", "ItemDeleted", "CollectionChanged"]
+    }
+#endif
