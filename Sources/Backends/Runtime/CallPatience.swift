@@ -1,4 +1,4 @@
-package import BackendContract
+import BackendContract
 
 /// How long calls of stores may take for a caller that would rather go without than wait, whatever the stores' own deadlines are.
 package enum CallPatience {
