@@ -161,7 +161,7 @@ let package = Package(
             name: "LocalDataTests",
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
-                "TestSupport",
+                "RealFaults", "TestSupport",
                 "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary", "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
@@ -174,7 +174,14 @@ let package = Package(
             name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
             path: "Tests/Simulation",
             swiftSettings: house),
-        .executableTarget(name: "Prove", dependencies: ["Simulation", arguments], path: "Tests/Prove", swiftSettings: house),
+        .target(
+            name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Tests/RealFaults", exclude: ["shim.c"],
+            swiftSettings: house),
+        .executableTarget(
+            name: "FaultWorker", dependencies: ["LocalData", "LocalDataVocabulary"], path: "Tests/FaultWorker", swiftSettings: house,
+            linkerSettings: bindingNow),
+        .executableTarget(
+            name: "Prove", dependencies: ["Simulation", "RealFaults", arguments], path: "Tests/Prove", swiftSettings: house),
         .testTarget(
             name: "SimulationTests", dependencies: ["Simulation", "BackendContract", "BackendRuntime", "TestSupport"],
             resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),

@@ -9,11 +9,12 @@ extension InPlaceKind: ExpressibleByArgument {}
 extension Mutant: ExpressibleByArgument {}
 
 @main
-struct Prove: ParsableCommand {
+struct Prove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulations by the thousand, and shows what they came to.",
         subcommands: [
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Campaigns<ShapesInPlace>.self,
+            Faults.self, Cuts.self,
             Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self, Replay<ShapesInPlace>.self,
         ])
 }

@@ -1,0 +1,83 @@
+import Foundation
+import LocalData
+
+/// Keys, backups, logs.
+extension Operation {
+    static let upkeep = [rotateDataKey, rotateKey, destroyOlderKeys, backup, restore]
+
+    private static let keys = [
+        Keys.text("first", Keys.database), Keys.text("second", Keys.other), Keys.text("sealed", Keys.list, .encrypted),
+        Keys.text("plain", Keys.list),
+    ]
+
+    private static let fill: Work = { stage in for key in keys { try await stage.router.set("old", for: key) } }
+
+    private static let register: Work = { try await $0.router.registerCatalog(FaultCatalog(allKeys: keys.map { .key($0) })) }
+
+    private static let rotateDataKey = Operation(
+        name: "rotation of a data key", prepare: fill, act: { _ = try await $0.router.rotateDataKey(of: Keys.database) },
+        read: Keys.read(keys))
+
+    private static let rotateKey = Operation(
+        name: "rotation of a key", prepare: fill,
+        act: { stage in
+            try await register(stage)
+            _ = try await stage.router.rotateKey()
+        }, read: Keys.read(keys))
+
+    private static let destroyOlderKeys = Operation(
+        name: "older keys are destroyed",
+        prepare: { stage in
+            try await fill(stage)
+            try await register(stage)
+            _ = try await stage.router.rotateKey()
+        },
+        act: { stage in
+            try await register(stage)
+            try await stage.router.destroyOlderKeys()
+        }, read: Keys.read(keys))
+
+    /// A recovery key of known bytes: nothing here is a secret.
+    private static func secret() throws -> BackupKey {
+        .recoveryKey(try RecoveryKey(text: "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"))
+    }
+
+    private static func file(_ stage: Stage) -> URL { stage.root.appending(path: "kit/backup") }
+
+    /// A backup beside the data. Who finds one that no call acknowledged may remove it.
+    private static let backup = Operation(
+        name: "backup",
+        prepare: { stage in
+            try await fill(stage)
+            try FileManager.default.createDirectory(
+                at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        },
+        act: { stage in
+            // The one that is there was made by a call that nobody was told of.
+            if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { return }
+            try await stage.router.backup(to: file(stage), for: [secret()])
+        },
+        read: { stage in
+            // A file that is there is a whole one.
+            let isThere = FileManager.default.fileExists(atPath: file(stage).path)
+            let report = isThere ? try await StorageRouter.verifyBackup(at: file(stage), with: secret()) : nil
+            return try await Keys.read(keys)(stage) + ["backup=\(report.map { "\($0.isSound)" } ?? "none")"]
+        })
+
+    /// A backup is put in the place of later values.
+    private static let restore = Operation(
+        name: "restore", isAtomic: false, mayRefuse: true,
+        prepare: { stage in
+            try await fill(stage)
+            try FileManager.default.createDirectory(
+                at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try await stage.router.backup(to: file(stage), for: [secret()])
+            for key in keys { try await stage.router.set("later", for: key) }
+        },
+        act: { stage in
+            try await stage.router.shutdown()
+            _ = try await StorageRouter.restore(
+                from: file(stage), with: secret(), into: configuration(stage.root),
+                replacing: ["userDefaults(list)", "encryptedSQLite(database)", "encryptedSQLite(other)", "ledger"])
+        }, read: Keys.read(keys))
+}

@@ -1,0 +1,55 @@
+#if SQLite && os(Linux)
+    import RealFaults
+    import TestSupport
+    import Testing
+
+    /// Real operations on real files, with a fault at each of their calls: the short form of `Scripts/prove faults cuts`.
+    @Suite(.inTurn, .serialized, .slow("hundreds of programs are killed"), .tags(.process)) struct RealFaultTests {
+        private func trials(_ name: String) async throws -> Trials {
+            let place = try await Workplace()
+            return try await Trials(try #require(place.operations.first { $0.name == name }), in: place)
+        }
+
+        /// What was wrong in any of the runs.
+        private func violations<Element: Sendable>(
+            _ elements: [Element], _ work: @escaping @Sendable (Element) async throws -> Trials.Outcome
+        ) async throws -> [Trials.Violation] {
+            try await Trials.outcomes(of: elements, work).flatMap(\.violations)
+        }
+
+        @Test(arguments: ["list: batch", "database: batch", "lazy get: list to sealed list"])
+        func `killed at any change, or in the middle of one, a program leaves all or nothing`(operation: String) async throws {
+            let trials = try await trials(operation)
+            let faults = trials.kills + trials.tears
+            #expect(faults.count > 7)
+            let wrong = try await violations(faults) { try await trials.run($0) }
+            #expect(wrong.isEmpty)
+        }
+
+        @Test(arguments: ["list: set", "database: remove"])
+        func `whatever call fails, in whatever way, the answer is true`(operation: String) async throws {
+            let trials = try await trials(operation)
+            // Every thirteenth: another one each, as kinds and errors take turns.
+            let faults = trials.failures.enumerated().filter { $0.offset % 13 == 0 }.map(\.element)
+            #expect(faults.count > 10)
+            let wrong = try await violations(faults) { try await trials.run($0) }
+            #expect(wrong.isEmpty)
+        }
+
+        @Test(arguments: ["list: first set", "database: set"])
+        func `after a power cut at any moment the next program finds what was acknowledged`(operation: String) async throws {
+            let trials = try await trials(operation)
+            let cuts = try await trials.cuts()
+            #expect(cuts.count > 10)
+            let wrong = try await violations(cuts) { try await trials.run($0) }
+            #expect(wrong.isEmpty)
+        }
+
+        @Test(arguments: [("list: set", Trials.Planted.directories), ("database: set", .logs)])
+        func `a flush that is left out is noticed`(operation: String, planted: Trials.Planted) async throws {
+            let trials = try await trials(operation)
+            let found = try await violations(try await trials.cuts(ignoring: planted)) { try await trials.run($0) }
+            #expect(!found.isEmpty)
+        }
+    }
+#endif

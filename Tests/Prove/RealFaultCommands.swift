@@ -1,0 +1,116 @@
+import ArgumentParser
+import Foundation
+import RealFaults
+
+extension Trials.Planted: ExpressibleByArgument {}
+
+/// Which operations, how many at once, and what is shown.
+struct RealFaultOptions: ParsableArguments {
+    @Option(help: "Operations whose names contain this text only.") var operation = ""
+    @Option(help: "How many runs at a time.") var width = 3
+    @Option(help: "After how many violations of an operation to leave it.") var limit = 5
+
+    /// Goes through the operations, shows a row for each, and ends with 1 if anything was wrong.
+    func run(columns: [String], _ row: (Trials) async throws -> Tally) async throws {
+        let place = try await Workplace()
+        show((["operation"] + columns).joined(separator: " | "))
+        var total = Tally(counts: Array(repeating: 0, count: columns.count))
+        for one in place.operations where operation.isEmpty || one.name.contains(operation) {
+            let tally = try await row(try await Trials(one, in: place))
+            show(([one.name] + tally.columns).joined(separator: " | "))
+            for violation in tally.violations.prefix(limit) { show("  \(violation)") }
+            total.add(tally)
+        }
+        show((["all"] + total.columns).joined(separator: " | "))
+        if !total.violations.isEmpty { throw ExitCode(1) }
+    }
+
+    /// Shows a line at once, into a file as well.
+    private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+    /// Gives every element to a piece of work, some at a time.
+    func each<Element: Sendable>(
+        _ elements: [Element], _ tally: inout Tally, _ work: @escaping @Sendable (Element) async throws -> Trials.Outcome
+    ) async throws {
+        for outcome in try await Trials.outcomes(of: elements, width: width, limit: limit, work) { tally.note(outcome) }
+    }
+}
+
+/// What the runs of an operation came to.
+struct Tally {
+    /// Numbers of runs, a column each.
+    var counts: [Int]
+    var notReached = 0
+    var violations: [Trials.Violation] = []
+    var slowest = (seconds: 0.0, what: "")
+
+    init(counts: [Int]) { self.counts = counts }
+
+    mutating func note(_ outcome: Trials.Outcome) {
+        if !outcome.hasFired { notReached += 1 }
+        violations += outcome.violations
+        if outcome.seconds > slowest.seconds { slowest = (outcome.seconds, outcome.what) }
+    }
+
+    mutating func add(_ other: Tally) {
+        for index in counts.indices { counts[index] += other.counts[index] }
+        notReached += other.notReached
+        violations += other.violations
+        if other.slowest.seconds > slowest.seconds { slowest = other.slowest }
+    }
+
+    var columns: [String] {
+        counts.map { "\($0)" } + [
+            "\(notReached) not reached", "\(violations.count) violations",
+            String(format: "slowest %.1f s", slowest.seconds) + (slowest.seconds > 2 ? ": \(slowest.what)" : ""),
+        ]
+    }
+}
+
+/// Kills, torn writes and failing calls.
+struct Faults: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Kills, tears or fails every call of real operations on real files; exits with 1 if anything is lost or told wrongly.")
+
+    @OptionGroup var options: RealFaultOptions
+    @Flag(help: "Kills and torn writes only.") var crashesOnly = false
+    @Option(help: "Every so many failing calls only.") var every = 1
+
+    func run() async throws {
+        try await options.run(columns: ["kills", "torn writes", "failing calls"]) { trials in
+            let (kills, tears) = (trials.kills, trials.tears)
+            let failures = crashesOnly ? [] : trials.failures.enumerated().filter { $0.offset % every == 0 }.map(\.element)
+            var tally = Tally(counts: [kills.count, tears.count, failures.count])
+            try await options.each(kills + tears + failures, &tally) { try await trials.run($0) }
+            return tally
+        }
+    }
+}
+
+/// Power cuts.
+struct Cuts: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Gives every disk that a power cut during real operations can leave to a fresh process; exits with 1 if anything is lost."
+    )
+
+    @OptionGroup var options: RealFaultOptions
+    @Option(help: "Leaves out flushes of `directories` or `logs`, to see that this is noticed.") var planted: Trials.Planted?
+
+    func run() async throws {
+        try await options.run(columns: ["disks after a cut", "after a kill, another start and a cut"]) { trials in
+            // The keyring is another process's, and its disk is not recorded.
+            guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
+            let cuts = try await trials.cuts(ignoring: planted)
+            var tally = Tally(counts: [cuts.count, 0])
+            try await options.each(cuts, &tally) { try await trials.run($0) }
+            guard planted == nil else { return tally }
+            tally.counts[1] = trials.changes
+            try await options.each(Array(1...max(trials.changes, 1)), &tally) { change in
+                var all = Trials.Outcome()
+                for cut in try await trials.cut(afterKillBefore: change) { all.violations += try await trials.run(cut).violations }
+                return all
+            }
+            return tally
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+
+/// The states of a disk that a power cut can leave.
+///
+/// Two models. *Strict*: content is durable after a flush of the file, a name after a flush of its folder, and of everything else any part may be there: nothing, one change
+/// alone, all, all but one, half of the last write. *Ordered*, as ext4 is by default: names and sizes are there up to some moment, at least up to the last flush of anything;
+/// content that was not flushed is there or not.
+struct CrashImages {
+    /// A disk after a cut, and what the program had been told before.
+    struct Image: Sendable {
+        let nodes: [Int: DiskRecord.Node]
+        let told: String?
+        let description: String
+    }
+
+    let record: DiskRecord
+
+    /// Every image, each once.
+    /// - Parameter onlyLast: Only cuts after the last event, of what is durable and no more.
+    func all(onlyLast: Bool = false) -> [Image] {
+        var images: [Image] = []
+        var seen: Set<Int> = []
+        var changes: [(number: Int, change: DiskRecord.Change)] = []
+        var durable: Set<Int> = []
+        var lastFlush = 0
+        var told: String?
+
+        func add(_ description: String, last torn: DiskRecord.Change? = nil, _ isThere: (Int, DiskRecord.Change) -> Bool) {
+            var nodes = record.nodes
+            for (index, element) in changes.enumerated() {
+                if case .begin = element.change.kind {
+                    element.change.apply(to: &nodes)
+                } else if isThere(index, element.change) {
+                    element.change.apply(to: &nodes)
+                }
+            }
+            torn?.apply(to: &nodes)
+            nodes = Self.reachable(nodes)
+            if seen.insert([AnyHashable(nodes), AnyHashable(told)].hashValue).inserted {
+                images.append(Image(nodes: nodes, told: told, description: description))
+            }
+        }
+
+        func cut(_ number: Int) {
+            let pending = changes.indices.filter { !durable.contains($0) && changes[$0].change.flushedWith != nil }
+            add("strict, event \(number): what is durable") { index, _ in durable.contains(index) }
+            if onlyLast { return }
+            add("event \(number): everything") { _, _ in true }
+            for one in pending {
+                add("strict, event \(number): and change \(one)") { index, _ in durable.contains(index) || index == one }
+                add("strict, event \(number): all but change \(one)") { index, _ in index != one }
+            }
+            let final = changes.count - 1
+            if let last = changes.last?.change.torn, !durable.contains(final) {
+                add("strict, event \(number): half of the last write", last: last) { index, _ in durable.contains(index) }
+                add("event \(number): everything, and half of the last write", last: last) { index, _ in index != final }
+            }
+            for end in lastFlush...changes.count {
+                add("ordered, event \(number): names and sizes to \(end), content as flushed") { index, change in
+                    durable.contains(index) || (!change.isContent && index < end)
+                }
+                add("ordered, event \(number): names and sizes to \(end), all content") { index, change in
+                    durable.contains(index) || change.isContent || index < end
+                }
+            }
+        }
+
+        for (number, event) in record.events.enumerated() {
+            switch event {
+            case .change(let change): changes.append((number, change))
+            case .flush(let file):
+                for (index, element) in changes.enumerated() where element.change.flushedWith == file { durable.insert(index) }
+                lastFlush = changes.count
+            case .told(let text):
+                // What is told of closing is not told of the operation.
+                if text.hasPrefix("told ") { told = text.split(separator: " ").dropFirst().first.map(String.init) }
+            }
+            if !onlyLast || number == record.events.count - 1 { cut(number) }
+        }
+        return images
+    }
+
+    /// What has a name, by way of folders that have one.
+    private static func reachable(_ nodes: [Int: DiskRecord.Node]) -> [Int: DiskRecord.Node] {
+        var found: [Int: DiskRecord.Node] = [:]
+        var waiting = [DiskRecord.root]
+        while let id = waiting.popLast() {
+            guard found[id] == nil, let node = nodes[id] else { continue }
+            found[id] = node
+            waiting += node.entries.values
+        }
+        return found
+    }
+}
+
+extension CrashImages.Image {
+    /// Writes the image into a folder that is not there yet.
+    func write(to path: String) throws { try write(DiskRecord.root, to: path) }
+
+    private func write(_ id: Int, to path: String) throws {
+        guard let node = nodes[id] else { return }
+        let attributes: [FileAttributeKey: Any] = [.posixPermissions: NSNumber(value: node.mode)]
+        if node.isFolder {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false, attributes: attributes)
+            for (name, entry) in node.entries { try write(entry, to: "\(path)/\(name)") }
+        } else {
+            guard FileManager.default.createFile(atPath: path, contents: Data(node.bytes), attributes: attributes) else {
+                throw ProgramFailure("\(path) cannot be made")
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import TestSupport
+
+/// Power cuts of one operation: its changes are recorded, and every disk that a cut could leave is given to a fresh process.
+extension Trials {
+    /// The flushes that the record leaves out: mistakes, to see that the images tell them.
+    package enum Planted: String, CaseIterable, Sendable {
+        case directories, logs
+    }
+
+    /// A disk after a cut.
+    package struct Cut: Sendable {
+        let image: CrashImages.Image
+    }
+
+    /// Every disk that a power cut during the operation, or after it, can leave.
+    package func cuts(ignoring planted: Planted? = nil) async throws -> [Cut] {
+        let folder = try place.makeRoot()
+        let root = folder.file("root")
+        try await begin(at: root)
+        var record = try DiskRecord(folder: root)
+        let acted = try await act(root, log: folder.file("log"), killedBefore: 0, planted)
+        guard acted["told"] == "acknowledged" else { throw ProgramFailure("\(operation.name), recorded: \(acted.text)") }
+        try record.read(folder.file("log"))
+        return CrashImages(record: record).all().map(Cut.init)
+    }
+
+    /// The disk after this: the program is killed before a change, started again, does the operation, is told that it is done, and the power is cut.
+    /// - Returns: None where the second program is not told so.
+    package func cut(afterKillBefore change: Int) async throws -> [Cut] {
+        let folder = try place.makeRoot()
+        let root = folder.file("root")
+        try await begin(at: root)
+        var record = try DiskRecord(folder: root)
+        _ = try await act(root, log: folder.file("first"), killedBefore: change, nil)
+        try record.read(folder.file("first"))
+        let acted = try await act(root, log: folder.file("second"), killedBefore: 0, nil)
+        guard acted["told"] == "acknowledged" else { return [] }
+        try record.read(folder.file("second"))
+        return CrashImages(record: record).all(onlyLast: true).map(Cut.init)
+    }
+
+    private func act(_ root: String, log: String, killedBefore change: Int, _ planted: Planted?) async throws -> Telling {
+        try await place.work(
+            "act", operation, in: root, ending: "close", plan: "record \(change)", log: log, ignoring: planted?.rawValue)
+    }
+
+    /// Looks with a fresh process at a disk after a cut.
+    package func run(_ cut: Cut) async throws -> Outcome {
+        let folder = try place.makeRoot()
+        let root = folder.file("root")
+        try cut.image.write(to: root)
+        let found = try await place.work("check", operation, in: root)
+        let wrong = expectation.violations(told: cut.image.told, then: nil, found: found)
+        var outcome = Outcome(seconds: found.seconds, told: cut.image.told)
+        if !wrong.isEmpty {
+            let text = """
+                \(operation.name): cut, \(cut.image.description), told \(cut.image.told ?? "nothing"): \(wrong.joined(separator: "; "))
+                      \(found.text)
+                """
+            outcome.violations.append(Violation(description: text))
+        }
+        return outcome
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import TestSupport
+
+/// What a run changed on the disk, in order, and what it was told in between.
+struct DiskRecord: Sendable {
+    /// A file or folder, through all of its names.
+    struct Node: Sendable, Hashable {
+        var isFolder: Bool
+        var mode: UInt16
+        var bytes: [UInt8] = []
+        /// The names in a folder.
+        var entries: [String: Int] = [:]
+    }
+
+    /// A change of one file's content, or of names.
+    struct Change: Sendable {
+        enum Kind: Sendable {
+            case write(file: Int, offset: Int, bytes: [UInt8])
+            case resize(file: Int, size: Int)
+            case extend(file: Int, size: Int)
+            case mode(file: Int, mode: UInt16)
+            /// Names that come and go together.
+            case names(cleared: [Entry], set: [(entry: Entry, file: Int)])
+            /// A file or folder begins; it has no name by that.
+            case begin(file: Int, Node)
+        }
+
+        struct Entry: Sendable, Hashable {
+            let folder: Int
+            let name: String
+        }
+
+        let kind: Kind
+
+        /// The file whose flush makes the change durable; for names, the folder.
+        var flushedWith: Int? {
+            switch kind {
+            case .write(let file, _, _), .resize(let file, _), .extend(let file, _), .mode(let file, _): file
+            case .names(let cleared, let set): set.first?.entry.folder ?? cleared.first?.folder
+            case .begin: nil
+            }
+        }
+
+        /// Whether it changes bytes alone, neither sizes nor names.
+        var isContent: Bool { if case .write = kind { true } else { false } }
+    }
+
+    enum Event: Sendable {
+        case change(Change)
+        /// Everything of a file, or the names of a folder, is durable.
+        case flush(Int)
+        /// What the program was told.
+        case told(String)
+    }
+
+    static let root = 0
+    /// The files before the first change.
+    private(set) var nodes: [Int: Node] = [:]
+    private(set) var events: [Event] = []
+
+    private var ids: [UInt64: Int] = [:]
+    private var live: [Int: Node] = [:]
+    private var next = 0
+
+    /// Takes note of what is in a folder before it is changed.
+    init(folder: String) throws {
+        try add(folder)
+        live = nodes
+    }
+
+    @discardableResult
+    private mutating func add(_ path: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        let inode = (attributes[.systemFileNumber] as? NSNumber)?.uint64Value ?? 0
+        let isFolder = attributes[.type] as? FileAttributeType == .typeDirectory
+        let mode = (attributes[.posixPermissions] as? NSNumber)?.uint16Value ?? 0
+        let id = takeID(inode)
+        var node = Node(isFolder: isFolder, mode: mode)
+        if isFolder {
+            for name in try FileManager.default.contentsOfDirectory(atPath: path).sorted() {
+                node.entries[name] = try add("\(path)/\(name)")
+            }
+        } else {
+            node.bytes = [UInt8](FileManager.default.contents(atPath: path) ?? Data())
+        }
+        nodes[id] = node
+        return id
+    }
+
+    private mutating func takeID(_ inode: UInt64) -> Int {
+        defer { next += 1 }
+        ids[inode] = next
+        return next
+    }
+
+    // MARK: Reading the library's log
+
+    /// Adds what the library wrote down.
+    mutating func read(_ log: String) throws {
+        let bytes = [UInt8](FileManager.default.contents(atPath: log) ?? Data())
+        var position = 0
+        func line() -> String {
+            let end = bytes[position...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
+            defer { position = end + 1 }
+            return String(decoding: bytes[position..<end], as: UTF8.self)
+        }
+        while position < bytes.count {
+            let words = line().split(separator: " ", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
+            func text(from index: Int) -> String { words[min(index, words.count)...].joined(separator: " ") }
+            func number(_ index: Int, radix: Int = 10) throws -> Int {
+                guard words.count > index, let number = Int(words[index], radix: radix) else {
+                    throw ProgramFailure("The log is torn: \(words)")
+                }
+                return number
+            }
+            func file() throws -> Int {
+                guard let id = ids[UInt64(try number(1))] else { throw ProgramFailure("The log has a file without a beginning: \(words)") }
+                return id
+            }
+            switch words[0] {
+            case "mark": events.append(.told(text(from: 1)))
+            case "write":
+                let (offset, count) = (try number(2), try number(3))
+                apply(.write(file: try file(), offset: offset, bytes: Array(bytes[position..<position + count])))
+                position += count + 1
+            case "resize": apply(.resize(file: try file(), size: try number(2)))
+            case "extend": apply(.extend(file: try file(), size: try number(2)))
+            case "mode": apply(.mode(file: try file(), mode: UInt16(try number(2, radix: 8))))
+            case "sync": events.append(.flush(try file()))
+            case "create", "folder", "unnamed":
+                let id = takeID(UInt64(try number(1)))
+                apply(.begin(file: id, Node(isFolder: words[0] == "folder", mode: UInt16(try number(2, radix: 8)))))
+                if words[0] != "unnamed" { apply(.names(cleared: [], set: [(try entry(text(from: 3)), id)])) }
+            case "link": apply(.names(cleared: [], set: [(try entry(text(from: 2)), try file())]))
+            case "unlink": apply(.names(cleared: [try entry(text(from: 1))], set: []))
+            case "rename":
+                let new = line()
+                apply(.names(cleared: [try entry(text(from: 2))], set: [(try entry(new), try file())]))
+            default: throw ProgramFailure("The log has a change that the record does not know: \(words)")
+            }
+        }
+    }
+
+    private mutating func apply(_ kind: Change.Kind) {
+        let change = Change(kind: kind)
+        change.apply(to: &live)
+        events.append(.change(change))
+    }
+
+    /// The folder and name of a path below the root.
+    private func entry(_ path: String) throws -> Change.Entry {
+        var folder = Self.root
+        let parts = path.split(separator: "/").map(String.init)
+        guard let name = parts.last else { throw ProgramFailure("The log has a change of the root") }
+        for part in parts.dropLast() {
+            guard let id = live[folder]?.entries[part] else { throw ProgramFailure("The log has a folder without a beginning: \(path)") }
+            folder = id
+        }
+        return Change.Entry(folder: folder, name: name)
+    }
+}
+
+extension DiskRecord.Change {
+    /// Makes the change, as far as what it is made to is there.
+    func apply(to nodes: inout [Int: DiskRecord.Node]) {
+        switch kind {
+        case .begin(let file, let node): nodes[file] = node
+        case .write(let file, let offset, let bytes):
+            nodes[file]?.grow(to: offset + bytes.count)
+            nodes[file]?.bytes.replaceSubrange(offset..<offset + bytes.count, with: bytes)
+        case .resize(let file, let size):
+            if let count = nodes[file]?.bytes.count, count > size { nodes[file]?.bytes.removeLast(count - size) }
+            nodes[file]?.grow(to: size)
+        case .extend(let file, let size): nodes[file]?.grow(to: size)
+        case .mode(let file, let mode): nodes[file]?.mode = mode
+        case .names(let cleared, let set):
+            for entry in cleared { nodes[entry.folder]?.entries[entry.name] = nil }
+            for (entry, file) in set { nodes[entry.folder]?.entries[entry.name] = file }
+        }
+    }
+
+    /// The first half of a write.
+    var torn: DiskRecord.Change? {
+        guard case .write(let file, let offset, let bytes) = kind, bytes.count > 1 else { return nil }
+        return DiskRecord.Change(kind: .write(file: file, offset: offset, bytes: Array(bytes.prefix(bytes.count / 2))))
+    }
+}
+
+extension DiskRecord.Node {
+    fileprivate mutating func grow(to size: Int) {
+        if bytes.count < size { bytes += [UInt8](repeating: 0, count: size - bytes.count) }
+    }
+}

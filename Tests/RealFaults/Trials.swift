@@ -1,0 +1,177 @@
+import Foundation
+import TestSupport
+
+/// Runs of one operation: once undisturbed, then with a fault at each of its calls.
+package struct Trials: Sendable {
+    let place: Workplace
+    package let operation: Workplace.Operation
+    /// The stores before the operation.
+    let base: TemporaryDirectory
+    let expectation: Expectation
+    /// The calls of the undisturbed run: the kind of each, and its path.
+    let calls: [String]
+
+    /// A fault after which something was wrong.
+    package struct Violation: Sendable, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// What became of a fault.
+    package struct Outcome: Sendable {
+        /// Whether the call that was to fail came.
+        package var hasFired = true
+        package var violations: [Violation] = []
+        /// How long the program that met the fault took, in seconds.
+        package var seconds = 0.0
+        /// What was done to it, in a few words.
+        package var what = ""
+        /// What it was told.
+        package var told: String?
+
+        package init(hasFired: Bool = true, seconds: Double = 0, told: String? = nil) {
+            (self.hasFired, self.seconds, self.told) = (hasFired, seconds, told)
+        }
+    }
+
+    /// Prepares the stores, and does the operation undisturbed.
+    package init(_ operation: Workplace.Operation, in place: Workplace) async throws {
+        (self.place, self.operation) = (place, operation)
+        base = try place.makeRoot()
+        try await Self.prepare(operation, base.file("root"), place)
+
+        func look(_ root: String) async throws -> Telling {
+            let found = try await place.work("check", operation, in: root)
+            guard found.isDone("again"), found["unsettled"] == nil, let last = found.state("last"), !last.isEmpty else {
+                throw ProgramFailure("\(operation.name), undisturbed: \(found.text)")
+            }
+            return found
+        }
+        // A check changes what it looks at: each state has stores of its own.
+        let (first, second) = (try place.makeRoot(), try place.makeRoot())
+        let (untouched, done) = (first.file("root"), second.file("root"))
+        try await Self.begin(operation, base, at: untouched, place)
+        let before = try await look(untouched)
+        try await Self.begin(operation, base, at: done, place)
+        let log = base.file("calls")
+        let acted = try await place.work("act", operation, in: done, plan: "count", log: log)
+        guard acted["told"] == "acknowledged" else { throw ProgramFailure("\(operation.name), undisturbed: \(acted.text)") }
+        let after = try await look(done)
+        calls = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
+        expectation = Expectation(
+            operation: operation, before: before.state("first") ?? [], after: after.state("last") ?? [],
+            files: Set(Expectation.names(in: done) + Expectation.names(in: untouched)))
+        if let wrong = expectation.violations(told: "acknowledged", then: nil, found: after).first {
+            throw ProgramFailure("\(operation.name), undisturbed: \(wrong)")
+        }
+    }
+
+    private static func prepare(_ operation: Workplace.Operation, _ root: String, _ place: Workplace) async throws {
+        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        let prepared = try await place.work("prepare", operation, in: root)
+        guard prepared["prepared"] != nil else { throw ProgramFailure("\(operation.name) cannot be prepared: \(prepared.text)") }
+    }
+
+    /// Makes the stores as they are before the operation.
+    private static func begin(
+        _ operation: Workplace.Operation, _ base: TemporaryDirectory, at root: String, _ place: Workplace
+    ) async throws {
+        if operation.usesKeyring { try await prepare(operation, root, place) } else { try copyFolder(base.file("root"), to: root) }
+    }
+
+    /// Makes the stores as they are before the operation.
+    func begin(at root: String) async throws { try await Self.begin(operation, base, at: root, place) }
+
+    /// How many of the calls can alter what is on the disk.
+    package var changes: Int { changeKinds.count }
+
+    private var changeKinds: [String] { kinds.filter(["create", "write", "sync", "name", "resize", "mode", "send"].contains) }
+
+    private var kinds: [String] { calls.map { call in String(call.prefix { $0 != " " }) } }
+
+    /// A kill before each change and after the last.
+    package var kills: [Fault] { (1...changes + 1).map { .kill($0) } }
+
+    /// A kill in the middle of each write.
+    package var tears: [Fault] { changeKinds.enumerated().compactMap { $1 == "write" ? .tear($0 + 1) : nil } }
+
+    /// Each call failing in each way that it can.
+    package var failures: [Fault] {
+        var faults: [Fault] = []
+        for (index, kind) in kinds.enumerated() {
+            for error in Errno.allCases where error.kinds.contains(kind) {
+                faults += error.spans.map { .failure(index + 1, error, $0) }
+            }
+            if kind == "read" || kind == "write" { faults.append(.short(index + 1)) }
+        }
+        return faults
+    }
+
+    /// Does a piece of work for every element, some at a time, until there are too many violations.
+    package static func outcomes<Element: Sendable>(
+        of elements: [Element], width: Int = 3, limit: Int = .max, _ work: @escaping @Sendable (Element) async throws -> Outcome
+    ) async throws -> [Outcome] {
+        try await withThrowingTaskGroup(of: Outcome.self) { group in
+            var rest = elements[...]
+            var outcomes: [Outcome] = []
+            for element in rest.prefix(width) { group.addTask { try await work(element) } }
+            rest = rest.dropFirst(width)
+            for try await outcome in group {
+                outcomes.append(outcome)
+                if outcomes.count(where: { !$0.violations.isEmpty }) >= limit { continue }
+                if let element = rest.popFirst() { group.addTask { try await work(element) } }
+            }
+            return outcomes
+        }
+    }
+
+    /// What is left three times after the same fault came three times: the next write, or the next start, was to remove it.
+    private func growing(_ fault: Fault) async throws -> String? {
+        let folder = try place.makeRoot()
+        let root = folder.file("root")
+        try await begin(at: root)
+        for _ in 0..<3 {
+            _ = try await place.work("act", operation, in: root, ending: fault.ending, plan: fault.plan, log: folder.file("log"))
+        }
+        _ = try await place.work("check", operation, in: root)
+        return expectation.leftovers(in: root).first { $0.value >= 3 }?.key
+    }
+
+    /// Does the operation with a fault, and looks with a fresh process what became of it.
+    package func run(_ fault: Fault) async throws -> Outcome {
+        let folder = try place.makeRoot()
+        let (root, log) = (folder.file("root"), folder.file("log"))
+        try await begin(at: root)
+        let acted = try await place.work("act", operation, in: root, ending: fault.ending, plan: fault.plan, log: log)
+        let fired = (try? String(contentsOfFile: log, encoding: .utf8))?.split(separator: "\n").first.map(String.init)
+        var outcome = Outcome(hasFired: fired != nil, seconds: acted.seconds)
+        // After the fault was lifted it counts what the second call said.
+        let answer = acted["again"] ?? acted["told"]
+        outcome.what = "\(fault) (\(fired ?? "not reached"))"
+        outcome.told = answer.map { String($0.prefix { $0 != " " }) }
+        var wrong: [String] = []
+        if let answer, answer.hasPrefix("untyped") { wrong.append("an error without a type: \(answer)") }
+        if acted["again"] != nil, !acted.isDone("again") {
+            wrong.append("the same program cannot go on: \(acted["again"] ?? "")")
+        }
+        let isKilled = acted.status != 0
+        switch fault {
+        case .kill, .tear: break
+        default: if isKilled { wrong.append("the program ended with \(acted.status)") }
+        }
+        let found = try await place.work("check", operation, in: root)
+        wrong += expectation.violations(told: outcome.told, then: acted.state("then"), found: found)
+        if !expectation.leftovers(in: root).isEmpty, let growing = try await growing(fault) {
+            wrong.append("each such end leaves \(growing)")
+        }
+        if !wrong.isEmpty {
+            let text = """
+                \(operation.name): \(outcome.what): \(wrong.joined(separator: "; "))
+                      \(acted.text)
+                      -- the next program:
+                      \(found.text)
+                """
+            outcome.violations.append(Violation(description: text))
+        }
+        return outcome
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import Synchronization
+import TestSupport
+
+/// The programs and folders of a campaign: the library that makes faults, the worker, and the stores of each operation as they are before.
+package final class Workplace: Sendable {
+    /// An operation of the worker's.
+    package struct Operation: Hashable, Sendable {
+        package enum Manner: String, Sendable {
+            /// All that it changes changes at once.
+            case atomic
+            /// Line by line.
+            case stepwise
+            /// Line by line, and reading may be refused until it was done again.
+            case refusing
+        }
+
+        package let name: String
+        let manner: Manner
+        /// Whether values are in the keyring: each run prepares its own.
+        package let usesKeyring: Bool
+    }
+
+    /// The operations that the worker knows.
+    package let operations: [Operation]
+    private let folder: TemporaryDirectory
+    private let library: String
+    private let worker: String
+    #if Keyring && os(Linux)
+        private let keyring = Mutex<PrivateKeyring?>(nil)
+    #endif
+
+    /// Compiles the library, and asks the worker for its operations.
+    package init() async throws {
+        folder = try TemporaryDirectory()
+        library = folder.file("faults.so")
+        worker = try Program.built("FaultWorker")
+        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "shim.c").path
+        let compiled = try await run("gcc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl", "-lpthread"])
+        guard compiled.status == 0 else { throw ProgramFailure("The library does not compile: \(compiled.stderr)") }
+        operations = try await run(worker, ["list"]).lines.compactMap { line in
+            let words = line.split(separator: " ", maxSplits: 2).map(String.init)
+            return Operation.Manner(rawValue: words[0]).map { Operation(name: words[2], manner: $0, usesKeyring: words[1] == "keyring") }
+        }
+    }
+
+    /// A folder for the stores of one run, removed with the last reference.
+    func makeRoot() throws -> TemporaryDirectory { try TemporaryDirectory() }
+
+    /// The environment of a program with the keyring that all runs share, started when it is first needed.
+    private func environmentOfKeyring() throws -> [String: String] {
+        #if Keyring && os(Linux)
+            return try keyring.withLock { keyring in
+                let started = try keyring ?? PrivateKeyring()
+                keyring = started
+                return started.environment
+            }
+        #else
+            throw ProgramFailure("There is no keyring: the trait Keyring is off.")
+        #endif
+    }
+
+    /// The service in the keyring that belongs to the stores of a run.
+    private func service(of root: String) -> String { "faults-" + (root as NSString).deletingLastPathComponent.suffix(20) }
+
+    /// Runs the worker.
+    /// - Parameters:
+    ///   - verb: `prepare`, `act` or `check`.
+    ///   - plan: What the library does; nil: the worker runs without it.
+    ///   - log: The file that the library writes to.
+    func work(
+        _ verb: String, _ operation: Operation, in root: String, ending: String = "close", plan: String? = nil, log: String? = nil,
+        ignoring ignored: String? = nil
+    ) async throws -> Telling {
+        var environment = ProcessInfo.processInfo.environment
+        if operation.usesKeyring {
+            environment = try await offPool { [self] in try environmentOfKeyring() }
+            environment["FAULT_SERVICE"] = service(of: root)
+            environment["FAULT_SOCKETS"] = "1"
+        }
+        // A test that fails shows no trace of a program that was meant to die.
+        environment["SWIFT_BACKTRACE"] = "enable=no"
+        if let plan {
+            environment["LD_PRELOAD"] = library
+            environment["FAULT_ROOT"] = root
+            environment["FAULT_PLAN"] = plan
+            environment["FAULT_LOG"] = log
+            environment["FAULT_IGNORE"] = ignored
+        }
+        let clock = ContinuousClock()
+        let begin = clock.now
+        let result = try await run(worker, [verb, operation.name, root, ending], environment: environment, limit: 120)
+        return Telling(result, seconds: begin.duration(to: clock.now) / .seconds(1))
+    }
+}
+
+/// What a run of the worker said.
+struct Telling: Sendable {
+    let lines: [(word: String, text: String)]
+    let status: Int32
+    let errors: String
+    let seconds: Double
+
+    init(_ result: ProgramResult, seconds: Double) {
+        lines = result.lines.map { line in
+            let parts = line.split(separator: " ", maxSplits: 1).map(String.init)
+            return (parts[0], parts.count > 1 ? parts[1] : "")
+        }
+        (status, errors, self.seconds) = (result.status, result.stderr, seconds)
+    }
+
+    /// What it said behind a word; nil if it never said the word.
+    subscript(word: String) -> String? { lines.last { $0.word == word }?.text }
+
+    /// Whether the operation was done, or had been before.
+    func isDone(_ word: String) -> Bool { ["acknowledged", "nothing"].contains(self[word]) }
+
+    /// The lines of a state behind a word; nil where there is none but an error.
+    func state(_ word: String) -> [String]? {
+        guard let text = self[word], text.hasPrefix("state ") else { return nil }
+        return text.dropFirst("state ".count).split(separator: "; ").map(String.init)
+    }
+
+    /// Everything that it said, for a report.
+    var text: String {
+        lines.map { "\($0.word) \($0.text)" }.joined(separator: "\n      ") + (errors.isEmpty ? "" : "\n      \(errors.prefix(2000))")
+    }
+}
+
+/// Copies a folder with everything in it.
+func copyFolder(_ source: String, to destination: String) throws {
+    if FileManager.default.fileExists(atPath: destination) { try FileManager.default.removeItem(atPath: destination) }
+    try FileManager.default.copyItem(atPath: source, toPath: destination)
+}
