@@ -310,7 +310,8 @@ import Testing
             #expect(elapsed > .seconds(1) && elapsed < .seconds(30), "\(elapsed)")
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
             keyring.continueDaemon()
-            #expect(try await worker.run("get") == "value \(secret)")
+            // With the ordinary deadline: how fast the machine is must not matter.
+            #expect(try await stage.worker(keyring.environment).run("get") == "value \(secret)")
             #expect(try stage.propertyList()["old_key_name"] == nil)
         }
     #endif
