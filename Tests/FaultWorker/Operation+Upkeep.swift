@@ -53,7 +53,7 @@ extension Operation {
                 at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         },
         act: { stage in
-            // The one that is there was made by a call that nobody was told of.
+            // An earlier call made the backup and was killed before it could say so.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { return }
             try await stage.router.backup(to: file(stage), for: [secret()])
         },

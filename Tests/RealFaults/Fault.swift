@@ -1,3 +1,5 @@
+import Foundation
+
 /// What goes wrong in a run of an operation, as the library in front of the C library is told.
 package enum Fault: Hashable, Sendable, CustomStringConvertible {
     /// How long a failing call goes on to fail.
@@ -15,7 +17,7 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
     /// Half of a change is written, then a kill.
     case tear(Int)
     /// A call fails, counted from 1 among all calls.
-    case failure(Int, Errno, Span)
+    case failure(Int, CallError, Span)
     /// A call transfers half of what it was asked for.
     case short(Int)
 
@@ -28,12 +30,21 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it ends the program.
+    var kills: Bool {
+        switch self {
+        case .kill, .tear: true
+        case .failure, .short: false
+        }
+    }
+
     /// What the library reads from `FAULT_PLAN`.
     var plan: String {
         switch self {
         case .kill(let number): "kill \(number)"
         case .tear(let number): "tear \(number)"
-        case .failure(let number, let error, let span): "fail \(number) \(error.number) \(span.rawValue)"
+        case .failure(let number, let error, let span):
+            "fail \(number) \(error.number) \(span.rawValue) \(error.kinds.sorted().joined(separator: ","))"
         case .short(let number): "short \(number)"
         }
     }
@@ -48,39 +59,29 @@ package enum Fault: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// The errors that calls are made to fail with.
-package enum Errno: String, CaseIterable, Sendable {
-    case EIO, ENOSPC, EMFILE, EACCES, EROFS, EINTR, ENOMEM, ENOLCK, EPIPE
-
-    var number: Int32 {
-        switch self {
-        case .EIO: 5
-        case .ENOSPC: 28
-        case .EMFILE: 24
-        case .EACCES: 13
-        case .EROFS: 30
-        case .EINTR: 4
-        case .ENOMEM: 12
-        case .ENOLCK: 37
-        case .EPIPE: 32
-        }
-    }
-
-    /// Signals come one at a time; everything else may last.
-    var spans: [Fault.Span] { self == .EINTR ? [.once] : Fault.Span.allCases }
-
+/// An error that calls are made to fail with.
+package struct CallError: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    let number: Int32
     /// The kinds of calls that can fail so, as the library names them.
-    var kinds: Set<String> {
-        switch self {
-        case .EIO: ["open", "open-to-write", "create", "read", "write", "sync", "name", "resize", "mode", "look", "list"]
-        case .ENOSPC: ["create", "write", "sync", "name", "resize"]
-        case .EMFILE: ["open", "open-to-write", "create", "list"]
-        case .EACCES: ["open", "open-to-write", "create", "name", "look", "mode"]
-        case .EROFS: ["open-to-write", "create", "name", "resize", "mode"]
-        case .EINTR: ["open", "open-to-write", "create", "read", "write", "sync", "resize", "lock"]
-        case .ENOMEM: ["map"]
-        case .ENOLCK: ["lock"]
-        case .EPIPE: ["send"]
-        }
-    }
+    let kinds: Set<String>
+    /// How long such a failure may last.
+    var spans: [Fault.Span] = Fault.Span.allCases
+
+    static let all = [
+        CallError(
+            description: "EIO", number: EIO,
+            kinds: ["open", "open-to-write", "create", "read", "write", "sync", "name", "resize", "mode", "look", "list"]),
+        CallError(description: "ENOSPC", number: ENOSPC, kinds: ["create", "write", "sync", "name", "resize"]),
+        CallError(description: "EMFILE", number: EMFILE, kinds: ["open", "open-to-write", "create", "list"]),
+        CallError(description: "EACCES", number: EACCES, kinds: ["open", "open-to-write", "create", "name", "look", "mode"]),
+        CallError(description: "EROFS", number: EROFS, kinds: ["open-to-write", "create", "name", "resize", "mode"]),
+        // Signals come one at a time.
+        CallError(
+            description: "EINTR", number: EINTR, kinds: ["open", "open-to-write", "create", "read", "write", "sync", "resize", "lock"],
+            spans: [.once]),
+        CallError(description: "ENOMEM", number: ENOMEM, kinds: ["map"]),
+        CallError(description: "ENOLCK", number: ENOLCK, kinds: ["lock"]),
+        CallError(description: "EPIPE", number: EPIPE, kinds: ["send"]),
+    ]
 }

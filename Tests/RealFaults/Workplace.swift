@@ -36,7 +36,7 @@ package final class Workplace: Sendable {
         library = folder.file("faults.so")
         worker = try Program.built("FaultWorker")
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "shim.c").path
-        let compiled = try await run("gcc", ["-shared", "-fPIC", "-O1", "-o", library, source, "-ldl", "-lpthread"])
+        let compiled = try await run("gcc", ["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o", library, source, "-ldl", "-lpthread"])
         guard compiled.status == 0 else { throw ProgramFailure("The library does not compile: \(compiled.stderr)") }
         operations = try await run(worker, ["list"]).lines.compactMap { line in
             let words = line.split(separator: " ", maxSplits: 2).map(String.init)

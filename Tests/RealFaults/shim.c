@@ -5,8 +5,8 @@
 //   FAULT_PLAN    count             only counts
 //                 kill N            SIGKILL before the Nth change
 //                 tear N            half of the Nth change where it is a write, then SIGKILL
-//                 fail N E SPAN     the Nth call, or the first one after it that can, fails with the error number E: `once`, `on` (and every later one that can),
-//                                   or `lifted` (until the program calls `fault_lift`)
+//                 fail N E SPAN KINDS  the Nth call, or the first one after it of one of these kinds (with commas between them), fails with the error number E:
+//                                   `once`, `on` (and every later one of them), or `lifted` (until the program calls `fault_lift`)
 //                 short N           the Nth call, or the first write or read after it, transfers half
 //                 record N          writes down every change with its bytes; SIGKILL before the Nth change, unless it is 0
 //   FAULT_LOG     where it writes: for `count` a line for each call; else one line when the fault has come to pass; for `record` every change
@@ -41,6 +41,7 @@ static const char *const kind_names[KINDS] = {
 static enum { NOTHING, COUNT, KILL, TEAR, FAIL, SHORT, RECORD } plan;
 static long target;
 static int fault;
+static char failing_kinds[160];
 static enum { ONCE, ON, LIFTED } span;
 static char root[PATH_MAX];
 static size_t root_length;
@@ -61,7 +62,7 @@ __attribute__((constructor)) static void begin(void) {
     snprintf(root, sizeof root, "%s", folder);
     root_length = strlen(root);
     char word[16] = "", length[16] = "";
-    sscanf(text, "%15s %ld %d %15s", word, &target, &fault, length);
+    sscanf(text, "%15s %ld %d %15s %159s", word, &target, &fault, length, failing_kinds);
     plan = !strcmp(word, "count") ? COUNT : !strcmp(word, "kill") ? KILL : !strcmp(word, "tear") ? TEAR : !strcmp(word, "fail") ? FAIL
         : !strcmp(word, "short") ? SHORT : !strcmp(word, "record") ? RECORD : NOTHING;
     span = !strcmp(length, "on") ? ON : !strcmp(length, "lifted") ? LIFTED : ONCE;
@@ -134,20 +135,14 @@ static const char *full_path(int folder, const char *path, char *buffer) {
 
 static int is_change(enum kind kind) { return kind == CREATE || kind == WRITE || kind == SYNC || kind == NAME || kind == RESIZE || kind == MODE || kind == SEND; }
 
+// Whether a call of a kind can fail in the planned way.
 static int suits(enum kind kind) {
     if (plan == SHORT) return kind == WRITE || kind == READ;
-    switch (fault) {
-    case EIO: return kind != LOCK && kind != MAP && kind != SEND;
-    case ENOSPC: return kind == CREATE || kind == WRITE || kind == SYNC || kind == NAME || kind == RESIZE;
-    case EMFILE: return kind == OPEN || kind == OPEN_TO_WRITE || kind == CREATE || kind == LIST;
-    case EACCES: return kind == OPEN || kind == OPEN_TO_WRITE || kind == CREATE || kind == NAME || kind == LOOK || kind == MODE;
-    case EROFS: return kind == OPEN_TO_WRITE || kind == CREATE || kind == NAME || kind == RESIZE || kind == MODE;
-    case EINTR: return kind == OPEN || kind == OPEN_TO_WRITE || kind == CREATE || kind == READ || kind == WRITE || kind == SYNC || kind == RESIZE || kind == LOCK;
-    case ENOMEM: return kind == MAP;
-    case EPIPE: return kind == SEND;
-    case ENOLCK: return kind == LOCK;
-    default: return 0;
-    }
+    const char *name = kind_names[kind];
+    size_t length = strlen(name);
+    for (const char *word = failing_kinds; *word; word += strcspn(word, ","), word += *word == ',')
+        if (!strncmp(word, name, length) && (word[length] == ',' || !word[length])) return 1;
+    return 0;
 }
 
 static void die(void) {
@@ -337,7 +332,7 @@ static int open_file(int folder, const char *name, int flags, mode_t mode) {
     const char *path = full_path(folder, name, buffer);
     int may_write = (flags & O_ACCMODE) != O_RDONLY, may_create = (flags & O_CREAT) || (flags & O_TMPFILE) == O_TMPFILE;
     if (enter(may_create ? CREATE : may_write ? OPEN_TO_WRITE : OPEN, path) == FAILS) { errno = fault; return -1; }
-    int is_recorded = may_write && starts_record(path);
+    int is_recorded = (may_write || may_create) && starts_record(path);
     unsigned long long before = is_recorded ? inode_at(path) : 0;
     int descriptor = syscall(SYS_openat, folder, name, flags, mode);
     if (is_recorded) {
