@@ -3,8 +3,7 @@
     import BackendRuntime
     import CLibSecret
 
-    /// What every request of one caller shares: its deadline, and the means to stop waiting when the caller leaves, and what its
-    /// store allows.
+    /// What every request of one caller shares: its deadline, the means to stop waiting when the caller leaves, and what its store allows.
     final class BusCall: Sendable {
         private let clock: any RuntimeClock
         let deadline: MonotonicInstant
@@ -24,7 +23,7 @@
             (self.clock, self.deadline, self.allowsPlainTransport) = (clock, deadline, allowsPlainTransport)
         }
 
-        /// A call for one more request after this one may be over: of a few seconds, and nobody's who could leave.
+        /// A call of its own for one more request, also when this one is over. It has five seconds, and no caller who could leave.
         func afterwards() -> BusCall {
             BusCall(clock: clock, deadline: clock.now.advanced(by: .seconds(5)), allowsPlainTransport: allowsPlainTransport)
         }

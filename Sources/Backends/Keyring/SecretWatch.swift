@@ -15,7 +15,7 @@
 
         private let state = Mutex(State())
 
-        /// Adds somebody who is told of changes, from a thread of GDBus. Nothing is opened.
+        /// Adds a listener, which is called in a thread of GDBus's for each change. Opens no connection.
         /// - Returns: The number to remove the listener by.
         func add(_ listener: @escaping @Sendable () -> Void) -> Int {
             state.withLock { state in
@@ -36,7 +36,7 @@
             withExtendedLifetime(unused) {}
         }
 
-        /// Whether somebody listens whose connection has ended.
+        /// Whether there are listeners, and the connection that tells them has ended or is to another bus.
         func isDeaf(at address: String) -> Bool {
             state.withLock { state in
                 guard !state.listeners.isEmpty, let link = state.link else { return false }
