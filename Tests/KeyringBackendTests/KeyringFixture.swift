@@ -4,6 +4,7 @@
     import Glibc
     import KeyringBackend
     import TestSupport
+    import Testing
 
     /// A store of a test's own, under a service that nobody else uses, in the keyring that this process shares.
     struct KeyringFixture {
@@ -52,6 +53,14 @@
             return try RunningProgram(
                 Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all,
                 keeping: keyring)
+        }
+    }
+
+    extension RunningProgram {
+        /// Gives the probe a command, and expects an answer, whatever time it took.
+        func expect(_ command: String, _ outcome: String, from location: SourceLocation = #_sourceLocation) async throws {
+            let found = try await ask(command).outcome
+            #expect(found == outcome, "\(command)", sourceLocation: location)
         }
     }
 

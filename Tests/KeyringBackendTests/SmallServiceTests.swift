@@ -5,27 +5,20 @@
     /// What others than gnome-keyring do otherwise, shown by the small Secret Service of the tests.
     @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SmallServiceTests {
-        private func expect(
-            _ probe: RunningProgram, _ command: String, _ outcome: String, from location: SourceLocation = #_sourceLocation
-        ) async throws {
-            let found = try await probe.ask(command).outcome
-            #expect(found == outcome, "\(command)", sourceLocation: location)
-        }
-
         // MARK: Prompts
 
         @Test func `where every change is made by a prompt, and items have further attributes, a store works as ever`() async throws {
             let service = try await SmallSecretService([.attributes, .prompts])
             let probe = try service.probe()
-            try await expect(probe, "get a", "absent")
-            try await expect(probe, "put a one", "applied untilPowerLoss")
-            try await expect(probe, "create a", "conflict value one")
-            try await expect(probe, "put a two", "applied untilPowerLoss")
-            try await expect(probe, "get a", "value two")
-            try await expect(probe, "create b", "applied untilPowerLoss")
-            try await expect(probe, "list", "list [\"a\", \"b\"]")
-            try await expect(probe, "delete a", "applied untilPowerLoss")
-            try await expect(probe, "get a", "absent")
+            try await probe.expect("get a", "absent")
+            try await probe.expect("put a one", "applied untilPowerLoss")
+            try await probe.expect("create a", "conflict value one")
+            try await probe.expect("put a two", "applied untilPowerLoss")
+            try await probe.expect("get a", "value two")
+            try await probe.expect("create b", "applied untilPowerLoss")
+            try await probe.expect("list", "list [\"a\", \"b\"]")
+            try await probe.expect("delete a", "applied untilPowerLoss")
+            try await probe.expect("get a", "absent")
             #expect(try await service.items().map { $0.attributes["account"] } == ["b"])
         }
 
@@ -34,18 +27,18 @@
             let probe = try service.probe()
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
             _ = try await service.add("theirs", attributes)
-            try await expect(probe, "delete a", "locked")
-            try await expect(probe, "create b", "locked")
+            try await probe.expect("delete a", "locked")
+            try await probe.expect("create b", "locked")
             #expect(try await service.items().map(\.secret) == ["theirs"])
         }
 
         @Test func `a service that dies with a prompt open ends the change, and the next one is answered`() async throws {
             let service = try await SmallSecretService([.prompts, .dies])
             let probe = try service.probe()
-            try await expect(probe, "create a", "failed unavailable unknown")
-            try await expect(probe, "create a", "failed unavailable notApplied")
+            try await probe.expect("create a", "failed unavailable unknown")
+            try await probe.expect("create a", "failed unavailable notApplied")
             try await service.start()
-            try await expect(probe, "get a", "absent")
+            try await probe.expect("get a", "absent")
         }
 
         @Test func `a service that dies with a prompt open ends the unlocking, and the next one is answered`() async throws {
@@ -56,8 +49,8 @@
             #expect(answer.outcome == "threw unavailable notApplied")
             #expect((answer.number("ms") ?? .max) < 1_500, "\(answer)")
             try await service.start()
-            try await expect(probe, "unlock", "unlocked")
-            try await expect(probe, "put a one", "applied untilPowerLoss")
+            try await probe.expect("unlock", "unlocked")
+            try await probe.expect("put a one", "applied untilPowerLoss")
         }
 
         @Test func `an item in a locked collection beside the default one is locked until that one is unlocked`() async throws {
@@ -66,14 +59,14 @@
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
             _ = try await service.add("theirs", attributes, in: "other")
             try await service.tell("lock other")
-            for command in ["get a", "put a two", "create a", "delete a"] { try await expect(probe, command, "locked") }
-            try await expect(probe, "list", "threw locked notApplied")
-            try await expect(probe, "put b one", "applied untilPowerLoss")
-            try await expect(probe, "unlock", "unlocked")
-            try await expect(probe, "get a", "native")
-            try await expect(probe, "list", "list [\"a\", \"b\"]")
-            try await expect(probe, "delete a", "applied untilPowerLoss")
-            try await expect(probe, "get a", "absent")
+            for command in ["get a", "put a two", "create a", "delete a"] { try await probe.expect(command, "locked") }
+            try await probe.expect("list", "threw locked notApplied")
+            try await probe.expect("put b one", "applied untilPowerLoss")
+            try await probe.expect("unlock", "unlocked")
+            try await probe.expect("get a", "native")
+            try await probe.expect("list", "list [\"a\", \"b\"]")
+            try await probe.expect("delete a", "applied untilPowerLoss")
+            try await probe.expect("get a", "absent")
         }
 
         // MARK: Signals
@@ -81,22 +74,22 @@
         @Test func `what another program makes, changes or removes is noticed without asking for it`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
-            try await expect(probe, "watch", "watching")
+            try await probe.expect("watch", "watching")
             let calls = try await service.calls("SearchItems")
             let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
             let item = try await service.add("theirs", attributes)
-            try await expect(probe, "change", "changed")
+            try await probe.expect("change", "changed")
             try await service.tell("change \(item) more")
-            try await expect(probe, "change", "changed")
+            try await probe.expect("change", "changed")
             try await service.tell("remove \(item)")
-            try await expect(probe, "change", "changed")
+            try await probe.expect("change", "changed")
             #expect(try await service.calls("SearchItems") == calls)
         }
 
         @Test func `a locked keyring's changes are told once it is unlocked`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()
-            try await expect(probe, "watch", "watching")
+            try await probe.expect("watch", "watching")
             try await service.tell("lock main")
             async let change = probe.ask("change")
             _ = try await service.add("theirs", ["any": "thing"])
@@ -110,31 +103,31 @@
         @Test func `another program's change is noticed with gnome-keyring, after its restart and its unlocking too`() async throws {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
-            try await expect(probe, "watch", "watching")
+            try await probe.expect("watch", "watching")
             for command in ["put a one", "put a two", "delete a"] {
-                try await expect(other, command, "applied durable")
-                try await expect(probe, "change", "changed")
+                try await other.expect(command, "applied durable")
+                try await probe.expect("change", "changed")
             }
             try await offPool { try fixture.keyring.restartDaemon(password: nil) }
             try await offPool { try fixture.keyring.unlock() }
-            try await expect(probe, "change", "changed")
-            try await expect(other, "put a three", "applied durable")
-            try await expect(probe, "change", "changed")
+            try await probe.expect("change", "changed")
+            try await other.expect("put a three", "applied durable")
+            try await probe.expect("change", "changed")
         }
 
         @Test func `a watch whose bus died goes on with the next call that reaches one`() async throws {
             let fixture = try await ProbeFixture()
             let (probe, other) = (try fixture.probe(), try fixture.probe())
-            try await expect(probe, "watch", "watching")
+            try await probe.expect("watch", "watching")
             fixture.keyring.killBus()
             try await offPool {
                 try fixture.keyring.startBus()
                 try fixture.keyring.startDaemon(password: PrivateKeyring.password)
             }
-            try await expect(probe, "get a", "absent")
-            try await expect(probe, "change", "changed")
-            try await expect(other, "put a one", "applied durable")
-            try await expect(probe, "change", "changed")
+            try await probe.expect("get a", "absent")
+            try await probe.expect("change", "changed")
+            try await other.expect("put a one", "applied durable")
+            try await probe.expect("change", "changed")
         }
 
         // MARK: Content
@@ -142,8 +135,8 @@
         @Test func `a service that cuts texts at a NUL keeps values with one whole`() async throws {
             let service = try await SmallSecretService([.cut])
             let probe = try service.probe()
-            try await expect(probe, "put-hex a 610062", "applied untilPowerLoss")
-            try await expect(probe, "get a", "value a\0b")
+            try await probe.expect("put-hex a 610062", "applied untilPowerLoss")
+            try await probe.expect("get a", "value a\0b")
         }
 
         // MARK: Transport
@@ -151,15 +144,15 @@
         @Test func `a service that takes secrets only as they are gets none, unless that is allowed by name`() async throws {
             let service = try await SmallSecretService([.plain])
             let probe = try service.probe()
-            try await expect(probe, "put a one", "failed untrusted notApplied")
-            try await expect(probe, "get a", "absent")
+            try await probe.expect("put a one", "failed untrusted notApplied")
+            try await probe.expect("get a", "absent")
             #expect(try await service.items().isEmpty)
             #expect(try await service.calls("CreateItem") == 0)
             let allowing = try service.probe(["--allow-plain"])
-            try await expect(allowing, "put a one", "applied untilPowerLoss")
-            try await expect(allowing, "get a", "value one")
-            try await expect(probe, "get a", "unavailable untrusted")
-            try await expect(probe, "put a two", "failed untrusted notApplied")
+            try await allowing.expect("put a one", "applied untilPowerLoss")
+            try await allowing.expect("get a", "value one")
+            try await probe.expect("get a", "unavailable untrusted")
+            try await probe.expect("put a two", "failed untrusted notApplied")
             #expect(try await service.calls("GetSecrets") == 2, "what was written is read back, and read")
             #expect(try await probe.ask("status").contains("allowsUnencryptedKeyringTransport"))
             #expect(try await allowing.ask("status").outcome == "status ready")
@@ -185,19 +178,19 @@
         ) async throws {
             let service = try await SmallSecretService(quirks)
             let probe = try service.probe()
-            try await expect(probe, "put a one", "applied untilPowerLoss")
+            try await probe.expect("put a one", "applied untilPowerLoss")
             try await service.tell("sessions")
-            try await expect(probe, "get a", "value one")
+            try await probe.expect("get a", "value one")
             try await service.tell("sessions")
-            try await expect(probe, "put a two", "applied untilPowerLoss")
-            try await expect(probe, "get a", "value two")
+            try await probe.expect("put a two", "applied untilPowerLoss")
+            try await probe.expect("get a", "value two")
             // KWallet makes the item before it looks for the session: it is there, and empty.
             try await service.tell("sessions")
-            try await expect(probe, "create b", "applied untilPowerLoss")
-            try await expect(probe, "list", "list [\"a\", \"b\"]")
+            try await probe.expect("create b", "applied untilPowerLoss")
+            try await probe.expect("list", "list [\"a\", \"b\"]")
             try await service.tell("sessions")
-            try await expect(probe, "delete a", "applied untilPowerLoss")
-            try await expect(probe, "get a", "absent")
+            try await probe.expect("delete a", "applied untilPowerLoss")
+            try await probe.expect("get a", "absent")
             #expect(try await service.items().count == 1)
         }
 
@@ -205,10 +198,10 @@
             let service = try await SmallSecretService()
             let probe = try service.probe()
             try await service.tell("fail OpenSession")
-            try await expect(probe, "put a one", "applied untilPowerLoss")
+            try await probe.expect("put a one", "applied untilPowerLoss")
             let other = try service.probe()
             try await service.tell("fail OpenSession")
-            try await expect(other, "get a", "value one")
+            try await other.expect("get a", "value one")
         }
 
         @Test(arguments: ["wrong", "noise"]) func `what a session with a wrong key leaves is neither kept nor read`(
@@ -217,15 +210,15 @@
             let service = try await SmallSecretService([.late])
             var probe = try service.probe()
             try await service.tell(key)
-            try await expect(probe, "create a", "applied untilPowerLoss")
+            try await probe.expect("create a", "applied untilPowerLoss")
             for command in ["put a two", "create b", "put a three"] {
                 probe = try service.probe()
                 try await service.tell(key)
-                try await expect(probe, command, "applied untilPowerLoss")
+                try await probe.expect(command, "applied untilPowerLoss")
             }
             probe = try service.probe()
             try await service.tell(key)
-            try await expect(probe, "get a", "value three")
+            try await probe.expect("get a", "value three")
             #expect(try await service.items().allSatisfy { $0.secret.hasPrefix("LD1:") })
             #expect(try await service.items().count == 2)
         }
