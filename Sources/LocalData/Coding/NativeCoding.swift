@@ -59,8 +59,21 @@ enum NativeCoding {
     /// Decodes a value that another program stored natively, the way `UserDefaults` would: a text is a text, a date a date.
     static func decodeForeign<Value: Decodable>(_ value: NativeValue, as type: Value.Type) throws -> Value {
         if let value = direct(value, as: type) { return value }
+        if case .string(let text) = value, type == URL.self, let value = url(text) as? Value { return value }
         let list = try PropertyListSerialization.data(fromPropertyList: [object(of: value)], format: .binary, options: 0)
         return try Coders.value(type, inPropertyList: list)
+    }
+
+    /// The URL that another program kept as text: one with a scheme as it is, everything else the path of a file, as `url(forKey:)` of
+    /// `UserDefaults` reads it.
+    private static func url(_ text: String) -> URL? {
+        if let url = URL(string: text), url.scheme != nil { return url }
+        return text.isEmpty ? nil : URL(fileURLWithPath: NSString(string: text).expandingTildeInPath)
+    }
+
+    /// A value that another program kept as a property list of its own, as `PropertyListEncoder` writes it: with the value at the root.
+    static func decodeForeign<Value: Decodable>(propertyList bytes: [UInt8], as type: Value.Type) throws -> Value {
+        try Coders.value(type, atRootOfPropertyList: Data(bytes))
     }
 
     private static func object(of value: NativeValue) -> Any {

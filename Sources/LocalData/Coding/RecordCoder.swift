@@ -191,7 +191,9 @@ struct RecordCoder: Sendable {
         do { return Decoded(value: try NativeCoding.decodeForeign(native, as: Value.self)) } catch {
             // Programs before this one may have stored a coder's output: as data, or as text.
             switch native {
-            case .data(let bytes): return try decodeBytes(bytes, StorageMetadata(), key)
+            case .data(let bytes):
+                if let value = try? NativeCoding.decodeForeign(propertyList: bytes, as: Value.self) { return Decoded(value: value) }
+                return try decodeBytes(bytes, StorageMetadata(), key)
             case .string(let text) where key.serializer.name == "json":
                 if let value = try? decodeBytes(Array(text.utf8), StorageMetadata(), key) { return value }
             default: break

@@ -24,6 +24,11 @@ enum Coders {
         }
     }
 
+    /// The value at the root of a property list, as other programs write it.
+    static func value<Value: Decodable>(_ type: Value.Type, atRootOfPropertyList data: Data) throws -> Value {
+        try plistDecoder.decode(type, from: data)
+    }
+
     /// The value in a list that ``propertyList(of:)`` made. The paths of errors begin at the value.
     static func value<Value: Decodable>(_ type: Value.Type, inPropertyList data: Data) throws -> Value {
         do {

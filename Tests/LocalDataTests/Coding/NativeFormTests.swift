@@ -55,4 +55,52 @@ import Testing
         #expect(try await router.get(key("bytes", Data.self)) == Data([1, 2]))
         #expect(try await router.get(key("json", [String: Int].self)) == ["x": 1])
     }
+
+    struct Profile: Codable, Sendable, Equatable { var name = "Kari", age = 7 }
+
+    @Test func `what a coder of another program put into data is read, whatever the coder and the key's serializer`() async throws {
+        let stage = try Stage()
+        let xml = PropertyListEncoder()
+        xml.outputFormat = .xml
+        let binary = PropertyListEncoder()
+        binary.outputFormat = .binary
+        try stage.writePropertyList([
+            "json": try JSONEncoder().encode(Profile()), "xml": try xml.encode(Profile()), "binary": try binary.encode(Profile()),
+            "list": try binary.encode([Profile(), Profile()]),
+        ])
+        let router = stage.launch()
+        for name in ["json", "xml", "binary"] {
+            #expect(try await router.get(key(name, Profile.self)) == Profile(), "\(name)")
+        }
+        for name in ["xml", "binary"] {
+            #expect(try await router.get(plistKey(name, Profile.self)) == Profile(), "\(name)")
+        }
+        #expect(try await router.get(key("list", [Profile].self)) == [Profile(), Profile()])
+        #expect(try await router.get(plistKey("list", [Profile].self)) == [Profile(), Profile()])
+        #expect(try await router.get(key("xml", Data.self)) == xml.encode(Profile()), "data asked for as data stay as they are")
+    }
+
+    func plistKey<Value>(_ name: String, _ type: Value.Type = Value.self) -> StorageKey<Value> {
+        StorageKey(name: name, domain: .userDefaults, serializer: .plist, owner: "Tests", description: "A value")
+    }
+
+    @Test func `a URL that another program kept as text is read as UserDefaults reads it`() async throws {
+        let stage = try Stage()
+        try stage.writePropertyList([
+            "path": "/tmp/a b", "home": "~/notes", "web": "https://example.com/a?b=c#d", "file": "file:///tmp/a%20b", "none": "",
+        ])
+        let router = stage.launch()
+        #expect(try await router.get(key("path", URL.self)) == URL(fileURLWithPath: "/tmp/a b"))
+        #expect(try await router.get(key("home", URL.self)).path.hasSuffix("/notes"))
+        #expect(try await router.get(key("home", URL.self)).path.hasPrefix("/"))
+        #expect(try await router.get(key("web", URL.self)) == URL(string: "https://example.com/a?b=c#d"))
+        #expect(try await router.get(key("file", URL.self)) == URL(string: "file:///tmp/a%20b"))
+        let error = await #expect(throws: StorageError.self) { try await router.get(key("none", URL.self)) }
+        #expect(error?.code == StorageError.undecodable)
+        // What is set here is a text with everything in it, and comes back whole.
+        let set = try #require(URL(string: "https://example.com/a?b=c#d"))
+        try await router.set(set, for: key("path"))
+        #expect(try await stage.launch().get(key("path", URL.self)) == set)
+        #expect(try stage.propertyList()["path"] as? String == set.absoluteString)
+    }
 }
