@@ -52,6 +52,22 @@ import Testing
         #expect(names == ["value 0", "value 1", "value 2", "value 4", "value 5"])
     }
 
+    @Test func `programs with other folders of locks write to one list, and neither fails nor loses anything`() async throws {
+        let stores = ["one", "two", "three"].map { scratch.store(locks: $0) }
+        try await withThrowingTaskGroup { group in
+            for (number, store) in stores.enumerated() {
+                group.addTask {
+                    for write in 0..<100 {
+                        let result = try await store.apply([.put(.text("x"), at: StorageAddress("\(number).\(write)"))])[0]
+                        #expect(result.isApplied, "\(number).\(write): \(result)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await scratch.store().addresses(in: .values).count == 300)
+    }
+
     @Test func `once a file is known to be missing, a read makes no hop either`() async throws {
         let lane = TestLane()
         let store = scratch.store(.live(lane: lane))

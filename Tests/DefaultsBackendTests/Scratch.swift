@@ -15,11 +15,14 @@ struct Scratch {
     /// The property list that ``store(_:suite:deadline:)`` keeps.
     func path(_ suite: String = "suite") -> String { "\(root)/config/\(suite).plist" }
     var quarantine: String { root + "/quarantine" }
-    func lockPath(_ suite: String = "suite") -> String { "\(root)/state/\(suite).lock" }
+    func lockPath(_ suite: String = "suite", in folder: String = "state") -> String { "\(root)/\(folder)/\(suite).lock" }
 
-    func store(_ runtime: Runtime = .live, suite: String = "suite", deadline: Duration = .seconds(30)) -> PropertyListStore {
+    /// - Parameter locks: The folder of locks, where not the one of the other stores.
+    func store(
+        _ runtime: Runtime = .live, suite: String = "suite", locks: String = "state", deadline: Duration = .seconds(30)
+    ) -> PropertyListStore {
         PropertyListStore(
-            path: path(suite), lockPath: lockPath(suite), quarantineDirectory: quarantine, deadline: deadline, runtime: runtime)
+            path: path(suite), lockPath: lockPath(suite, in: locks), quarantineDirectory: quarantine, deadline: deadline, runtime: runtime)
     }
 
     /// Writes a file as another program would: in place, without any lock.

@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import DefaultsBackend
 import Foundation
+import Synchronization
 
 /// What the tests do from another process: use Foundation's `UserDefaults`, or the store itself under other rights or at the same time.
 @main
@@ -13,6 +14,7 @@ struct DefaultsProbe {
         case ("set-default"?, 4): setDefault(arguments[1], arguments[2], arguments[3])
         case ("print-default"?, 3): print(UserDefaults(suiteName: arguments[1])?.string(forKey: arguments[2]) ?? "nil")
         case ("print-defaults"?, 2): printDefaults(arguments[1])
+        case ("hammer-defaults"?, 3): hammerDefaults(arguments[1], name: arguments[2])
         case ("count"?, 4): try await count(arguments[1], rounds: Int(arguments[3]) ?? 0, name: arguments[2])
         case ("serve"?, 3): try await serve(arguments[1], name: arguments[2])
         case ("look"?, 3): try await look(arguments[1], arguments[2])
@@ -44,6 +46,25 @@ struct DefaultsProbe {
         guard let defaults = UserDefaults(suiteName: suite) else { return print("no suite") }
         defaults.set(text, forKey: name)
         print(defaults.synchronize())
+    }
+
+    /// Whether the program was told to end.
+    private static let isOver = Atomic(false)
+
+    /// Sets one number after the other with Foundation's `UserDefaults` until it is told to end: a kill would leave half a list.
+    private static func hammerDefaults(_ suite: String, name: String) {
+        guard let defaults = UserDefaults(suiteName: suite) else { return print("no suite") }
+        Thread.detachNewThread {
+            _ = readLine()
+            isOver.store(true, ordering: .relaxed)
+        }
+        var number = 0
+        while !isOver.load(ordering: .relaxed) {
+            number += 1
+            defaults.set(number, forKey: name)
+            guard defaults.synchronize() else { return print("failed") }
+            if number == 1 { FileHandle.standardOutput.write(Data("started\n".utf8)) }
+        }
     }
 
     private static func printDefaults(_ suite: String) {

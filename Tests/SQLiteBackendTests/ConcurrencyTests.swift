@@ -223,6 +223,36 @@
             #expect(texts == ["first", "1", nil, "y"])
         }
 
+        @Test(.timeLimit(.minutes(10))) func `programs with other folders of locks write to one database, and neither fails nor loses anything`()
+            async throws
+        {
+            let place = try Place()
+            let stores = ["one", "two"].map { place.store(lockPath: "\(place.folder)/\($0)/lock") }
+            try await withThrowingTaskGroup { group in
+                for (number, store) in stores.enumerated() {
+                    group.addTask {
+                        for write in 0..<100 {
+                            let result = try await store.apply([.text("x", at: "\(number).\(write)")])[0]
+                            #expect(result.isApplied, "\(number).\(write): \(result)")
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await place.store().addresses(in: .values).count == 200)
+        }
+
+        @Test(.timeLimit(.minutes(10))) func `a program that writes keeps out those with another folder of locks`() async throws {
+            let place = try Place()
+            _ = try await place.store().apply([.text("1", at: "a")])
+            let lock = try PosixFileSystem().lock(place.path + "-lock") { true }
+            let other = place.store(lockPath: place.folder + "/other/lock", deadline: .seconds(1))
+            let error = await #expect(throws: BackendError.self) { try await other.apply([.text("2", at: "a")]) }
+            #expect(error?.code == .timedOut && error?.outcome == .notApplied)
+            lock.release()
+            #expect(try await other.apply([.text("2", at: "a")])[0].isApplied)
+        }
+
         @Test(.timeLimit(.minutes(10))) func `batches are seen whole or not at all`() async throws {
             let place = try Place()
             let (store, other) = (place.store(), place.store())

@@ -151,7 +151,7 @@
             let error = await failure { () async throws(BackendError) in try await store.apply([.text("1", at: "known")]) }
             #expect(error?.code == .timedOut && error?.outcome == .notApplied, "\(String(describing: error))")
             #expect(try await holder.ask("go").hasPrefix("released"))
-            await holder.end()
+            _ = await holder.end()
             #expect(try await store.text("known") == "0")
         }
 

@@ -55,6 +55,19 @@
             await next.close()
         }
 
+        @Test func `a store whose disk does not answer says that it is not closed, and is closed once the disk answers`() async throws {
+            let place = try Place()
+            let (lane, clock) = (TestLane(), ManualClock())
+            let store = place.store(deadline: .seconds(10), runtime: .live(clock: clock, lane: lane))
+            try await store.put("x", at: "name")
+            lane.hold()
+            try await clock.passing { await store.close() }
+            #expect(store.hasOpenFiles)
+            lane.release()
+            while store.hasOpenFiles { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(try Self.openFiles(place.path).isEmpty)
+        }
+
         /// Opens every kind of connection: that of the writer, both of the readers, and that of the lists.
         private static func useAndRelease(_ place: Place) async throws {
             let store = place.store()
@@ -223,7 +236,7 @@
                 #expect(keyset.decryptOnly.isEmpty && keyset.destroyed.isEmpty)
                 #expect(try FileManager.default.contentsOfDirectory(atPath: place.folder + "/keys") == ["key"])
                 let files = try FileManager.default.contentsOfDirectory(atPath: place.folder + "/data")
-                #expect(Set(files).isSubset(of: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm"]), "\(files)")
+                #expect(Set(files).isSubset(of: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-lock"]), "\(files)")
                 #expect(try await place.check() == processes)
             }
         }

@@ -34,12 +34,14 @@
         }
 
         /// A store that shares nothing with any other one, as in a new process.
+        /// - Parameter lockPath: The lock file, where not the one of the other stores.
         func store(
-            source: (any KeySource)? = nil, keys: SealingKeys? = nil, deadline: Duration = .seconds(60), runtime: Runtime = .live,
+            lockPath: String? = nil, source: (any KeySource)? = nil, keys: SealingKeys? = nil, deadline: Duration = .seconds(60),
+            runtime: Runtime = .live,
             otherSealedIDs: @escaping @Sendable () async throws(BackendError) -> Set<[UInt8]> = { () throws(BackendError) in [] }
         ) -> SQLiteStore {
             SQLiteStore(
-                path: path, lockPath: lockPath, context: .test,
+                path: path, lockPath: lockPath ?? self.lockPath, context: .test,
                 keys: keys ?? SealingKeys(pins: .none, randomBytes: Runtime.live.randomBytes),
                 source: source ?? keyFile(), otherSealedIDs: otherSealedIDs, deadline: deadline, runtime: runtime)
         }

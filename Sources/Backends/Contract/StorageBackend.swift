@@ -119,6 +119,12 @@ public protocol ObservableBackend: StorageBackend {
     func foreignChanges() -> AsyncStream<Set<StorageAddress>?>
 }
 
+/// A store whose closing may fail, as where the disk does not answer.
+package protocol ReluctantBackend: StorageBackend {
+    /// Whether files are open. After ``close()`` they are only where the disk did not answer; they are closed as soon as it does.
+    var hasOpenFiles: Bool { get }
+}
+
 /// A store that can be damaged as a whole, and that a person can replace with an empty one.
 public protocol RecoverableBackend: StorageBackend {
     /// Moves a damaged store out of the way, where it is kept, so that an empty one can take its place.

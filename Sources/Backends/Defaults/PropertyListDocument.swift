@@ -19,6 +19,8 @@ struct PropertyListDocument: Sendable {
 
     /// In the order of the namespaces' and names' bytes: the values come first.
     private(set) var slots: [PropertyListSlot] = []
+    /// The values that another program removed: their entries in the reserved dictionary were still there when the list was read.
+    private(set) var removedByOthers: Set<StorageAddress> = []
     /// Other entries of the reserved dictionary, kept unchanged.
     private var extras: [String: NativeValue] = [:]
 
@@ -59,7 +61,8 @@ struct PropertyListDocument: Sendable {
             }
         }
         // Drop the metadata of a value that another program removed.
-        self.slots = slots.filter { $0.value != nil || $0.probe != .absent }.sorted { Self.compare($0.address, $1.address) < 0 }
+        removedByOthers = Set(slots.lazy.filter { $0.value == nil && $0.probe == .absent }.map(\.address))
+        self.slots = slots.filter { !removedByOthers.contains($0.address) }.sorted { Self.compare($0.address, $1.address) < 0 }
     }
 
     private static func dictionary(_ value: NativeValue?) throws(PropertyListFault) -> [String: NativeValue] {

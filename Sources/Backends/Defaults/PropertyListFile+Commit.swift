@@ -10,11 +10,17 @@ extension PropertyListFile {
     func commit(
         _ calls: [[StorageMutation]], deadline: MonotonicInstant, progressed: () -> Void
     ) -> [Result<[MutationResult], BackendError>] {
-        do throws(BackendError) {
-            return try evaluateAndReplace(calls, deadline: deadline, progressed).map { .success($0) }
-        } catch {
+        let results: [[MutationResult]]
+        do throws(BackendError) { results = try evaluateAndReplace(calls, deadline: deadline, progressed) } catch {
             return calls.map { _ in .failure(error) }
         }
+        if lastSnapshot == nil {
+            // Another program has written since.
+            do throws(BackendError) { _ = try evaluateAndReplace([], deadline: deadline, progressed) } catch {
+                // The next call looks again.
+            }
+        }
+        return results.map { .success($0) }
     }
 
     /// How often to start again if a program that ignores the lock writes between re-reading and replacing.
@@ -25,18 +31,28 @@ extension PropertyListFile {
     ) throws(BackendError) -> [[MutationResult]] {
         for _ in 0..<Self.attempts {
             progressed()
+            let lock = try lockContent(deadline: deadline)
+            defer { lock?.release() }
             // Read a file again that looks unchanged but has not settled: a rewrite must never undo a change that it did not see.
             let snapshot = try load(rereading: lastSnapshot.map { !$0.isSettled } ?? true, deadline: deadline)
             var document = try writableDocument(snapshot)
+            let repeated = repeatOverwritten(in: &document)
             progressed()
             let (results, isChanged) = evaluate(calls, on: &document)
             progressed()
-            if !isChanged {
+            if !isChanged, repeated.isEmpty {
                 if results.contains(where: { $0.contains(where: \.isApplied) }) { try makeDurable(snapshot) }
                 return results
             }
+            guard lock != nil else {
+                try makeFolder(of: files.resolve(path))
+                continue
+            }
             do throws(BackendError) {
-                if try replace(snapshot, with: document, progressed) { return results }
+                guard let file = try replace(snapshot, with: document, progressed) else { continue }
+                let hold = adoptReplaced(file, document)
+                note(calls, from: snapshot, to: document, repeated, hold.map { RecentChanges.File(status: file.status, hold: $0) })
+                return results
             } catch {
                 guard error.outcome != .notApplied else { throw error }
                 return results.map { Self.results($0, endingIn: error) }
@@ -114,47 +130,53 @@ extension PropertyListFile {
 
     // MARK: Replacing
 
-    /// Replaces the document that was read. Returns false if the file was changed in between: then nothing was written.
+    /// Replaces the document that was read.
+    /// - Returns: The new file with its bytes; nil if the old one was changed in between: then nothing was written.
     private func replace(
         _ snapshot: PropertyListSnapshot, with document: PropertyListDocument, _ progressed: () -> Void
-    ) throws(BackendError) -> Bool {
+    ) throws(BackendError) -> (status: FileStatus, bytes: [UInt8])? {
         let bytes = try document.encoded(capacity: snapshot.bytes.count + 4_096)
         progressed()
         // A symbolic link stays one: its target is replaced.
         let target = files.resolve(path)
         let name = lastComponent(of: target)
-        try onFiles { (files) throws(FileError) in
-            try files.createDirectory(parentDirectory(of: target))
-            try removeLeftovers(of: name, in: parentDirectory(of: target))
-        }
+        try makeFolder(of: target)
+        try onFiles { (files) throws(FileError) in try removeLeftovers(of: name, in: parentDirectory(of: target)) }
+        let new: FileStatus?
         do throws(DurableReplaceError) {
             // Writers that ignore the lock cannot be excluded: their changes before this moment are read and kept, later ones are lost with the old file.
-            let isReplaced = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
+            new = try files.replaceDurably(target, with: bytes, temporaryName: Self.temporaryName(of: name, runtime)) {
                 () throws(FileError) in
                 try files.status(path) == snapshot.status
             }
-            guard isReplaced else { return false }
         } catch {
             drop()
             throw error.error.backendError(outcome: error.mayBeReplaced ? .unknown : .notApplied)
         }
-        adoptReplaced(bytes, document)
-        return true
+        return new.map { ($0, bytes) }
+    }
+
+    /// Makes the folder of a file, durably.
+    private func makeFolder(of path: String) throws(BackendError) {
+        try onFiles { (files) throws(FileError) in try files.createDirectory(parentDirectory(of: path)) }
     }
 
     /// Reads the status of the written file, for its number and times. If it shows another file, the next read handles that.
-    private func adoptReplaced(_ bytes: [UInt8], _ document: PropertyListDocument) {
-        do throws(FileError) {
-            guard let contents = try files.read(path), ByteOrder.areEqual(contents.bytes, bytes) else { return drop() }
-            adopt(
-                PropertyListSnapshot(
-                    status: contents.status, bytes: bytes, content: .document(document), hold: contents.hold, readAt: clock.now,
-                    isSettled: false, isDurable: true),
-                isOurs: true)
-        } catch {
-            // The file is written and durable; only the snapshot is lost.
+    /// - Returns: A hold on the file, if it still has its name.
+    private func adoptReplaced(_ new: (status: FileStatus, bytes: [UInt8]), _ document: PropertyListDocument) -> (any FileHold)? {
+        let found: FileContents?
+        // The file is written and durable; if it cannot be read, only the snapshot is lost.
+        do throws(FileError) { found = try files.read(path) } catch { found = nil }
+        guard let found, found.status.isSameFile(as: new.status), ByteOrder.areEqual(found.bytes, new.bytes) else {
             drop()
+            return found.flatMap { $0.status.isSameFile(as: new.status) ? $0.hold : nil }
         }
+        adopt(
+            PropertyListSnapshot(
+                status: found.status, bytes: new.bytes, content: .document(document), hold: found.hold, readAt: clock.now,
+                isSettled: false, isDurable: true),
+            isOurs: true)
+        return found.hold
     }
 
     /// The name of a temporary file: recognisable, so that the next writer removes the file of a killed process.

@@ -42,6 +42,8 @@ extension PropertyListFile {
     /// Removes the damaged file once a durable copy of it is kept; under the lock.
     /// - Returns: Where the copy is.
     func setAside(deadline: MonotonicInstant) throws(BackendError) -> String {
+        let lock = try lockContent(deadline: deadline)
+        defer { lock?.release() }
         let snapshot = try load(rereading: true, deadline: deadline)
         guard case .damaged = snapshot.content else {
             throw BackendError(.failed, "The property list \(path) is not damaged. It was left as it is.")

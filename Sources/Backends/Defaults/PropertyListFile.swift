@@ -11,6 +11,7 @@ final class PropertyListFile: Sendable {
         var baseline: PropertyListSnapshot?
         var listeners: [UInt64: AsyncStream<Set<StorageAddress>?>.Continuation] = [:]
         var nextListener: UInt64 = 0
+        var recent = RecentChanges()
     }
 
     let path: String
@@ -19,17 +20,23 @@ final class PropertyListFile: Sendable {
     /// Whether no other user may be able to change the file.
     let isPrivate: Bool
     let runtime: Runtime
+    /// Is told of changes that another program has overwritten.
+    let report: @Sendable (OverwrittenChanges) -> Void
     private let state = Mutex(State())
 
     var files: any FileSystem { runtime.files }
     var clock: any RuntimeClock { runtime.clock }
 
-    init(path: String, lockPath: String, quarantineDirectory: String, isPrivate: Bool, runtime: Runtime) {
+    init(
+        path: String, lockPath: String, quarantineDirectory: String, isPrivate: Bool, runtime: Runtime,
+        report: @escaping @Sendable (OverwrittenChanges) -> Void
+    ) {
         self.path = path
         self.lockPath = lockPath
         self.quarantineDirectory = quarantineDirectory
         self.isPrivate = isPrivate
         self.runtime = runtime
+        self.report = report
     }
 
     // MARK: The snapshot
@@ -40,17 +47,24 @@ final class PropertyListFile: Sendable {
     /// Sets the snapshot. Differences from the last one are reported as changes by another program, unless this store made them.
     func adopt(_ snapshot: PropertyListSnapshot, isOurs: Bool) {
         let (older, listeners) = state.withLock { state in
-            defer { (state.snapshot, state.baseline) = (snapshot, snapshot) }
-            return (state.baseline, isOurs ? [] : Array(state.listeners.values))
+            let older = state.baseline
+            if !isOurs { state.recent.compare(with: snapshot) }
+            // What was overwritten is written again before anyone reads it.
+            state.snapshot = state.recent.overwritten.isEmpty ? snapshot : nil
+            state.baseline = snapshot
+            return (older, isOurs ? [] : Array(state.listeners.values))
         }
         guard let older, !listeners.isEmpty, !ByteOrder.areEqual(older.bytes, snapshot.bytes) else { return }
-        let changed = snapshot.differences(from: older)
+        let changed = snapshot.differences(from: older)?.subtracting(withRecentChanges(\.overwritten))
         if let changed, changed.isEmpty { return }
         for listener in listeners { listener.yield(changed) }
     }
 
     /// Drops the snapshot: the next read reads the file.
     func drop() { state.withLock { $0.snapshot = nil } }
+
+    /// Works on the changes of late.
+    func withRecentChanges<R>(_ work: (inout RecentChanges) -> R) -> R { state.withLock { work(&$0.recent) } }
 
     // MARK: Loading, on the lane
 
@@ -82,7 +96,8 @@ final class PropertyListFile: Sendable {
             let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
             if isStable, let known, known.status != nil, ByteOrder.areEqual(known.bytes, contents.bytes) {
                 let confirmed = known.confirmed(contents, at: clock.now)
-                adopt(confirmed, isOurs: false)
+                // The same bytes as before: nobody changed anything.
+                adopt(confirmed, isOurs: true)
                 return confirmed
             }
             let content = Self.parse(contents.bytes, path: path)
@@ -140,14 +155,25 @@ final class PropertyListFile: Sendable {
 
     /// Works while it holds the lock between processes. Gives up a little before the deadline, so that its callers know for certain that nothing was done.
     func locked<Result>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> Result) throws(BackendError) -> Result {
-        let clock = clock
-        let latest = deadline.advanced(by: .milliseconds(-20))
+        let isOver = patience(deadline)
         let lock = try onFiles { (files) throws(FileError) in
             try files.createDirectory(parentDirectory(of: lockPath))
-            return try files.lock(lockPath) { clock.now >= latest }
+            return try files.lock(lockPath, giveUp: isOver)
         }
         defer { lock.release() }
         return try work()
+    }
+
+    /// Takes the lock of the list itself, which programs with another folder of locks take too; nil where it has no folder yet. It is of use
+    /// until the list is replaced.
+    func lockContent(deadline: MonotonicInstant) throws(BackendError) -> (any FileLock)? {
+        let isOver = patience(deadline)
+        return try onFiles { (files) throws(FileError) in try files.lockContent(of: files.resolve(path), giveUp: isOver) }
+    }
+
+    private func patience(_ deadline: MonotonicInstant) -> @Sendable () -> Bool {
+        let latest = deadline.advanced(by: .milliseconds(-20))
+        return { [clock] in clock.now >= latest }
     }
 
     /// Works on files; a failure becomes the backend's error, with nothing changed.

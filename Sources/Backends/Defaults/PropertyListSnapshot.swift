@@ -19,7 +19,7 @@ final class PropertyListSnapshot: Sendable {
     let bytes: [UInt8]
     let content: Content
     /// Keeps the file's number from being given to another file, so that the same number means the same file.
-    private let hold: (any FileHold)?
+    let hold: (any FileHold)?
     /// When this state of the file was first read.
     let readAt: MonotonicInstant
     /// Whether the file was read again late enough for any later change to show in its times.

@@ -36,16 +36,18 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     ///   - runtime: The machine.
     ///   - protection: How well the file is protected; plain, unless the layer above seals what it stores.
     ///   - isPrivate: Whether the file is refused when another user can change it or a folder above it, which is checked when it is opened.
+    ///   - report: Is told of changes that another program has overwritten, on the store's lane.
     package init(
         path: String, lockPath: String, quarantineDirectory: String, deadline: Duration, runtime: Runtime,
-        protection: ProtectionLevel = .plain, isPrivate: Bool = false
+        protection: ProtectionLevel = .plain, isPrivate: Bool = false, report: @escaping @Sendable (OverwrittenChanges) -> Void = { _ in }
     ) {
         identity = BackendIdentity(kind: "property-list", store: runtime.files.resolve(path))
         capabilities = BackendCapabilities(
             durability: .durable, atomicBatch: true, crossProcess: true, protection: protection, maximumValueSize: Self.maximumValueSize,
             storesNativeValues: true, sharedWithOthers: true, usefulConcurrency: 1_024)
         let file = PropertyListFile(
-            path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, isPrivate: isPrivate, runtime: runtime)
+            path: path, lockPath: lockPath, quarantineDirectory: quarantineDirectory, isPrivate: isPrivate, runtime: runtime,
+            report: report)
         let lane = runtime.makeLane("defaults.\(Self.suiteName(ofPath: path))")
         self.file = file
         self.lane = lane
@@ -127,7 +129,12 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
     }
 
     func load(rereading: Bool) async throws(BackendError) -> PropertyListSnapshot {
-        try await loads.submit(rereading, deadline: nextDeadline, isMutation: false)
+        let deadline = nextDeadline
+        let snapshot = try await loads.submit(rereading, deadline: deadline, isMutation: false)
+        guard file.withRecentChanges({ !$0.overwritten.isEmpty }) else { return snapshot }
+        // A call that changes nothing makes the overwritten changes again.
+        _ = try await commits.submit([], deadline: deadline, isMutation: false)
+        return try await loads.submit(false, deadline: deadline, isMutation: false)
     }
 
     // MARK: Writing

@@ -5,11 +5,18 @@ package protocol BackupStore: Sendable {
     /// The path of the store's lock file, which a backup holds while it copies; nil for files that are replaced whole, without a lock.
     var backupLock: String? { get }
 
+    /// The path of the lock file beside the store, which programs with another folder of locks take too; nil where there is none.
+    var neighborLock: String? { get }
+
     /// Holds on to the present state. Called while the lock is held.
     /// - Parameter deadline: When to give up.
     /// - Returns: Nil where there is nothing.
     /// - Throws: ``BackendError``: `locked`, `unavailable`, `corrupted` and others; then there is no backup.
     func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)?
+}
+
+extension BackupStore {
+    package var neighborLock: String? { nil }
 }
 
 /// One state of a store, which stays the same while the store changes. Called by one caller at a time.

@@ -66,6 +66,9 @@ package struct FileStatus: Hashable, Sendable {
     /// Whether it is a directory.
     package var isDirectory: Bool
 
+    /// Whether both are of one file, whatever it held.
+    package func isSameFile(as other: FileStatus) -> Bool { device == other.device && inode == other.inode }
+
     /// Creates a status.
     package init(
         device: UInt64, inode: UInt64, size: Int64, modified: Int64, changed: Int64, permissions: UInt32, owner: UInt32, group: UInt32,
@@ -169,6 +172,16 @@ package protocol FileSystem: Sendable {
     ///   - giveUp: Asked again and again while the caller waits; true ends the waiting with ETIMEDOUT.
     func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock
 
+    /// Takes the exclusive lock of a file itself; where there is no such file yet, that of its folder.
+    ///
+    /// A lock file keeps apart the programs that were configured with it. This lock keeps apart all programs that replace the file, whatever
+    /// their configuration. It ends in effect when the file is made or replaced: from then on others can lock the new one.
+    /// - Parameters:
+    ///   - path: The file. A symbolic link is followed.
+    ///   - giveUp: Asked again and again while the caller waits; true ends the waiting with ETIMEDOUT.
+    /// - Returns: The lock; nil where there is no folder either.
+    func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)?
+
     /// Something for each time that one of some names in a directory may have been created, changed, renamed or removed, by anyone; several
     /// times may be told as one. A directory that does not exist is watched once it does, and one that was moved away or removed is watched again
     /// when there is another one at its path. Ends where directories cannot be watched.
@@ -189,12 +202,12 @@ extension FileSystem {
     ///   - bytes: Its new content.
     ///   - temporaryName: The name of the file beside it; it must not be in use.
     ///   - stillWanted: Asked when the new content is on the disk, right before it takes the old one's place.
-    /// - Returns: Whether the content was replaced: false if it was no longer wanted, and nothing changed.
+    /// - Returns: The new file, as it was just before it took the old one's place; nil if it was no longer wanted, and nothing changed.
     @discardableResult
     package func replaceDurably(
         _ path: String, with bytes: [UInt8], temporaryName: String,
         if stillWanted: () throws(FileError) -> Bool = { () throws(FileError) in true }
-    ) throws(DurableReplaceError) -> Bool {
+    ) throws(DurableReplaceError) -> FileStatus? {
         let directory = parentDirectory(of: path)
         let temporary = directory + "/" + temporaryName
         do throws(FileError) {
@@ -214,7 +227,7 @@ extension FileSystem {
             try synchronizeFile(temporary)
             guard try stillWanted() else {
                 try remove(temporary)
-                return false
+                return nil
             }
             new = try status(temporary)
             try rename(temporary, to: path)
@@ -231,14 +244,14 @@ extension FileSystem {
         } catch {
             throw DurableReplaceError(error: error, mayBeReplaced: true)
         }
-        return true
+        return new
     }
 
     /// Whether a file may have a name: false only where another file is proven to have it, or none.
     private func mayBe(_ file: FileStatus, at path: String) -> Bool {
         do throws(FileError) {
             guard let there = try status(path) else { return false }
-            return there.device == file.device && there.inode == file.inode
+            return there.isSameFile(as: file)
         } catch {
             return true
         }

@@ -28,6 +28,15 @@ struct LockQueue {
         Self.giveTurnBack(descriptor)
     }
 
+    /// Takes the lock in no order, where the file need not be open for writing. The descriptor is closed if that fails. A file system that has
+    /// no such lock, or none for a file that is open for reading, has nothing to wait for.
+    func takeUnordered(giveUp: () -> Bool) throws(LockFailure) {
+        try wait(giveUp) { descriptor, waits in
+            let code = flock(descriptor, waits ? LOCK_EX : LOCK_EX | LOCK_NB)
+            return code != 0 && [EBADF, EOPNOTSUPP, ENOSYS].contains(errno) ? 0 : code
+        }
+    }
+
     /// Gives the lock back and closes the descriptor.
     ///
     /// The lock belongs to the open file, which a child process made by `fork` without `exec` has open too: closed here alone, it would stay

@@ -249,6 +249,39 @@ package struct PosixFileSystem: FileSystem {
         return DescriptorLock(descriptor)
     }
 
+    /// `flock` on the file, or on its folder. A file system without such locks has none to take.
+    package func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)? {
+        while true {
+            var (locked, flags) = (path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+            if try status(path) == nil { (locked, flags) = (parentDirectory(of: path), flags | O_DIRECTORY) }
+            let descriptor = open(locked, flags)
+            guard descriptor >= 0 else {
+                // Removed since it was looked at: look again. A folder that is missing is nobody's to lock.
+                guard isNumberOfMissingName(errno) else { throw FileError(number: errno, operation: "open", path: locked) }
+                if locked != path { return nil }
+                continue
+            }
+            do throws(LockQueue.LockFailure) { try LockQueue(descriptor: descriptor).takeUnordered(giveUp: giveUp) } catch {
+                throw FileError(number: error.number, operation: "lock", path: locked)
+            }
+            let lock = DescriptorLock(descriptor)
+            // While this process waited, another one may have made the file, or replaced it: then the lock is of something older.
+            if try isCurrent(descriptor, at: locked) {
+                if locked == path { return lock }
+                if try status(path) == nil { return lock }
+            }
+            lock.release()
+        }
+    }
+
+    /// Whether an open file still has its name.
+    private func isCurrent(_ descriptor: Int32, at path: String) throws(FileError) -> Bool {
+        var info = stat()
+        guard fstat(descriptor, &info) == 0 else { throw FileError(number: errno, operation: "stat", path: path) }
+        guard let current = try status(path) else { return false }
+        return current.isSameFile(as: FileStatus(info))
+    }
+
     /// `inotify` on Linux; on other systems nothing is reported.
     package func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> {
         DirectoryWatch.changes(of: names, in: directory)

@@ -11,6 +11,7 @@
         private let runtime: Runtime
 
         package var backupLock: String? { lock }
+        package var neighborLock: String? { DatabaseFile.neighborLock(of: path) }
 
         /// Names the database; nothing is opened.
         package init(path: String, lock: String, deadline: Duration, runtime: Runtime) {

@@ -12,11 +12,12 @@
         ///   - context: Where the database belongs.
         ///   - deadline: Until when another process is waited for.
         func create(kek: SealingKey, source: String, context: StoreContext, deadline: MonotonicInstant) throws(BackendError) {
+            let directory = parentDirectory(of: path)
+            // The lock beside the database needs the folder: programs with other folders of locks would remove each other's drafts.
+            do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
             try locked(deadline: deadline) { () throws(BackendError) in
                 guard try fileID() == nil else { return }
-                let directory = parentDirectory(of: path)
                 let draft = "\(directory)/\(draftPrefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
-                do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
                 try requireTrust()
                 do throws(FileError) {
                     try removeDrafts()

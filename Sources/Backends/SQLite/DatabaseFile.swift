@@ -195,7 +195,7 @@
 
         /// Checks that nobody but the user and root can change the database, the files beside it, and the lock that keeps writers apart.
         func requireTrust() throws(BackendError) {
-            try files.requireTrust(in: [path, path + "-wal", path + "-shm", lockPath])
+            try files.requireTrust(in: [path, path + "-wal", path + "-shm", lockPath, Self.neighborLock(of: path)])
         }
 
         // MARK: Opening
@@ -294,22 +294,36 @@
 
         // MARK: The lock
 
-        /// Holds the lock between processes while something is written. SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when
+        /// The lock file beside a database. Every program takes it, whatever folder of locks it was configured with.
+        static func neighborLock(of path: String) -> String { path + "-lock" }
+
+        private func onFiles<R>(_ work: (any FileSystem) throws(FileError) -> R) throws(BackendError) -> R {
+            do throws(FileError) { return try work(files) } catch { throw error.backendError() }
+        }
+
+        /// Holds the locks between processes while something is written: the one that programs of one configuration hand on in turn, and the one
+        /// beside the database. SQLite before 3.51.3 (3.50.7, 3.44.6) can damage a database when
         /// one connection writes while another checkpoints (sqlite.org/wal.html, "the WAL-reset bug"); with the lock this never happens,
         /// whatever version of SQLite another program has.
         func locked<R>(deadline: MonotonicInstant, _ work: () throws(BackendError) -> R) throws(BackendError) -> R {
             let clock = clock
-            let lock: any FileLock
-            do throws(FileError) {
-                do throws(FileError) { lock = try files.lock(lockPath) { clock.now >= deadline } } catch {
+            let isOver: @Sendable () -> Bool = { clock.now >= deadline }
+            let lock = try onFiles { (files) throws(FileError) in
+                do throws(FileError) { return try files.lock(lockPath, giveUp: isOver) } catch {
                     guard error.isNotFound else { throw error }
                     try files.createDirectory(parentDirectory(of: lockPath))
-                    lock = try files.lock(lockPath) { clock.now >= deadline }
+                    return try files.lock(lockPath, giveUp: isOver)
                 }
-            } catch {
-                throw error.backendError()
             }
             defer { lock.release() }
+            let neighbor = try onFiles { (files) throws(FileError) -> (any FileLock)? in
+                do throws(FileError) { return try files.lock(Self.neighborLock(of: path), giveUp: isOver) } catch {
+                    // Without a folder there is no database that another program could have.
+                    guard error.isNotFound else { throw error }
+                    return nil
+                }
+            }
+            defer { neighbor?.release() }
             guard clock.now < deadline else {
                 throw BackendError(
                     .timedOut, "Another program kept the database locked until the deadline. Nothing was changed; try again.")
@@ -361,6 +375,9 @@
             state.found?.connection.close()
             state.writer.map(finish)
         }
+
+        /// Whether a connection is open.
+        var isOpen: Bool { isAnyOpen(otherThan: nil) }
 
         /// Closes every connection and writes nothing.
         func closeWithoutWriting() { keepOnly(nil) }

@@ -4,7 +4,7 @@
     import Sealing
 
     /// Letting go of keys: those of the database go with its session, which is closed and released. The key that wraps them is the program's, in its ``SealingKeys``.
-    extension SQLiteStore: KeyHoldingStore {
+    extension SQLiteStore: KeyHoldingStore, ReluctantBackend {
         /// Waits for the work on the lane, closes the database, and refuses to open it until it is unlocked.
         package func lock(within limit: Duration) async {
             file.setLocked(true)
@@ -20,6 +20,8 @@
             await letGo(within: .seconds(1))
             return true
         }
+
+        package var hasOpenFiles: Bool { file.isOpen }
 
         /// Closes the database within a time, half of which is for the lock of another process: then the connections are closed without it.
         func letGo(within limit: Duration) async {

@@ -111,9 +111,10 @@ struct KeyFiles: Sendable {
         for attempt in 1... {
             let isReplaced: Bool
             do throws(DurableReplaceError) {
-                isReplaced = try runtime.files.replaceDurably(path, with: new, temporaryName: draftName(for: path)) {
+                let file = try runtime.files.replaceDurably(path, with: new, temporaryName: draftName(for: path)) {
                     () throws(FileError) in try runtime.files.read(path)?.bytes == old
                 }
+                isReplaced = file != nil
             } catch {
                 if error.mayBeReplaced { throw error.error.backendError(outcome: .unknown) }
                 // A process that reads the file removes drafts of it: begin again.

@@ -76,7 +76,7 @@ struct BackupRun {
     private func take(_ stores: [BackedStore], _ found: [KitKey]) async throws -> [Taken] {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
         let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
-            try await StoreLocks(Set(stores.compactMap(\.store.backupLock)), deadline: deadline, runtime: runtime)
+            try await StoreLocks(stores.map(\.store), deadline: deadline, runtime: runtime)
         }
         defer { locks.release() }
         var taken: [Taken] = []

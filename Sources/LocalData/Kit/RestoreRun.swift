@@ -102,7 +102,7 @@ struct RestoreRun {
     private func locks(_ survey: RestoreSurvey) async throws -> StoreLocks {
         let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
         return try await translatingErrors(key: "restore") { () throws(BackendError) in
-            try await StoreLocks(Set(survey.stores.values.compactMap(\.store.backupLock)), deadline: deadline, runtime: runtime)
+            try await StoreLocks(survey.stores.values.map(\.store), deadline: deadline, runtime: runtime)
         }
     }
 

@@ -22,5 +22,8 @@ package struct NoFiles: FileSystem {
     package func list(_ path: String) throws(FileError) -> [String]? { throw refuse("readdir", path) }
     package func resolve(_ path: String) -> String { path }
     package func lock(_ path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> any FileLock { throw refuse("lock", path) }
+    package func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)? {
+        throw refuse("lock", path)
+    }
     package func changes(of names: Set<String>, in directory: String) -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 }

@@ -111,6 +111,10 @@ package final class HookedFiles: FileSystem {
         return try real.lock(path, giveUp: giveUp)
     }
 
+    package func lockContent(of path: String, giveUp: @Sendable () -> Bool) throws(FileError) -> (any FileLock)? {
+        try real.lockContent(of: path, giveUp: giveUp)
+    }
+
     // MARK: What changes something
 
     package func create(_ path: String, _ bytes: [UInt8]) throws(FileError) {

@@ -76,6 +76,28 @@ package final class ManualClock: RuntimeClock {
         for action in due { action() }
     }
 
+    /// Lets time pass, second by second, while some work goes on.
+    package func passing<R: Sendable>(during work: @escaping @Sendable () async throws -> R) async throws -> R {
+        let isOver = Shared(false)
+        return try await withThrowingTaskGroup(of: R?.self) { group in
+            group.addTask {
+                defer { isOver.value.withLock { $0 = true } }
+                return try await work()
+            }
+            group.addTask { [self] in
+                while !isOver.value.withLock(\.self) {
+                    advance(by: .seconds(1))
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+                return nil
+            }
+            var result: R?
+            while let next = try await group.next() { result = next ?? result }
+            guard let result else { throw CancellationError() }
+            return result
+        }
+    }
+
     /// Returns once a number of actions were scheduled since the clock was made.
     package func untilScheduled(_ count: Int) async {
         await withCheckedContinuation { continuation in

@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 import DefaultsBackend
+import Logging
 
 /// The domain `.userDefaults`: one property list for each suite.
 struct DefaultsProvider: BackendProvider {
@@ -25,6 +26,18 @@ struct DefaultsProvider: BackendProvider {
         let lockPath = PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files)
         return PropertyListStore(
             path: path, lockPath: lockPath, quarantineDirectory: "\(directories.data)/quarantine",
-            deadline: configuration.deadlines.files, runtime: configuration.runtime, isPrivate: isPrivate)
+            deadline: configuration.deadlines.files, runtime: configuration.runtime, isPrivate: isPrivate
+        ) { [logger = configuration.logger] changes in
+            if !changes.repeated.isEmpty {
+                logger.warning(
+                    "Another program wrote an older copy of a property list over changes, which were made again.",
+                    metadata: ["list": "\(changes.path)", "count": "\(changes.repeated.count)"])
+            }
+            if !changes.lost.isEmpty {
+                logger.error(
+                    "Another program wrote an older copy of a property list over changes, which are lost.",
+                    metadata: ["list": "\(changes.path)", "count": "\(changes.lost.count)"])
+            }
+        }
     }
 }

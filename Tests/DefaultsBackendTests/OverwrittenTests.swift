@@ -1,0 +1,166 @@
+import BackendContract
+import BackendRuntime
+import DefaultsBackend
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Programs that write an older copy of the whole list over what was written since.
+@Suite(.inTurn, .tags(.process)) struct OverwrittenTests {
+    let scratch: Scratch
+    let a = StorageAddress("a")
+    let b = StorageAddress("b")
+
+    init() throws { scratch = try Scratch() }
+
+    /// What the file holds now.
+    private func bytes() throws -> [UInt8] { try #require(try PosixFileSystem().read(scratch.path())).bytes }
+
+    /// Writes bytes over the file, as Foundation does.
+    private func overwrite(with bytes: [UInt8]) throws {
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: scratch.path()))
+        try handle.truncate(atOffset: 0)
+        try handle.write(contentsOf: Data(bytes))
+        try handle.close()
+    }
+
+    private func store(_ reports: Shared<[OverwrittenChanges]>, _ runtime: Runtime = .live) -> PropertyListStore {
+        PropertyListStore(
+            path: scratch.path(), lockPath: scratch.lockPath(), quarantineDirectory: scratch.quarantine, deadline: .seconds(30),
+            runtime: runtime
+        ) { report in reports.value.withLock { $0.append(report) } }
+    }
+
+    @Test func `changes that an older copy of the list overwrites are made again, and reported`() async throws {
+        let reports = Shared<[OverwrittenChanges]>([])
+        let store = store(reports)
+        _ = try await store.apply([.put(.text("1"), at: a), .put(.text("kept"), at: b)])
+        let older = try bytes()
+        _ = try await store.apply([.put(.text("2"), at: a)])
+        _ = try await store.apply([.put(.text("new"), at: StorageAddress("c"))])
+        let revision = try await store.read(a).revision
+        try overwrite(with: older)
+        // Without another change by this store: a read is enough.
+        #expect(try await store.read(a).text == "2")
+        #expect(try await store.read(StorageAddress("c")).text == "new")
+        let found = try await scratch.store().read([a, b, StorageAddress("c")], .fresh)
+        #expect(found.map(\.text) == ["2", "kept", "new"], "the file, seen by another program")
+        #expect(found[0].revision == revision)
+        let report = reports.value.withLock(\.self)
+        #expect(report.map(\.repeated) == [[a, StorageAddress("c")]] && report.map(\.lost) == [[]])
+        #expect(report.first?.path == scratch.path())
+        // And again, with a change of this store first.
+        try overwrite(with: older)
+        _ = try await store.apply([.put(.text("3"), at: b)])
+        #expect(try await scratch.store().read([a, b], .fresh).map(\.text) == ["2", "3"])
+    }
+
+    @Test(arguments: [true, false]) func `a removal that an older copy overwrites is made again`(leavesTrace: Bool) async throws {
+        let store = scratch.store()
+        _ = try await store.apply([.put(.text("secret"), at: a)])
+        let older = try bytes()
+        _ = try await store.apply([leavesTrace ? .tombstone(at: a) : .delete(a)])
+        try overwrite(with: older)
+        #expect(try await store.read(a).text == nil)
+        #expect(try await scratch.store().read(a, .fresh).text == nil, "the file, seen by another program")
+    }
+
+    @Test func `what another program sets or removes on purpose stays as it made it`() async throws {
+        let reports = Shared<[OverwrittenChanges]>([])
+        let store = store(reports)
+        _ = try await store.apply([.put(.text("1"), at: a), .put(.text("1"), at: b)])
+        _ = try await store.apply([.put(.text("2"), at: a), .put(.text("2"), at: b)])
+        // As Foundation does: entries that it does not know stay.
+        var entries = try scratch.foundationEntries()
+        entries["a"] = "1"
+        entries["b"] = nil
+        try overwrite(with: Scratch.propertyList(entries))
+        #expect(try await store.read(a).text == "1")
+        #expect(try await store.read(b) == .absent)
+        _ = try await store.apply([.put(.text("x"), at: StorageAddress("c"))])
+        #expect(try await scratch.store().read([a, b], .fresh).map(\.text) == ["1", nil])
+        #expect(reports.value.withLock(\.self).isEmpty)
+    }
+
+    @Test func `what a program of this library removes is not brought back`() async throws {
+        let store = scratch.store()
+        _ = try await store.apply([.put(.text("1"), at: a)])
+        _ = try await scratch.store().apply([.delete(a)])
+        #expect(try await store.read(a) == .absent)
+        // Nor where both happened before this store looks again.
+        _ = try await store.apply([.put(.text("1"), at: b)])
+        _ = try await scratch.store().apply([.delete(b)])
+        try overwrite(with: bytes())
+        #expect(try await store.read(b) == .absent)
+    }
+
+    @Test func `a list that is replaced by an older one is a restored one, and stays`() async throws {
+        let reports = Shared<[OverwrittenChanges]>([])
+        let store = store(reports)
+        _ = try await store.apply([.put(.text("1"), at: a)])
+        let older = try bytes()
+        _ = try await store.apply([.put(.text("2"), at: a)])
+        try Data(older).write(to: URL(fileURLWithPath: scratch.path()), options: .atomic)
+        #expect(try await store.read(a).text == "1")
+        #expect(reports.value.withLock(\.self).isEmpty)
+    }
+
+    @Test func `a change of long ago is not made again, and that is reported`() async throws {
+        let clock = ManualClock(.inRealTime)
+        let reports = Shared<[OverwrittenChanges]>([])
+        let store = store(reports, .live(clock: clock))
+        _ = try await store.apply([.put(.text("1"), at: a)])
+        let older = try bytes()
+        _ = try await store.apply([.put(.text("2"), at: a)])
+        clock.advance(by: .seconds(61))
+        try overwrite(with: older)
+        #expect(try await store.read(a).text == "1")
+        let report = reports.value.withLock(\.self)
+        #expect(report.map(\.repeated) == [[]] && report.map(\.lost) == [[a]])
+    }
+
+    @Test func `observers hear nothing of what was overwritten and made again`() async throws {
+        let store = scratch.store()
+        _ = try await store.apply([.put(.text("1"), at: a)])
+        let older = try bytes()
+        _ = try await store.apply([.put(.text("2"), at: a)])
+        var changes = store.foreignChanges().makeAsyncIterator()
+        try overwrite(with: older)
+        #expect(try await store.read(a).text == "2")
+        _ = try await scratch.store().apply([.put(.text("theirs"), at: b)])
+        #expect(await changes.next() == [b])
+    }
+
+    @Test(.timeLimit(.minutes(10))) func `beside a program that hammers the list with Foundation, nothing acknowledged is missing at the end`()
+        async throws
+    {
+        let suite = "hammered"
+        let scratch = scratch
+        let reports = Shared<[OverwrittenChanges]>([])
+        let store = PropertyListStore(
+            path: scratch.path(suite), lockPath: scratch.lockPath(suite), quarantineDirectory: scratch.quarantine, deadline: .seconds(30),
+            runtime: .live
+        ) { report in reports.value.withLock { $0.append(report) } }
+        _ = try await store.apply([.put(.text("first"), at: a)])
+        var environment = ProcessInfo.processInfo.environment
+        environment["XDG_CONFIG_HOME"] = "\(scratch.root)/config"
+        let program = try RunningProgram(
+            try Program.built("DefaultsProbe"), ["hammer-defaults", suite, "theirs"], environment: environment)
+        #expect(try await program.line() == "started")
+        var acknowledged: [StorageAddress] = []
+        for number in 0..<200 {
+            let address = StorageAddress("ours \(number)")
+            if try await store.apply([.put(.text("\(number)"), at: address)])[0].isApplied { acknowledged.append(address) }
+        }
+        _ = await program.end(input: "end\n")
+        // The last look of a program that goes on.
+        _ = try await store.read(a)
+        let found = try await scratch.store(suite: suite).read(acknowledged, .fresh)
+        let lost = zip(acknowledged, found).filter { $0.1.text == nil }.map(\.0.name)
+        let again = reports.value.withLock { $0.reduce(0) { $0 + $1.repeated.count } }
+        print("beside Foundation: \(acknowledged.count) acknowledged, \(again) made again, \(lost.count) lost")
+        #expect(lost.isEmpty)
+        #expect(acknowledged.count > 20)
+    }
+}
