@@ -13,6 +13,7 @@ final class Environment: Sendable {
     let ledger: MigrationLedger
     let expiries: ExpiryWatch
     let quarantine: Quarantine
+    let witnesses: Witnesses
     let registry: KeyRegistry
     let runtime: Runtime
     /// The version of the program; nil for one that does not say.
@@ -26,14 +27,15 @@ final class Environment: Sendable {
     let pageSize: Int
 
     init(
-        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, registry: KeyRegistry, runtime: Runtime,
-        applicationVersion: String?, safeguards: Safeguards, pageSize: Int, logger: Logger, isRehearsal: Bool = false
+        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: Witnesses, registry: KeyRegistry,
+        runtime: Runtime, applicationVersion: String?, safeguards: Safeguards, pageSize: Int, logger: Logger, isRehearsal: Bool = false
     ) {
         self.routes = routes
         self.coder = coder
         self.ledger = ledger
         expiries = ExpiryWatch(ledger, runtime: runtime)
         self.quarantine = quarantine
+        self.witnesses = witnesses
         self.registry = registry
         self.runtime = runtime
         self.applicationVersion = applicationVersion

@@ -22,6 +22,7 @@ extension StorageRouter {
         await env.ledger.flush()
         await env.ledger.close()
         await env.quarantine.close()
+        await env.witnesses.close()
         return isDrained
     }
 

@@ -71,11 +71,19 @@ extension StorageRouter {
     }
 
     /// Finishes what was acknowledged, writes the ledger, ends every sequence of values, closes the stores and forgets the sealing keys. What is used later opens them again.
+    /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, as its disk does not answer. What was acknowledged is durable all the
+    ///   same, and the store is closed as soon as the disk answers; its keys are in memory until then.
     public func shutdown() async throws {
         await env.ledger.flush()
         await Self.close(env, stores)
         await env.coder.seals.keys.forgetAll()
         if !env.lanes.isBusy(in: nil) { await env.coder.seals.keys.endUses() }
+        let open = env.routes.opened.compactMap { $0 as? any ReluctantBackend }.filter(\.hasOpenFiles).map(\.identity.description).sorted()
+        guard let first = open.first else { return }
+        throw StorageError(
+            StorageError.timedOut, key: first,
+            "\(open.joined(separator: ", ")) could not be closed: the disk does not answer. What was acknowledged is durable; the rest is closed as soon as the disk answers.",
+            outcome: .applied)
     }
 
     /// Ends every sequence of values and closes the stores.
@@ -83,6 +91,7 @@ extension StorageRouter {
         env.hub.close()
         await env.ledger.close()
         await env.quarantine.close()
+        await env.witnesses.close()
         for backend in env.routes.opened { await backend.close() }
         await stores.close()
     }

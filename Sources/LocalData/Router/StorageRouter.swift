@@ -39,13 +39,15 @@ public actor StorageRouter {
         let seals = RecordSeals(
             keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.storeContext("", "").application,
             randomBytes: runtime.randomBytes)
+        let witnesses = Witnesses(Wiring.witnessStore(configuration), runtime: runtime)
         let env = Environment(
-            routes: RouteTable(stores: wiring, judge: configuration.safeguards.contains(.sealsProven) ? seals : nil),
+            routes: RouteTable(
+                stores: wiring, judge: configuration.safeguards.contains(.sealsProven) ? seals : nil, witnesses: witnesses),
             coder: RecordCoder(seals: seals, runtime: runtime, safeguards: configuration.safeguards), ledger: ledger,
             quarantine: Quarantine(
                 quarantine, damagedFiles: Wiring.damagedFiles(configuration), seals, otherSources: configuration.otherKeySources,
                 runtime: runtime),
-            registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
+            witnesses: witnesses, registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
             safeguards: configuration.safeguards, pageSize: configuration.pageSize,
             logger: configuration.logger)
         stores = wiring

@@ -99,6 +99,7 @@ struct Committer: Sendable {
                 }
             }
             publish(part, changes, receipt)
+            await witness(part, changes, receipt)
             for index in part {
                 switch receipt.results[index] {
                 case .applied, .conflict, .notAttempted: continue
@@ -128,6 +129,18 @@ struct Committer: Sendable {
             hub.publish(receipt.record(of: changes[index], at: index), changes[index].newest, at: changes[index].route.slot)
         }
         if isUncertain { publishDoubt(part, changes) }
+    }
+
+    /// Notes for keys that ask for it that there is a value, or that it was removed.
+    private func witness(_ part: [Int], _ changes: [Change], _ receipt: Receipt) async {
+        for index in part where receipt.results[index].isApplied {
+            guard let witnesses = changes[index].route.witnesses, changes[index].isWatched else { continue }
+            switch changes[index].mutation.operation {
+            case .put: await witnesses.noteValue(at: changes[index].route)
+            case .tombstone, .delete: await witnesses.end(at: changes[index].route)
+            case .check: continue
+            }
+        }
     }
 
     private func publishDoubt(_ part: [Int], _ changes: [Change]) {

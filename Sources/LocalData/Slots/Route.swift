@@ -16,13 +16,24 @@ final class Route: Sendable {
     let judge: (any SealJudge)?
     /// Which stores the program has locked.
     let gate: LockGate
+    /// Remembers that there is a value; nil where the key does not ask for it.
+    let witnesses: Witnesses?
+    /// Whether the caller does not want to know that a value has vanished.
+    let overridesWitness: Bool
 
     init(
         keyName: String, domain: StorageDomain, backend: any StorageBackend, slot: PhysicalSlot, security: SecurityPolicy,
-        protection: ProtectionLevel, judge: (any SealJudge)? = nil, gate: LockGate
+        protection: ProtectionLevel, judge: (any SealJudge)? = nil, gate: LockGate, witnesses: Witnesses? = nil
     ) {
         (self.keyName, self.domain, self.backend, self.slot) = (keyName, domain, backend, slot)
         (self.security, self.protection, self.judge, self.gate) = (security, protection, judge, gate)
+        (self.witnesses, overridesWitness) = (witnesses, false)
+    }
+
+    init(_ route: Route, overridesWitness: Bool) {
+        (keyName, domain, backend, slot) = (route.keyName, route.domain, route.backend, route.slot)
+        (security, protection, judge, gate) = (route.security, route.protection, route.judge, route.gate)
+        (witnesses, self.overridesWitness) = (route.witnesses, overridesWitness)
     }
 
     var address: StorageAddress { slot.address }
@@ -38,7 +49,7 @@ final class Route: Sendable {
     func leading(to backend: any StorageBackend) -> Route {
         Route(
             keyName: keyName, domain: domain, backend: backend, slot: slot, security: security, protection: protection, judge: judge,
-            gate: gate)
+            gate: gate, witnesses: witnesses)
     }
 
     /// A slot in another part of the same store, under the same protection.

@@ -7,6 +7,7 @@ import Synchronization
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
     private let judge: (any SealJudge)?
+    private let witnesses: Witnesses?
     /// Which stores the program has locked.
     let gate: LockGate
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
@@ -21,9 +22,11 @@ final class RouteTable: Sendable {
     /// - Parameters:
     ///   - stores: What places are made of.
     ///   - judge: Says what may be believed of places with sealed values. Nil to believe everything, as the tests do once.
-    init(stores: any StoreProvider, judge: (any SealJudge)?) {
+    ///   - witnesses: Remember the values of keys that ask for it.
+    init(stores: any StoreProvider, judge: (any SealJudge)?, witnesses: Witnesses? = nil) {
         self.stores = stores
         self.judge = judge
+        self.witnesses = witnesses
         gate = LockGate()
         policyChains = Mutex([:])
         hasPolicies = Atomic(false)
@@ -33,6 +36,7 @@ final class RouteTable: Sendable {
     init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: (any SealJudge)?) {
         self.stores = stores
         self.judge = judge
+        witnesses = routes.witnesses?.rehearsed()
         gate = routes.gate
         let known = routes.policyChains.withLock(\.self)
         policyChains = Mutex(known)
@@ -48,7 +52,7 @@ final class RouteTable: Sendable {
                 StorageError.invalidEvolution, key: key.entity,
                 "The chain of versions of \(key.entity) cannot be used: \(problem). Nothing was changed.")
         }
-        let lead = Lead(domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security)
+        let lead = Lead(domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
         let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
         if let admits, !admits(route.slot) {
             throw StorageError(
@@ -68,7 +72,8 @@ final class RouteTable: Sendable {
         if let source = lead.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
         let route = Route(
             keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
-            security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge, gate: gate)
+            security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge, gate: gate,
+            witnesses: lead.isWitnessed ? witnesses : nil)
         known.withLock { known in
             // The names of a program's keys are few; those of records have no end.
             if known.count >= Self.maximumKnown { known.removeAll(keepingCapacity: true) }
@@ -84,10 +89,12 @@ final class RouteTable: Sendable {
         let domain: StorageDomain
         let address: StorageAddress
         let security: SecurityPolicy
+        let isWitnessed: Bool
 
         /// Swift takes two spellings of one text for equal; a file system and a keyring do not.
         static func == (left: Self, right: Self) -> Bool {
             left.address == right.address && left.domain.kind == right.domain.kind && left.security == right.security
+                && left.isWitnessed == right.isWitnessed
                 && (left.domain.scope == nil) == (right.domain.scope == nil)
                 && (left.domain.scope ?? "").utf8.elementsEqual((right.domain.scope ?? "").utf8)
         }

@@ -26,6 +26,12 @@ enum SealJudgement: Sendable {
 extension Route {
     /// Looks at the slot, and believes what stands there: only for a caller that opens the value before it uses anything beside it.
     func look(_ freshness: ReadFreshness = .validated) async throws -> StorageProbe {
+        let probe = try await lookAtStore(freshness)
+        return witnesses == nil ? probe : try await heeded(probe)
+    }
+
+    /// The same without asking the witness of the value.
+    func lookAtStore(_ freshness: ReadFreshness) async throws -> StorageProbe {
         if isLocked { return .locked }
         let probe: StorageProbe?
         do throws(BackendError) { probe = try await backend.read([address], freshness).first } catch {
@@ -51,7 +57,7 @@ extension Route {
             try await first.backend.read(routes.map(\.address), freshness)
         }
         var judged: [StorageProbe] = []
-        for (route, probe) in zip(routes, probes) { judged.append(try await route.judged(probe)) }
+        for (route, probe) in zip(routes, probes) { judged.append(try await route.judged(try await route.heeded(probe))) }
         return judged
     }
 }

@@ -17,7 +17,7 @@ struct BatchWriter: Sendable {
         var isInsertion = false
 
         init(_ slot: UntypedSlot, _ prepared: Prepared?, if precondition: StorageMutation.Precondition? = nil, isInsertion: Bool = false) {
-            self.slot = slot
+            self.slot = UntypedSlot(key: slot.key, route: slot.route.overridingWitness)
             self.prepared = prepared
             self.precondition = precondition
             self.isInsertion = isInsertion

@@ -11,6 +11,7 @@ struct ValueWriter: Sendable {
     /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
     func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts, _ host: any MigrationHost) async throws {
         try await env.prepare(slot.key, host)
+        let slot = slot.overridingWitness
         let prepared = try env.prepare(value, slot, facts)
         if prepared.references.isEmpty {
             try await env.withLane(slot.route) { try await store(prepared, slot.untyped) }
@@ -161,7 +162,7 @@ struct ValueWriter: Sendable {
     /// Removes a value: with a migration by a tombstone first, and then wherever older copies are.
     func remove<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
         try await env.prepare(slot.key, host)
-        let slot = slot.untyped
+        let slot = slot.overridingWitness.untyped
         try await env.unbroken { [self] in
             try await env.withLane(slot.route) {
                 try await env.retrying(slot.name) { try await removeOnce(slot, over: try await probe(slot)) ? () : nil }

@@ -2,7 +2,7 @@ import BackendContract
 import DefaultsBackend
 import MemoryBackend
 
-/// The library's own stores: the ledger's and the quarantine's. They need no sealing key, so they can be made before there is any.
+/// The library's own stores: the ledger's, the quarantine's and that of the witnesses. They need no sealing key, so they can be made before there is any.
 extension Wiring {
     /// The store of the migration ledger.
     /// - Parameter isRestoring: Whether it opens although a restore is unfinished: for the restore itself.
@@ -13,6 +13,11 @@ extension Wiring {
     /// The store of the quarantine.
     static func quarantineStore(_ configuration: StorageConfiguration) -> OwnStore {
         OwnStore { try makeOwnStore("quarantine", configuration) { "\($0.data)/quarantine/quarantine.plist" } }
+    }
+
+    /// The store of the witnesses.
+    static func witnessStore(_ configuration: StorageConfiguration) -> OwnStore {
+        OwnStore { try makeOwnStore("witness", configuration) { "\($0.data)/witness.plist" } }
     }
 
     /// The copies of damaged property lists. A configuration without folders has none; one whose folders are unknown says so when it is asked.

@@ -1,5 +1,6 @@
 #if SQLite && os(Linux)
     import BackendContract
+    import BackendRuntime
     import Foundation
     import TestSupport
     import Testing
@@ -27,6 +28,23 @@
             #expect(try await router.get(row) == "row \(number)")
             var values = router.values(for: list).makeAsyncIterator()
             #expect(try await values.next() == "list \(number)")
+        }
+
+        @Test func `a router whose store does not close says so, and not once it has`() async throws {
+            let stage = try Stage()
+            let (lane, clock) = (TestLane(), ManualClock())
+            let router = stage.launch {
+                $0.runtime.makeLane = { label in label.hasPrefix("sqlite") ? lane.named(label) : Runtime.live.makeLane(label) }
+                $0.runtime.clock = clock
+            }
+            try await router.set("row", for: row)
+            lane.hold()
+            let error = await #expect(throws: StorageError.self) { try await clock.passing { try await router.shutdown() } }
+            #expect(error?.code == StorageError.timedOut)
+            #expect(error?.outcome == .applied)
+            lane.release()
+            try await router.shutdown()
+            #expect(try await stage.launch().get(row) == "row")
         }
 
         private func parts(of router: StorageRouter) -> [Part] {

@@ -91,7 +91,7 @@ extension TypedKey {
     /// Whether a record with another type's tag is refused, as in a collection.
     var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
     /// Whether a removal leaves a tombstone, so that no older copy comes back.
-    var leavesTombstone: Bool { hasMigration || membership?.buriesRemoved == true }
+    var leavesTombstone: Bool { hasMigration || typed.isWitnessed || membership?.buriesRemoved == true }
     /// Whether a value may have to be brought to its place or shape before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
 

@@ -41,6 +41,9 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// How long the older place of the value is kept up to date; nil where none is.
     private(set) var releaseWindow: ReleaseWindow?
 
+    /// Whether it is remembered outside the store that there is a value.
+    private(set) var isWitnessed = false
+
     private var migrationMakers: [@Sendable (StorageKey<Value>) -> AnyStorageMigration] = []
 
     /// Creates a key.
@@ -139,6 +142,19 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public func expiring(after lifetime: Duration) -> Self {
         var key = self
         key.lifetime = lifetime
+        return key
+    }
+
+    /// This key, with a witness: outside the value's store it is remembered that there is a value. A value that is gone without having been removed, since a
+    /// keyring was reset, replaced by another one or emptied by another program, is then `vanished`: reads throw it, no default is returned, and no older copy takes
+    /// its place, until the value is there again, is set or removed, or ``StorageRouter/acknowledgeLoss(of:)`` accepts the loss.
+    ///
+    /// The list of witnesses is `witness.plist` in the data folder; it names values by salted digests, and a value in it costs one more durable change of a list when it is
+    /// first set or read. A removal leaves a tombstone. Declare the key with its witness in every program that removes the value: a removal by any other
+    /// counts as a loss.
+    public func witnessed() -> Self {
+        var key = self
+        key.isWitnessed = true
         return key
     }
 

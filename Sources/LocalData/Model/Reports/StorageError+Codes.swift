@@ -2,6 +2,8 @@
 extension StorageError.Code {
     /// The value is absent, proven, and the key has no default.
     public static let notFound = Self("notFound")
+    /// The value was there and is gone without having been removed: ``StorageKey/witnessed()``.
+    public static let vanished = Self("vanished")
     /// The stored bytes are not a value of the key's type; they are left as they are.
     public static let undecodable = Self("undecodable")
     /// The value could not be turned into bytes.
@@ -71,6 +73,8 @@ extension StorageError.Code {
 extension StorageError {
     /// ``Code/notFound``
     public static var notFound: Code { .notFound }
+    /// ``Code/vanished``
+    public static var vanished: Code { .vanished }
     /// ``Code/undecodable``
     public static var undecodable: Code { .undecodable }
     /// ``Code/encodingFailed``
