@@ -78,6 +78,17 @@
                 case "unlock":
                     try await store.unlock()
                     return "unlocked"
+                case "portal": return "secret \(try await Self.portalSecret(command))"
+                case "portal-reason":
+                    do throws(BackendError) { return try await Self.portalSecret(["portal", "10000"]) } catch { return error.reason }
+                case "portal-leave":
+                    // Leaves after so many milliseconds.
+                    let task = Task {
+                        await Self.outcome { () throws(BackendError) in _ = try await Self.portalSecret(["portal", "20000"]) }
+                    }
+                    try? await Task.sleep(for: .milliseconds(Int(command.dropFirst().first ?? "") ?? 0))
+                    task.cancel()
+                    return "threw \(await task.value)"
                 case "look-during-prompt": return try await lookDuringPrompt(address)
                 case "increment": return await increment(address, rounds: Int(command.dropFirst(2).first ?? "") ?? 0)
                 case "ping": return await pingWhileHanging()
@@ -85,6 +96,13 @@
                 }
             } catch {
                 return "threw \(error.code) \(error.outcome.rawValue)"
+            }
+        }
+
+        /// The portal's secret in hexadecimal, within so many milliseconds.
+        private static func portalSecret(_ command: [String]) async throws(BackendError) -> String {
+            try await SecretPortal().withSecret(within: .milliseconds(Int(command.dropFirst().first ?? "") ?? 0)) {
+                hexadecimalText(of: Array($0))
             }
         }
 

@@ -20,6 +20,10 @@ SecretValue *secret_value_new(const gchar *secret, gssize length, const gchar *c
 const gchar *secret_value_get(SecretValue *value, gsize *length);
 void secret_value_unref(gpointer value);
 
+// GLib's, declared for the call at the end.
+GUnixFDList *g_unix_fd_list_new(void);
+gint g_unix_fd_list_append(GUnixFDList *list, gint fd, GError **error);
+
 // The paths API: the only part of libsecret that opens a session and codes secrets without searching, unlocking or prompting by itself.
 const gchar *secret_service_get_session_dbus_path(SecretService *self);
 GVariant *secret_service_encode_dbus_secret(SecretService *service, SecretValue *value);
@@ -58,4 +62,21 @@ static inline GType localdata_secret_service_type(void) {
 static inline SecretService *localdata_secret_service_new(
     GType type, GDBusConnection *connection, GCancellable *cancellable, GError **error) {
     return (SecretService *)g_initable_new(type, cancellable, error, "g-connection", connection, NULL);
+}
+
+// Calls a method with one argument that is a descriptor: the handle 0 in the arguments. Returns its reply. Written in C because the header of GUnixFDList is in a folder of
+// its own in older releases of GLib.
+static inline GVariant *localdata_call_with_descriptor(
+    GDBusConnection *connection, const gchar *destination, const gchar *path, const gchar *interface, const gchar *method,
+    GVariant *arguments, const GVariantType *reply, gint timeout, gint descriptor, GCancellable *cancellable, GError **error) {
+    GVariant *answer = NULL;
+    GUnixFDList *descriptors = g_unix_fd_list_new();
+    g_variant_ref_sink(arguments);
+    if (g_unix_fd_list_append(descriptors, descriptor, error) == 0)
+        answer = g_dbus_connection_call_with_unix_fd_list_sync(
+            connection, destination, path, interface, method, arguments, reply, G_DBUS_CALL_FLAGS_NONE, timeout, descriptors, NULL,
+            cancellable, error);
+    g_variant_unref(arguments);
+    g_object_unref(descriptors);
+    return answer;
 }

@@ -7,6 +7,7 @@
     ///
     /// The real environment is read at the time of the call, since that is what libsecret and GIO read.
     enum BusAddress {
+        /// The bus for libsecret.
         static func current() throws(KeyringFault) -> String {
             if let backend = systemEnvironmentVariable("SECRET_BACKEND"), backend != "service" {
                 throw KeyringFault(
@@ -14,6 +15,11 @@
                     "The environment variable SECRET_BACKEND names another store than the Secret Service. Unset it, or set it to \"service\"."
                 )
             }
+            return try session()
+        }
+
+        /// The bus, where libsecret is not used.
+        static func session() throws(KeyringFault) -> String {
             if let address = systemEnvironmentVariable("DBUS_SESSION_BUS_ADDRESS") {
                 for entry in address.split(separator: ";") where !entry.hasPrefix("unix:") {
                     let transport = entry.prefix { $0 != ":" }

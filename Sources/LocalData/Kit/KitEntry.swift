@@ -105,6 +105,7 @@ struct KitKey: Sendable {
             case .keyFile(let path): ("keyFile", nil, path)
             case .credential(let name): ("credential", nil, name)
             case .passphrase(let name): ("passphrase", nil, name)
+            case .secretPortal(let name): ("portal", nil, name)
             case .custom(let name): ("custom", nil, name)
             }
         var writer = ByteWriter()
@@ -133,6 +134,7 @@ struct KitKey: Sendable {
         case "keyFile": reference = .keyFile(name)
         case "credential": reference = .credential(name)
         case "passphrase": reference = .passphrase(name)
+        case "portal": reference = .secretPortal(name)
         case "custom": reference = .custom(name)
         default: throw RecordDamage("is of an unknown source")
         }

@@ -253,6 +253,7 @@ final class Quarantine: Sendable {
         case .keyFile(let path): "file\n\(path)"
         case .credential(let name): "credential\n\(name)"
         case .passphrase(let name): "passphrase\n\(name)"
+        case .secretPortal(let name): "portal\n\(name)"
         case .custom(let name): "custom\n\(name)"
         }
     }
@@ -264,6 +265,7 @@ final class Quarantine: Sendable {
         case "file" where parts.count == 2: return .keyFile(parts[1])
         case "credential" where parts.count == 2: return .credential(parts[1])
         case "passphrase" where parts.count == 2: return .passphrase(parts[1])
+        case "portal" where parts.count == 2: return .secretPortal(parts[1])
         case "custom" where parts.count == 2: return .custom(parts[1])
         default: return .configured
         }

@@ -3,7 +3,7 @@
 public struct Deadlines: Hashable, Sendable {
     /// A call to a file-backed store.
     public var files: Duration
-    /// A call to the keyring.
+    /// A call to the keyring, or to the portal for a key.
     public var keyring: Duration
     /// A person's answer to a prompt, in `unlock`.
     public var prompt: Duration

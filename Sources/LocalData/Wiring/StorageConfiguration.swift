@@ -206,7 +206,7 @@ public struct KeychainPlace: Hashable, Sendable, CustomStringConvertible {
 
     /// In sealed databases of the program's own, one a service, for a machine without a session: a server, a container. Nothing chooses this but the program, and what is
     /// in the keyring is not moved by it.
-    /// - Parameter keySource: Where the vault's key is kept: a key file, a credential or a passphrase; never the keyring.
+    /// - Parameter keySource: Where the vault's key is kept: a key file, a credential, a passphrase or a portal; never the keyring.
     public static func sealedVault(_ keySource: KeySourceReference) -> KeychainPlace { KeychainPlace(vault: keySource) }
 
     /// The place in words.

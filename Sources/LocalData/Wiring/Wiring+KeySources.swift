@@ -1,5 +1,6 @@
 import BackendContract
 import DefaultsBackend
+import KeyringBackend
 import MemoryBackend
 import Sealing
 
@@ -11,7 +12,8 @@ extension Wiring {
         case .configured:
             throw StorageError(
                 StorageError.unavailable, key: "",
-                "The configuration's key source must be a keyring, a key file, a credential, a passphrase or one of the program's own.")
+                "The configuration's key source must be a keyring, a key file, a credential, a passphrase, a portal or one of the program's own."
+            )
         case .keyring(let service, let name):
             return BackendKeySource(try makeKeyStore(service ?? configuration.applicationID), address: StorageAddress(name))
         case .keyFile(let path):
@@ -33,6 +35,9 @@ extension Wiring {
                 }
                 return passphrase
             }
+        case .secretPortal(let name):
+            if let source = keyInMemory("portal", name, .keyring) { return source }
+            return try portalKeySource(name)
         case .custom(let name):
             guard let source = configuration.customKeySources[name] else {
                 throw StorageError(
@@ -41,6 +46,21 @@ extension Wiring {
             }
             return try ProgramKeySource(name, source)
         }
+    }
+
+    private func portalKeySource(_ name: String) throws -> PortalKeySource {
+        #if Keyring && os(Linux)
+            let (portal, deadlines) = (SecretPortal(runtime: configuration.runtime), configuration.deadlines)
+            return try PortalKeySource(name: name) { waits, use throws(BackendError) in
+                try await portal.withSecret(within: waits ? deadlines.prompt : deadlines.keyring, use)
+            }
+        #else
+            return try PortalKeySource(name: name) { _, _ throws(BackendError) in
+                throw BackendError(
+                    .unavailable,
+                    "This build asks no portal for a key (trait Keyring, Linux only). Build with the trait, or use another key source.")
+            }
+        #endif
     }
 
     private func dataPath(_ name: String) throws -> String { "\(try configuration.requiredDirectories().data)/\(name)" }

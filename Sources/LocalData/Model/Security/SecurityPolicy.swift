@@ -47,6 +47,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case keyFile(path: String)
         case credential(name: String)
         case passphrase(name: String)
+        case secretPortal(name: String)
         case custom(name: String)
     }
 
@@ -80,6 +81,13 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter name: The file's name without its extension, and what the passphrase is asked for by.
     public static func passphrase(_ name: String = "default") -> KeySourceReference { KeySourceReference(form: .passphrase(name: name)) }
 
+    /// The secret that the portal of the session gives to an application in a Flatpak or a Snap (`org.freedesktop.portal.Secret`): the key is derived from it. The portal
+    /// keeps the secret for the application; its first use may open a prompt for the password of the keyring.
+    /// - Parameter name: Tells the keys of one application apart. It stands in plain text beside what the key seals, and has to stay the same.
+    public static func secretPortal(_ name: String = "default") -> KeySourceReference {
+        KeySourceReference(form: .secretPortal(name: name))
+    }
+
     /// A source of the program's own.
     /// - Parameter name: Its name in ``StorageConfiguration/customKeySources``. It stands in plain text beside what the key seals, and has to stay the same.
     public static func custom(_ name: String) -> KeySourceReference { KeySourceReference(form: .custom(name: name)) }
@@ -92,6 +100,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case .keyFile(let path): "key file \(path)"
         case .credential(let name): "credential \(name)"
         case .passphrase(let name): "passphrase \(name)"
+        case .secretPortal(let name): "portal key \(name)"
         case .custom(let name): "custom key source \(name)"
         }
     }

@@ -1,0 +1,121 @@
+#if Keyring && os(Linux)
+    import Foundation
+    import TestSupport
+    import Testing
+
+    /// The secret that a portal gives, asked of a portal of the tests' own in every way that it can answer.
+    @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
+    struct SecretPortalTests {
+        private static let secret = String(repeating: "5ec2e7", count: 20)
+
+        @Test func `a portal's secret comes whole, each time the same`() async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("secret \(Self.secret)")
+            let probe = try portal.probe()
+            for way in ["well", "early", "forged", "well"] {
+                try await portal.tell("answers \(way)")
+                try await probe.expect("portal 10000", "secret \(Self.secret)")
+            }
+            #expect(try await portal.tell("requests") == "4")
+            #expect(try await portal.tell("closed") == "0")
+        }
+
+        @Test func `another application has another secret, and so has a portal that lost its own`() async throws {
+            let portal = try await SmallSecretPortal()
+            let probe = try portal.probe()
+            let first = try await probe.ask("portal 10000").outcome
+            try await portal.tell("app org.example.two")
+            let other = try await probe.ask("portal 10000").outcome
+            try await portal.tell("forget")
+            let new = try await probe.ask("portal 10000").outcome
+            try await portal.tell("app org.example.one")
+            #expect(try await probe.ask("portal 10000").outcome == first)
+            #expect(Set([first, other, new]).count == 3)
+            #expect([first, other, new].allSatisfy { $0.hasPrefix("secret ") && $0.count == "secret ".count + 128 })
+        }
+
+        @Test(arguments: [16, 17, 64, 4_095, 4_096])
+        func `a secret of any usual size is taken`(count: Int) async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("long \(count)")
+            try await portal.probe().expect("portal 10000", "secret \(String(repeating: "00", count: count))")
+        }
+
+        @Test(arguments: [0, 1, 15, 4_097, 65_536, 50_000_000])
+        func `a secret that is none, or too long to be one, is refused at once`(count: Int) async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("long \(count)")
+            let probe = try portal.probe()
+            let answer = try await probe.ask("portal 10000")
+            #expect(answer.outcome == "threw failed notApplied")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            try await portal.tell("secret \(Self.secret)")
+            try await probe.expect("portal 10000", "secret \(Self.secret)")
+        }
+
+        @Test(arguments: [("closed", "promptDismissed"), ("ended", "unavailable"), ("refused", "accessDenied")])
+        func `a request that is turned down says how`(way: String, code: String) async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("secret \(Self.secret)")
+            let probe = try portal.probe()
+            try await portal.tell("answers \(way)")
+            try await probe.expect("portal 10000", "threw \(code) notApplied")
+            try await portal.tell("answers well")
+            try await probe.expect("portal 10000", "secret \(Self.secret)")
+        }
+
+        @Test func `a portal that gives no answer is left at the deadline, and its request is taken back`() async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("secret \(Self.secret)")
+            try await portal.tell("answers hangs")
+            let probe = try portal.probe()
+            let answer = try await probe.ask("portal 500")
+            #expect(answer.outcome == "threw timedOut notApplied")
+            #expect((500..<5_000).contains(answer.number("ms") ?? 0), "\(answer)")
+            for _ in 0..<1_000 where try await portal.tell("closed") != "1" { try await Task.sleep(for: .milliseconds(5)) }
+            #expect(try await portal.tell("closed") == "1")
+            let left = try await probe.ask("portal-leave 200")
+            #expect(left.outcome == "threw cancelled")
+            #expect((left.number("ms") ?? .max) < 5_000, "\(left)")
+            try await portal.tell("answers well")
+            try await probe.expect("portal 10000", "secret \(Self.secret)")
+        }
+
+        @Test func `a portal that is stopped is left at the deadline, and is asked again`() async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("secret \(Self.secret)")
+            let probe = try portal.probe()
+            portal.signal(SIGSTOP)
+            let answer = try await probe.ask("portal 500")
+            #expect(answer.outcome == "threw timedOut notApplied")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            portal.signal(SIGCONT)
+            try await probe.expect("portal 10000", "secret \(Self.secret)")
+        }
+
+        @Test(arguments: ["half-dies", "silent-dies"])
+        func `half a secret of a portal that ended is none`(way: String) async throws {
+            let portal = try await SmallSecretPortal()
+            try await portal.tell("answers \(way)")
+            let probe = try portal.probe()
+            let answer = try await probe.ask("portal 20000")
+            #expect(answer.outcome == "threw unavailable notApplied")
+            #expect((answer.number("ms") ?? .max) < 5_000, "\(answer)")
+            try await portal.start()
+            try await portal.tell("secret \(Self.secret)")
+            try await probe.expect("portal 10000", "secret \(Self.secret)")
+        }
+
+        @Test func `without a portal, or a portal's secrets, the error says what to install`() async throws {
+            let portal = try await SmallSecretPortal(hasSecrets: false)
+            let probe = try portal.probe()
+            #expect(try await probe.ask("portal-reason").contains("Install a keyring that serves org.freedesktop.impl.portal.Secret"))
+            try await probe.expect("portal 10000", "threw unavailable notApplied")
+            await portal.kill()
+            #expect(try await probe.ask("portal-reason").contains("Install xdg-desktop-portal"))
+            try await probe.expect("portal 10000", "threw unavailable notApplied")
+            portal.keyring.killBus()
+            try await probe.expect("portal 10000", "threw unavailable notApplied")
+        }
+    }
+#endif

@@ -1,0 +1,120 @@
+#if SQLite && Keyring && os(Linux)
+    import BackendContract
+    import Foundation
+    import LocalData
+    import Sealing
+    import TestSupport
+    import Testing
+
+    /// The portal's secret as the key of a whole program, over restarts and changes of the secret.
+    @Suite(.inTurn, .serialized, .timeLimit(.minutes(5)), .tags(.keyring)) struct PortalKeyTests {
+        private let stage: Stage
+        private let portal: SmallSecretPortal
+        private let row = textKey("a", .encryptedSQLite(database: "main"))
+        private let sealed = textKey("b", .userDefaults(suite: "list"), .encrypted(.secretPortal()))
+        private static let secret = String(repeating: "5ec2e7", count: 20)
+
+        init() async throws {
+            stage = try Stage(keyring: true)
+            portal = try await SmallSecretPortal(on: .shared())
+            try await portal.tell("secret \(Self.secret)")
+        }
+
+        private func launch(_ name: String = "default") -> StorageRouter {
+            stage.launch { $0.databaseKeySources["main"] = .secretPortal(name) }
+        }
+
+        private func code(_ work: () async throws -> Void) async -> StorageError.Code? {
+            do {
+                try await work()
+                return nil
+            } catch { return (error as? StorageError)?.code }
+        }
+
+        private func fill() async throws {
+            let router = launch()
+            try await router.set("row", for: row)
+            try await router.set("sealed", for: sealed)
+            #expect(try await router.keyRecipients(of: row.domain).map(\.source) == ["portal default"])
+            try await router.shutdown()
+        }
+
+        @Test func `a database and sealed values open again with the portal's secret, which is on no disk`() async throws {
+            try await fill()
+            await portal.kill()
+            try await portal.start()
+            try await portal.tell("secret \(Self.secret)")
+            let router = launch()
+            #expect(try await router.get(row) == "row")
+            #expect(try await router.get(sealed) == "sealed")
+            try await router.unlock(row.domain)
+            #expect(!FileManager.default.fileExists(atPath: stage.root.path + "/data/sealing-key"))
+            #expect(try await portal.tell("requests") == "2", "once for all values, and once to unlock")
+        }
+
+        @Test(arguments: ["forget", "app org.example.two"])
+        func `another secret on the second start is a wrong key, and never a new one`(change: String) async throws {
+            try await fill()
+            try await portal.tell(change)
+            let router = launch()
+            #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
+            #expect(await code { try await router.set("new", for: row) } == StorageError.encryptionKeyMismatch)
+            #expect(await code { _ = try await router.get(sealed) } == StorageError.encryptionKeyMismatch)
+            #expect(await code { try await router.set("new", for: sealed) } == StorageError.encryptionKeyMismatch)
+            // Not even a database that holds nothing yet: the ledger knows the portal's key.
+            let other = textKey("c", .userDefaults(suite: "other"), .encrypted(.secretPortal()))
+            #expect(await code { try await router.set("new", for: other) } == StorageError.encryptionKeyMismatch)
+            try await router.shutdown()
+            try await portal.tell("app org.example.one")
+            try await portal.tell("secret \(Self.secret)")
+            let again = launch()
+            #expect(try await again.get(row) == "row")
+            #expect(try await again.get(sealed) == "sealed")
+        }
+
+        @Test func `without a ledger, what is sealed still tells that the secret is another`() async throws {
+            try await fill()
+            try await portal.tell("forget")
+            try FileManager.default.removeItem(atPath: stage.root.path + "/state/ledger.plist")
+            let router = launch()
+            #expect(await code { try await router.set("new", for: row) } == StorageError.encryptionKeyMismatch)
+            #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
+        }
+
+        @Test func `another name is another key, and the database can be given to it`() async throws {
+            try await fill()
+            let router = launch("second")
+            #expect(await code { _ = try await router.get(row) } == StorageError.encryptionKeyMismatch)
+            try await router.changeKeySource(of: row.domain, from: .secretPortal())
+            #expect(try await router.get(row) == "row")
+            #expect(await code { _ = try await router.rotateKey(of: .secretPortal("second")) } == StorageError.unsupported)
+        }
+
+        @Test func `without the portal values are unavailable, and nothing is made`() async throws {
+            try await fill()
+            await portal.kill()
+            let router = launch()
+            #expect(await code { _ = try await router.get(row) } == StorageError.unavailable)
+            #expect(await code { try await router.set("new", for: row) } == StorageError.unavailable)
+            try await portal.start()
+            try await portal.tell("secret \(Self.secret)")
+            #expect(try await router.get(row) == "row")
+        }
+
+        @Test func `a backup has the key, and is restored where the portal has another secret`() async throws {
+            try await fill()
+            let backup = URL(filePath: stage.directory.file("backup"))
+            let key = BackupKey.passphrase("correct horse battery staple", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1))
+            let router = launch()
+            _ = try await router.backup(to: backup, for: [key])
+            try await router.shutdown()
+            try FileManager.default.removeItem(at: stage.root)
+            try await portal.tell("forget")
+            var configuration = stage.configuration
+            configuration.databaseKeySources["main"] = .secretPortal()
+            _ = try await StorageRouter.restore(from: backup, with: key, into: configuration)
+            let again = launch()
+            #expect(try await again.get(row) == "row")
+        }
+    }
+#endif
