@@ -194,6 +194,50 @@
             #expect(try await service.items().count == 1)
         }
 
+        // MARK: Restarts
+
+        @Test(arguments: ["SearchItems", "GetSecrets"])
+        func `a service that starts anew between a look and a change, and numbers its items anew, loses no other's item`(
+            method: String
+        ) async throws {
+            for command in ["delete a", "put a two"] {
+                let service = try await SmallSecretService()
+                let probe = try service.probe()
+                try await probe.expect("put a one", "applied untilPowerLoss")
+                _ = try await service.add("theirs", ["any": "thing"])
+                try await service.tell("restart \(method)")
+                try await probe.expect(command, "applied untilPowerLoss")
+                let items = try await service.items()
+                #expect(items.filter { $0.attributes["any"] == "thing" }.map(\.secret) == ["theirs"], "\(command)")
+                try await probe.expect("get a", command == "delete a" ? "absent" : "value two")
+                #expect(items.count == (command == "delete a" ? 1 : 2), "\(command)")
+                try await probe.expect("list", command == "delete a" ? "list []" : "list [\"a\"]")
+            }
+        }
+
+        @Test func `a condition is judged anew where the service started anew`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await service.tell("restart SearchItems")
+            try await probe.expect("create a", "applied untilPowerLoss")
+            try await service.tell("restart GetSecrets")
+            try await probe.expect("create a", "conflict value \u{1}")
+            #expect(try await service.items().count == 1)
+        }
+
+        @Test func `a service that gives its name back while it goes on is not asked any more`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await probe.expect("put a one", "applied untilPowerLoss")
+            try await service.tell("leave GetSecrets")
+            try await probe.expect("get a", "value one")
+            try await probe.expect("get a", "unavailable unavailable")
+            try await probe.expect("delete a", "failed unavailable notApplied")
+            #expect(try await service.items().count == 1)
+            try await service.start()
+            try await probe.expect("get a", "absent")
+        }
+
         @Test func `a session that could not be opened is opened once more`() async throws {
             let service = try await SmallSecretService()
             let probe = try service.probe()

@@ -4,7 +4,7 @@
     import CLibSecret
     import Synchronization
 
-    /// A connection of our own to one session bus, and libsecret's session with the daemon on it.
+    /// A connection of our own to one session bus, to one daemon on it, and libsecret's session with that one.
     ///
     /// Not the connection that `g_bus_get` shares with the whole process: that one cannot be replaced when the bus dies or a reply is too
     /// large for it, and it would end the process with the bus. Every request here has a time limit of its own, and none opens a prompt.
@@ -14,6 +14,7 @@
     final class SecretLink: @unchecked Sendable {
         let address: String
         let connection: OpaquePointer
+        private let keeper = Mutex<String?>(nil)
         private let session = Mutex<SessionBox?>(nil)
 
         /// `@unchecked Sendable`: the service object is made once and only read afterwards; see the class.
@@ -52,16 +53,19 @@
 
         /// Sends a request and waits for its reply.
         /// - Parameters:
+        ///   - other: Whom to ask; nil for ``keeper(_:)``.
         ///   - arguments: A floating tuple, which the request takes over.
         ///   - finishingWithin: For a request that changes something: the seconds it is waited for beyond the deadline, whether or not the
         ///     caller has left. The store's lock is held meanwhile, so that no later change can overtake this one.
         /// - Throws: ``KeyringFault``.
         func request(
-            _ path: String, _ interface: String, _ method: String, _ arguments: OpaquePointer?, to destination: String = SecretLink.daemon,
+            _ path: String, _ interface: String, _ method: String, _ arguments: OpaquePointer?, to other: String? = nil,
             reply: String, finishingWithin: Int64? = nil, _ call: BusCall
         ) throws(KeyringFault) -> Variant {
             let limit: Int32
+            let destination: String
             do throws(KeyringFault) {
+                destination = if let other { other } else { try keeper(call) }
                 limit = try call.milliseconds(plusSeconds: finishingWithin ?? 0)
                 if isClosed { throw KeyringFault(.noSession, "the connection was closed before") }
             } catch {
@@ -80,6 +84,31 @@
                 throw fault
             }
             return Variant(owning: answer)
+        }
+
+        /// The daemon that this link is to, by its unique name on the bus, which no other program ever has: an item's path belongs to the daemon
+        /// that gave it, and may be another item's after a restart (KWallet numbers its items anew). Started if it is not there and the bus knows
+        /// how.
+        func keeper(_ call: BusCall) throws(KeyringFault) -> String {
+            if let known = keeper.withLock(\.self) { return known }
+            var found = try owner(of: Self.daemon, call)
+            if found == nil {
+                _ = try request(
+                    "/org/freedesktop/DBus", "org.freedesktop.DBus", "StartServiceByName",
+                    Outgoing.tuple(Outgoing.text(Self.daemon), g_variant_new_uint32(0)), to: "org.freedesktop.DBus", reply: "(u)", call)
+                found = try owner(of: Self.daemon, call)
+            }
+            guard let found else { throw KeyringFault(.noService, "the daemon ended when it was started") }
+            return keeper.withLock { keeper in
+                keeper = keeper ?? found
+                return keeper ?? found
+            }
+        }
+
+        /// Whether another program keeps the secrets than the one that this link is to, or none.
+        func isSuperseded(_ call: BusCall) throws(KeyringFault) -> Bool {
+            guard let known = keeper.withLock(\.self) else { return false }
+            return try owner(of: Self.daemon, call) != known
         }
 
         private static let serviceType = localdata_secret_service_type()

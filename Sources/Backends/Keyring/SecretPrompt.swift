@@ -64,7 +64,7 @@
                     if isClosed { throw KeyringFault(.disconnected, "the connection was closed while a prompt was open") }
                     // A daemon that has ended ends no prompt.
                     round += 1
-                    if round % 40 == 0, try hasDaemonEnded(staysOpen ? call.afterwards() : call) {
+                    if round % 40 == 0, try hasKeeperEnded(staysOpen ? call.afterwards() : call) {
                         throw KeyringFault(.noReply, "the daemon ended")
                     }
                     if !staysOpen { _ = try call.milliseconds() }
@@ -73,17 +73,17 @@
             } catch {
                 var fault = error
                 fault.wasSent = true
-                if !staysOpen { dismiss(prompt) }
+                if !staysOpen { dismiss(prompt, call) }
                 throw fault
             }
             if end.isDismissed { throw KeyringFault(.locked, "the prompt was dismissed") }
             return end.result
         }
 
-        /// Whether no program keeps the secrets any more. A bus that does not answer in time does not tell.
-        private func hasDaemonEnded(_ call: BusCall) throws(KeyringFault) -> Bool {
+        /// Whether the program that keeps the secrets has ended. A bus that does not answer in time does not tell.
+        private func hasKeeperEnded(_ call: BusCall) throws(KeyringFault) -> Bool {
             do throws(KeyringFault) {
-                return try owner(of: Self.daemon, call) == nil
+                return try isSuperseded(call)
             } catch {
                 guard error.kind == .timedOut else { throw error }
                 return false
@@ -91,9 +91,10 @@
         }
 
         /// Takes a prompt back, without waiting for anything.
-        private func dismiss(_ prompt: String) {
+        private func dismiss(_ prompt: String, _ call: BusCall) {
+            guard let keeper = try? keeper(call) else { return }
             g_dbus_connection_call(
-                connection, Self.daemon, prompt, Self.promptInterface, "Dismiss", nil, nil, G_DBUS_CALL_FLAGS_NONE, 1_000, nil, nil, nil)
+                connection, keeper, prompt, Self.promptInterface, "Dismiss", nil, nil, G_DBUS_CALL_FLAGS_NONE, 1_000, nil, nil, nil)
         }
 
         /// The program, by its unique name on the bus, that has a name; nil where there is none.
@@ -111,8 +112,7 @@
 
         /// Whether the program that keeps the secrets is gnome-keyring.
         func isKeptByGnome(_ call: BusCall) throws(KeyringFault) -> Bool {
-            guard let keeper = try owner(of: Self.daemon, call) else { return false }
-            return try owner(of: "org.gnome.keyring", call) == keeper
+            try owner(of: "org.gnome.keyring", call) == keeper(call)
         }
 
         static let promptInterface = "org.freedesktop.Secret.Prompt"

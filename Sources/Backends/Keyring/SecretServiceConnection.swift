@@ -66,7 +66,10 @@
         private func link(_ call: BusCall) throws(KeyringFault) -> SecretLink {
             let address = try BusAddress.current()
             if watch.isDeaf(at: address) { try listen(call) }
-            if let link = current.withLock({ $0 }), link.address == address, !link.isClosed { return link }
+            if let link = current.withLock({ $0 }), link.address == address, !link.isClosed {
+                if try !link.isSuperseded(call) { return link }
+                forget(link)
+            }
             try BusAddress.requireTrust(in: address, files)
             let link = try SecretLink(address: address, call)
             current.withLock { $0 = link }

@@ -9,6 +9,8 @@
         var item: String?
         /// The unlocked default collection, where an absent slot's item is to be made.
         var collection: String?
+        /// The daemon that these paths belong to, by its unique name; nil where the slot was not read.
+        var keeper: String?
 
         /// Whether the slot's item was made and never got its content.
         var isTorn: Bool { if case .corrupt(let corruption) = probe { corruption.bytes.isEmpty } else { false } }
@@ -31,6 +33,8 @@
             for (namespace, group) in Dictionary(grouping: Set(addresses), by: \.namespace) {
                 for (address, view) in try look(at: group, in: namespace) { views[address] = view }
             }
+            let keeper = try client.link.keeper(client.call)
+            for address in views.keys { views[address]?.keeper = keeper }
             return addresses.map { address in
                 views[address] ?? SlotView(probe: .unavailable(BackendError(.failed, "The slot was not read. Report this fault.")))
             }

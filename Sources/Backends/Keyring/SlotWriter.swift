@@ -117,6 +117,8 @@
         private func carryOut(
             _ mutation: StorageMutation, on view: SlotView, _ client: SecretServiceClient
         ) throws(KeyringFault) -> MutationResult {
+            // The same path may be another item's with another daemon.
+            guard try client.link.keeper(call) == view.keeper else { throw KeyringFault(.vanished, "the daemon was started anew") }
             let collection = view.item ?? view.collection
             let before = store.directory.file(of: collection)
             var generator = store.runtime.generator

@@ -22,6 +22,9 @@ answered by one line:
   add COLLECTION JSON attributes and secret of an item that another program makes; `change PATH TEXT` and `remove PATH` change it
   items               the items, as JSON
   calls METHOD        how often the method was called
+  restart METHOD      the service is started again while the next call of the method is answered: the answer is the old one's, the new one has
+                      the name, knows no session, and has numbered the items anew, so that each path is another item's (KWallet)
+  leave METHOD        the service gives its name back then, and goes on (KeePassXC, where its setting is switched off)
 """
 import hashlib
 import hmac
@@ -38,6 +41,7 @@ from cryptography.hazmat.primitives.padding import PKCS7
 from gi.repository import Gio, GLib
 
 ROOT = "/org/freedesktop/secrets"
+NAME = "org.freedesktop.secrets"
 SECRET = "org.freedesktop.Secret."
 QUIRKS = set(sys.argv[1:])
 # The second Oakley group (RFC 2409, section 6.2).
@@ -129,12 +133,27 @@ class Service:
     def __init__(self, bus):
         self.bus, self.count, self.kind = bus, 0, Session
         self.sessions, self.items, self.prompts, self.failing, self.calls = {}, {}, {}, set(), {}
+        self.restarting, self.leaving = None, None
         self.locked = {"main": False, "other": False}
+        self.appear()
+
+    def appear(self):
         self.registered = {}
         self.register(ROOT, "Service")
         for name in self.locked:
             self.register(f"{ROOT}/collection/{name}", "Collection")
         self.register(f"{ROOT}/aliases/default", "Collection")
+        for path in self.items:
+            self.register(path, "Item")
+        own_name(self.bus)
+
+    def start_again(self):
+        self.bus, self.sessions = connect(), {}
+        paths, items = list(self.items), list(self.items.values())
+        self.items = dict(zip(paths, items[1:] + items[:1]))
+        for path, item in self.items.items():
+            item.path = path
+        self.appear()
 
     # Objects
 
@@ -156,6 +175,13 @@ class Service:
                 self.failing.remove(method)
                 raise Refusal("org.freedesktop.DBus.Error.Failed", "this call was to fail")
             answer = getattr(self, method)(path, *arguments)
+            if method == self.restarting:
+                self.restarting = None
+                self.start_again()
+                GLib.timeout_add(100, bus.close, None, None)
+            if method == self.leaving:
+                self.leaving = None
+                call_bus(bus, "ReleaseName", GLib.Variant("(s)", (NAME,)))
             kinds = "".join(part.signature for part in INTERFACES.lookup_interface(interface).lookup_method(method).out_args)
             invocation.return_value(GLib.Variant(f"({kinds})", answer) if kinds else None)
         except Refusal as refusal:
@@ -337,6 +363,10 @@ class Service:
         elif command == "items":
             return json.dumps([
                 {"path": item.path, "attributes": item.attributes, "secret": item.secret.decode("latin-1")} for item in self.items.values()])
+        elif command == "restart":
+            self.restarting = words[0]
+        elif command == "leave":
+            self.leaving = words[0]
         elif command == "calls":
             return str(self.calls.get(words[0], 0))
         else:
@@ -344,11 +374,27 @@ class Service:
         return "done"
 
 
-def main():
-    loop = GLib.MainLoop()
+def connect():
     flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
     bus = Gio.DBusConnection.new_for_address_sync(os.environ["DBUS_SESSION_BUS_ADDRESS"], flags, None, None)
-    service = Service(bus)
+    bus.set_exit_on_close(False)
+    return bus
+
+
+def call_bus(bus, method, arguments):
+    place = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
+    return bus.call_sync(*place, method, arguments, None, Gio.DBusCallFlags.NONE, -1, None)
+
+
+def own_name(bus):
+    # 1 lets another one take the name, 2 takes it from another.
+    if call_bus(bus, "RequestName", GLib.Variant("(su)", (NAME, 3))).unpack() != (1,):
+        sys.exit("the name is taken")
+
+
+def main():
+    loop = GLib.MainLoop()
+    service = Service(connect())
 
     def read(channel, _):
         line = sys.stdin.readline()
@@ -360,7 +406,7 @@ def main():
 
     # Unbuffered reading: a line that waits in a buffer would not wake the loop.
     GLib.io_add_watch(GLib.IOChannel.unix_new(0), GLib.IOCondition.IN | GLib.IOCondition.HUP, read)
-    Gio.bus_own_name_on_connection(bus, "org.freedesktop.secrets", Gio.BusNameOwnerFlags.NONE, lambda *_: print("ready", flush=True), None)
+    print("ready", flush=True)
     loop.run()
 
 
