@@ -69,6 +69,21 @@
             try await probe.expect("get a", "absent")
         }
 
+        @Test func `a service that would ask for a password when it is searched is not searched while it is locked`() async throws {
+            let service = try await SmallSecretService([.asks])
+            let probe = try service.probe()
+            let attributes = ["application": "LocalData", "service": "probe", "namespace": "values", "account": "a"]
+            _ = try await service.add("theirs", attributes, in: "other")
+            try await service.tell("lock main")
+            try await service.tell("lock other")
+            for command in ["get a", "put a two", "create b", "delete a"] { try await probe.expect(command, "locked") }
+            try await probe.expect("list", "threw locked notApplied")
+            #expect(try await service.calls("SearchItems") == 0)
+            try await probe.expect("unlock", "unlocked")
+            try await probe.expect("get a", "native")
+            try await probe.expect("get b", "absent")
+        }
+
         // MARK: Signals
 
         @Test func `what another program makes, changes or removes is noticed without asking for it`() async throws {

@@ -46,7 +46,12 @@
         // MARK: Reading
 
         /// The items that have at least these attributes, in every collection, whatever their schema.
+        /// - Throws: ``KeyringFault`` with `locked` where a search would open a prompt: KeePassXC asks for the password of a locked database then, and
+        ///   answers only when a person has.
         func search(_ attributes: [String: String]) throws(KeyringFault) -> Found {
+            if try !link.isKeptByGnome(call), case .locked = try defaultCollection() {
+                throw KeyringFault(.locked, "the default collection")
+            }
             let reply = try link.request(
                 Self.root, Self.service, "SearchItems", Outgoing.tuple(Outgoing.dictionary(attributes)), reply: "(aoao)", call)
             return Found(unlocked: reply[0]?.texts ?? [], locked: reply[1]?.texts ?? [])

@@ -165,18 +165,25 @@
                     let client = SecretServiceClient(link: try SecretLink(address: try BusAddress.current(), call), call: call)
                     let layout = self.layout
                     func locked() throws(KeyringFault) -> [String] {
+                        let collection = try client.defaultCollection()
+                        // A search could open a prompt of its own; what else is locked is found once this is not.
+                        if case .locked(let path) = collection, try !client.link.isKeptByGnome(call) { return [path] }
                         let items = try client.search(layout.search).locked
-                        return switch try client.defaultCollection() {
+                        return switch collection {
                         case .unlocked: items
                         case .locked(let path): [path] + items
                         case .none where items.isEmpty: throw KeyringFault(.noBus, SlotLooker.noCollection)
                         case .none: items
                         }
                     }
-                    let paths = try locked()
-                    if paths.isEmpty { return }
-                    try client.unlock(paths)
-                    if try locked().isEmpty { return }
+                    var asked: Set<String> = []
+                    while true {
+                        let paths = try locked()
+                        if paths.isEmpty { return }
+                        if !asked.isDisjoint(with: paths) { break }
+                        asked.formUnion(paths)
+                        try client.unlock(paths)
+                    }
                     if try client.lacksPrompter() { throw KeyringFault(.noPrompter, "org.gnome.keyring.SystemPrompter") }
                     throw KeyringFault(.dismissed, "the prompt was closed")
                 } catch {

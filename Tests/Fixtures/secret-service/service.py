@@ -9,6 +9,7 @@ usage: service.py [quirk …]      on the bus that DBUS_SESSION_BUS_ADDRESS name
   closes        ends every prompt as dismissed
   dies          ends when a prompt is performed
   late          looks for the session only when the item is made (KWallet)
+  asks          asks for a password when it is searched while `main` is locked, and nobody answers (KeePassXC)
   cut           cuts a secret at its first NUL (KWallet)
 
 It has two collections, both unlocked: `main`, which is the default, and `other`. Commands on the standard input, one line each, are
@@ -74,6 +75,10 @@ INTERFACES = Gio.DBusNodeInfo.new_for_xml("""
   <method name="Prompt"><arg type="s" direction="in"/></method><method name="Dismiss"/>
  </interface>
 </node>""")
+
+
+class Silence(Exception):
+    """The call is not answered."""
 
 
 class Refusal(Exception):
@@ -184,6 +189,8 @@ class Service:
                 call_bus(bus, "ReleaseName", GLib.Variant("(s)", (NAME,)))
             kinds = "".join(part.signature for part in INTERFACES.lookup_interface(interface).lookup_method(method).out_args)
             invocation.return_value(GLib.Variant(f"({kinds})", answer) if kinds else None)
+        except Silence:
+            pass
         except Refusal as refusal:
             invocation.return_dbus_error(*refusal.args)
 
@@ -222,6 +229,8 @@ class Service:
         return answer, path
 
     def SearchItems(self, _, attributes):
+        if "asks" in QUIRKS and self.locked["main"]:
+            raise Silence()
         found = [path for path, item in self.items.items() if attributes.items() <= item.attributes.items()]
         return [path for path in found if not self.is_locked(path)], [path for path in found if self.is_locked(path)]
 

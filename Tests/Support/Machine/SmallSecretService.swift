@@ -6,7 +6,7 @@
     package final class SmallSecretService: Sendable {
         /// What it does otherwise than gnome-keyring; `service.py` describes each.
         package enum Quirk: String, Sendable {
-            case plain, attributes, prompts, closes, dies, late, cut
+            case plain, attributes, prompts, closes, dies, late, cut, asks
         }
 
         package let keyring: PrivateKeyring
