@@ -4,7 +4,8 @@
     import Testing
 
     /// KWallet without a window, with a wallet that is open as after a login with its PAM module.
-    final class KWallet {
+    final class KWallet: Keeper {
+        let name = "KWallet"
         let keyring: PrivateKeyring
         private var program: RunningProgram?
 
@@ -38,11 +39,19 @@
             try #require(up.status == 0, "\(up)")
         }
 
+        /// What came in the last two seconds before its end is lost.
+        func settle() async throws { try await Task.sleep(for: .seconds(8)) }
+
+        func kill() async { await program?.kill() }
+
         /// Kills it once it has written its file, and starts it anew; returns when the wallet is open.
         func restart() async throws {
-            // What came in the last two seconds before its end is lost.
-            try await Task.sleep(for: .seconds(8))
-            await program?.kill()
+            try await settle()
+            await kill()
+            try await startOpen()
+        }
+
+        func startOpen() async throws {
             try await start()
             // The wallet is open, which the Secret Service of KWallet notices when it is asked to unlock it; nobody is asked for anything.
             let probe = try probe()

@@ -4,7 +4,8 @@
     import Testing
 
     /// KeePassXC without a window, with a database that gives all of its entries to the Secret Service.
-    final class KeePassXC {
+    final class KeePassXC: Keeper {
+        let name = "KeePassXC"
         let keyring: PrivateKeyring
         private var program: RunningProgram?
 
@@ -54,6 +55,22 @@
             }
             await probe.end()
         }
+
+        /// It writes its file a moment after a change.
+        func settle() async throws { try await Task.sleep(for: .seconds(3)) }
+
+        /// Starts it anew without the password: it locks nothing that is open without asking.
+        func lock() async throws {
+            await kill()
+            program = try RunningProgram("keepassxc", [database], environment: environment)
+            let probe = try probe()
+            for _ in 0..<600 where try await probe.ask("status").outcome != "status locked" {
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            await probe.end()
+        }
+
+        func startOpen() async throws { try await start() }
 
         func kill() async { await program?.kill() }
 

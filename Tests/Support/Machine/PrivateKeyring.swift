@@ -127,6 +127,32 @@
             try PrivateBus(address).call("org.freedesktop.Secret.Service.SetAlias", "('default', objectpath '\(path)')")
         }
 
+        /// The default collection; `/` for none.
+        package func defaultCollection() throws -> String {
+            let reply = try PrivateBus(address).call("org.freedesktop.Secret.Service.ReadAlias", "('default',)")
+            return PrivateBus.paths(reply).first ?? "/"
+        }
+
+        /// The process that keeps the secrets, whichever program it is.
+        package func keeperProcessID() throws -> Int32 {
+            let reply = try PrivateBus(address).call(
+                "org.freedesktop.DBus.GetConnectionUnixProcessID", on: "/org/freedesktop/DBus", of: "org.freedesktop.DBus",
+                "('org.freedesktop.secrets',)")
+            guard let number = Int32(String(reply.reversed().drop { !$0.isNumber }.prefix { $0.isNumber }.reversed())) else {
+                throw ProgramFailure("no process in \(reply)")
+            }
+            return number
+        }
+
+        /// Makes another collection, as the specification of the Secret Service has it, without a prompt.
+        /// - Returns: Its object path.
+        package func createPlainCollection(_ label: String) throws -> String {
+            let reply = try PrivateBus(address).call(
+                "org.freedesktop.Secret.Service.CreateCollection", "({'org.freedesktop.Secret.Collection.Label': <'\(label)'>}, '')")
+            guard let path = PrivateBus.paths(reply).first, path != "/" else { throw ProgramFailure("no collection in \(reply)") }
+            return path
+        }
+
         /// Locks a collection.
         package func lock(_ path: String) throws {
             try PrivateBus(address).call("org.freedesktop.Secret.Service.Lock", "([objectpath '\(path)'],)")
