@@ -154,6 +154,14 @@
             try await probe.expect("get a", "value a\0b")
         }
 
+        @Test func `what a service does not give back right after it took it does not count as kept`() async throws {
+            let service = try await SmallSecretService()
+            let probe = try service.probe()
+            try await service.tell("fail GetSecrets")
+            try await probe.expect("create a", "failed failed unknown")
+            try await probe.expect("get a", "value \u{1}")
+        }
+
         // MARK: Transport
 
         @Test func `a service that takes secrets only as they are gets none, unless that is allowed by name`() async throws {

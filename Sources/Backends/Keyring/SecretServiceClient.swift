@@ -122,18 +122,23 @@
 
         /// Reads back what an item was given, unless the keeper is gnome-keyring: KWallet 5.103 has another key than ours in about one
         /// session of a hundred. As a rule it cannot decode what it is given then, and says so; once in 256 times it keeps other bytes.
-        /// - Throws: ``KeyringFault`` with `garbled`. An item that cannot be read now counts as kept: the daemon acknowledged it.
+        /// - Throws: ``KeyringFault`` with `garbled`, or `refused` where the daemon cannot give back what it acknowledged (pass_secret_service without
+        ///   the key of GnuPG). An item that is out of reach now, locked meanwhile for instance, counts as kept.
         func requireKept(_ secret: [UInt8], in path: String) throws(KeyringFault) {
             var fault = KeyringFault(.garbled, "it keeps other bytes than it was given")
-            fault.wasSent = true
             do throws(KeyringFault) {
                 if try link.isGnomeKeyring(call) { return }
                 guard var kept = try secrets([path])[path] else { return }
                 defer { wipe(&kept) }
                 if kept == secret { return }
             } catch {
-                guard error.kind == .noSession else { return }
+                switch error.kind {
+                case .noSession: break
+                case .refused: fault = KeyringFault(.refused, "it does not give back what it took: \(error.detail)")
+                default: return
+                }
             }
+            fault.wasSent = true
             throw fault
         }
 
