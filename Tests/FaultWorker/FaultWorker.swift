@@ -5,6 +5,8 @@ import LocalData
 ///
 /// Arguments: `list`; or `prepare`, `act` or `check`, the operation's name and the root folder. `act` takes how it ends: `abandon` (without closing its stores), `close`, or
 /// `again` (the fault is lifted, and the operation done once more). Each line of the output is a word and what it says.
+///
+/// Or `live`, `serve` or `foundation`: a process among several on the same stores.
 @main
 struct FaultWorker {
     let operation: Operation
@@ -12,6 +14,12 @@ struct FaultWorker {
 
     static func main() async {
         let words = Array(CommandLine.arguments.dropFirst())
+        switch words.first {
+        case "live": return await LiveWork.main(Array(words.dropFirst()))
+        case "serve": return await LiveServer.main(Array(words.dropFirst()))
+        case "foundation": return ForeignWriter.main(Array(words.dropFirst()))
+        default: break
+        }
         if words == ["list"] {
             for operation in Operation.all {
                 let manner = operation.mayRefuse ? "refusing" : operation.isAtomic ? "atomic" : "stepwise"

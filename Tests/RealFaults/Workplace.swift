@@ -25,7 +25,7 @@ package final class Workplace: Sendable {
     package let operations: [Operation]
     private let folder: TemporaryDirectory
     private let library: String
-    private let worker: String
+    let worker: String
     #if Keyring && os(Linux)
         private let keyring = Mutex<PrivateKeyring?>(nil)
     #endif

@@ -45,6 +45,30 @@
             #expect(wrong.isEmpty)
         }
 
+        // MARK: Several processes
+
+        @Test func `processes that are killed and stopped at random leave calls that one order explains, and exact counters`() async throws
+        {
+            let round = try await ProcessRound(try await Workplace(), seconds: 6, seed: 1)
+            #expect(round.kills > 5 && round.stops > 5 && round.history.count > 100)
+            #expect(round.violations.isEmpty)
+        }
+
+        @Test(arguments: ProcessRound.Planted.allCases)
+        func `a process that acknowledges what it did not do, or does it twice, is noticed`(planted: ProcessRound.Planted) async throws {
+            #expect(!(try await ProcessRound(try await Workplace(), seconds: 6, seed: 1, planted: planted).violations.isEmpty))
+        }
+
+        @Test(arguments: StoppedHolder.locks)
+        func `while a process that holds a lock is stopped, others are told so at their deadline, and go on when it does`(
+            lock: String
+        ) async throws {
+            let holder = try await StoppedHolder(lock, try await Workplace())
+            #expect(holder.violations.isEmpty)
+        }
+
+        // MARK: Power cuts
+
         @Test(arguments: [("list: set", Trials.Planted.directories), ("database: set", .logs)])
         func `a flush that is left out is noticed`(operation: String, planted: Trials.Planted) async throws {
             let trials = try await trials(operation)

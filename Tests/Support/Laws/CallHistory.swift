@@ -73,6 +73,8 @@ package struct Register: SequentialModel {
 
     let value: String?
 
+    package init(value: String?) { self.value = value }
+
     package func after(_ action: Action) -> [Register] {
         switch action {
         case .read(let seen): seen == value ? [self] : []

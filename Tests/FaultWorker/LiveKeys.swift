@@ -1,0 +1,79 @@
+import Foundation
+import LocalData
+
+/// The values that several processes use at once, by their names.
+///
+/// A name begins with the place: `list`, `database`, `moving` (from the list into the database), `rolling` (the same, in a release window), or `older` for what a value is
+/// moved from. A name with `count` in it is a counter's.
+enum LiveKeys {
+    static let list = StorageDomain.userDefaults(suite: "shared")
+    static let database = StorageDomain.encryptedSQLite(database: "shared")
+    /// How many values of each kind move, one after the other.
+    static let moving = 48
+
+    /// The key of a name; nil for a name that begins otherwise.
+    static func key(_ name: String) -> StorageKey<String>? {
+        switch name.prefix(while: { $0 != "-" }) {
+        case "list", "older", "own": Keys.text(name, list)
+        case "database": Keys.text(name, database)
+        case "moving": Keys.text(name, database).moved(from: Keys.text("older-\(name)", list))
+        case "rolling":
+            Keys.text(name, database).moved(
+                from: Keys.text("older-\(name)", list), keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
+        default: nil
+        }
+    }
+
+    /// The catalog of some of them.
+    static func catalog(_ names: [String]) -> FaultCatalog { FaultCatalog(allKeys: names.compactMap(key).map { .key($0) }) }
+
+    /// Every value that moves.
+    static let allMoving = (0..<moving).flatMap { ["moving-\($0)", "moving-count-\($0)"] }
+
+    /// Stores that processes share. A stopped process is left after a second and a half.
+    static func configuration(_ root: String) -> StorageConfiguration {
+        var configuration = Operation.configuration(URL(filePath: root))
+        configuration.deadlines.files = .milliseconds(1_500)
+        return configuration
+    }
+}
+
+/// A call of one value, and its answer in words: `ok` and the value, or an error's outcome and code; `-` for no value.
+struct LiveCall {
+    let verb: String
+    let name: String
+    var argument = ""
+
+    func answer(_ router: StorageRouter) async -> String {
+        await telling { () -> String? in
+            if verb == "sweep" {
+                return await router.sweep(
+                    LiveKeys.catalog(name == "-" ? LiveKeys.allMoving + ["rolling"] : name.split(separator: ",").map(String.init))
+                )
+                .isComplete ? "ok complete" : "ok incomplete"
+            }
+            guard let key = LiveKeys.key(name) else { return "untyped name" }
+            switch verb {
+            case "get": return "ok \(try await router.value(for: key) ?? "-")"
+            case "set": try await router.set(argument, for: key)
+            case "remove": try await router.remove(key)
+            case "add":
+                let sum = try await router.update(key) { value in
+                    let sum = (value.flatMap { Int($0) } ?? 0) + 1
+                    value = "\(sum)"
+                    return sum
+                }
+                return "ok \(sum)"
+            default: return "untyped verb"
+            }
+            return "ok"
+        } ?? ""
+    }
+}
+
+/// What a piece of work answers, or what its error says.
+func telling(_ work: () async throws -> String?) async -> String? {
+    do { return try await work() } catch let error as StorageError {
+        return "\(error.outcome) \(error.code) \(error.message)".replacing("\n", with: " ")
+    } catch { return "untyped \(error)".replacing("\n", with: " ") }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Glibc
+import LocalData
+import Synchronization
+
+/// Calls at random on values that several processes share, each written down before it is made and after it was answered.
+///
+/// Arguments: `live`, the root folder, the file to write to, a tag that no other process has, what to do (`newer` or `older`, the two releases; `list`, `database` or `moving`
+/// for a part of it; `beside` for values of its own beside a foreign writer; `forgetful` and `twice` for planted mistakes), and when to end.
+struct LiveWork: Sendable {
+    let router: StorageRouter
+    let diary: Diary
+    let tag: String
+    let role: String
+    /// On the clock that all processes share, in nanoseconds.
+    let until: Int
+
+    static func main(_ words: [String]) async {
+        guard words.count > 4, let until = Int(words[4]), let diary = Diary(words[1]) else { exit(64) }
+        let router = StorageRouter(configuration: LiveKeys.configuration(words[0]))
+        let work = LiveWork(router: router, diary: diary, tag: words[2], role: words[3], until: until)
+        await withTaskGroup { group in
+            for caller in 0..<(work.role == "beside" ? 1 : 2) { group.addTask { await work.call(caller) } }
+        }
+        try? await router.shutdown()
+    }
+
+    private func call(_ caller: Int) async {
+        var number = 0
+        while Diary.now() < until {
+            number += 1
+            let call = role == "beside" ? besideForeign(number) : next("\(tag)-\(caller)-\(number)")
+            let id = diary.begin(call)
+            diary.end(id, await answer(call, number))
+        }
+    }
+
+    private func answer(_ call: LiveCall, _ number: Int) async -> String {
+        if role == "forgetful", call.verb == "set", number % 4 == 0 { return "ok" }
+        if role == "twice", call.verb == "add", number % 4 == 0 { _ = await call.answer(router) }
+        return await call.answer(router)
+    }
+
+    /// The numbers of the values that move at present: all processes turn to the next ones at once.
+    private var moving: [Int] {
+        let turn = Diary.now() / 1_500_000_000
+        return [turn % LiveKeys.moving, (turn + LiveKeys.moving - 1) % LiveKeys.moving]
+    }
+
+    private func next(_ value: String) -> LiveCall {
+        let number = Int.random(in: 0..<3)
+        let moves = moving.randomElement() ?? 0
+        let names: [String] =
+            switch role {
+            case "older": ["list-\(number)", "list-count", "older-rolling"]
+            case "list": ["list-\(number)"]
+            case "database": ["database-\(number)"]
+            case "moving": ["moving-\(Int.random(in: 0..<LiveKeys.moving))"]
+            default:
+                [
+                    "list-\(number)", "list-\(number)", "list-count", "database-\(number)", "database-\(number)", "database-count",
+                    "moving-\(moves)",
+                    "moving-count-\(moves)", "rolling", "sweep",
+                ]
+            }
+        let name = names.randomElement() ?? ""
+        if name == "sweep" {
+            return LiveCall(
+                verb: "sweep", name: moving.flatMap { ["moving-\($0)", "moving-count-\($0)"] }.joined(separator: ",") + ",rolling")
+        }
+        let dice = Int.random(in: 0..<100)
+        if name.contains("count") { return LiveCall(verb: dice < 70 ? "add" : "get", name: name) }
+        if dice < 45 { return LiveCall(verb: "get", name: name) }
+        if dice < 60, !name.hasSuffix("rolling") { return LiveCall(verb: "remove", name: name) }
+        return LiveCall(verb: "set", name: name, argument: value)
+    }
+
+    /// A value of the process's own is written and read in turn.
+    private func besideForeign(_ number: Int) -> LiveCall {
+        let name = "own-\(tag)-\(number / 2 % 3)"
+        return number % 2 == 0
+            ? LiveCall(verb: "set", name: name, argument: "\(number)") : LiveCall(verb: "get", name: "own-\(tag)-\((number - 1) / 2 % 3)")
+    }
+}
+
+/// What a worker writes down: a line before each call and one after it, each in one piece, so that a kill leaves the call without an end.
+final class Diary: Sendable {
+    private let file: Int32
+    private let number = Mutex(0)
+
+    /// Begins a file; nil where it cannot be made.
+    init?(_ path: String) {
+        file = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        if file < 0 { return nil }
+    }
+
+    /// The time since the machine's start in nanoseconds, the same in all processes.
+    static func now() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
+    }
+
+    func begin(_ call: LiveCall) -> Int {
+        let id = number.withLock { number in
+            number += 1
+            return number
+        }
+        write("begin \(Self.now()) \(id) \(call.verb) \(call.verb == "sweep" ? "-" : call.name) \(call.argument)")
+        return id
+    }
+
+    func end(_ id: Int, _ answer: String) {
+        let now = Self.now()
+        write("end \(now) \(id) \(answer)")
+    }
+
+    private func write(_ line: String) {
+        let bytes = Array("\(line)\n".utf8)
+        if Glibc.write(file, bytes, bytes.count) != bytes.count { abort() }
+    }
+}
+
+/// A program that does what it is told: each line of its input is a verb, a name and an argument, and is answered by one line.
+///
+/// Arguments: `serve` and the root folder.
+enum LiveServer {
+    static func main(_ words: [String]) async {
+        let router = StorageRouter(configuration: LiveKeys.configuration(words.first ?? ""))
+        while let line = readLine() {
+            let words = line.split(separator: " ").map(String.init)
+            let call = LiveCall(verb: words.first ?? "", name: words.count > 1 ? words[1] : "-", argument: words.count > 2 ? words[2] : "")
+            let begin = Diary.now()
+            let answer = await call.answer(router)
+            FileHandle.standardOutput.write(Data("\((Diary.now() - begin) / 1_000_000) \(answer)\n".utf8))
+        }
+        try? await router.shutdown()
+    }
+}
+
+/// A program that writes the same property list with Foundation's `UserDefaults`.
+///
+/// Arguments: `foundation`, the tags of the processes whose values it writes as well, and when to end. The list's folder is in `XDG_CONFIG_HOME`.
+enum ForeignWriter {
+    static func main(_ words: [String]) {
+        guard words.count > 1, let until = Int(words[1]), let defaults = UserDefaults(suiteName: "shared") else { exit(64) }
+        let names = words[0].split(separator: ",").map { "own-\($0)-0" }
+        var number = 0
+        while Diary.now() < until {
+            number += 1
+            defaults.set("foreign-\(number)", forKey: "foreign")
+            if number % 10 == 0, let name = names.randomElement() { defaults.set("foreign-\(number)", forKey: name) }
+            _ = defaults.synchronize()
+            usleep(5_000)
+        }
+        print(number)
+    }
+}

@@ -1,0 +1,62 @@
+import ArgumentParser
+import Foundation
+import RealFaults
+
+extension ProcessRound.Planted: ExpressibleByArgument {}
+
+/// Several processes on the same stores.
+struct Processes: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Kills and stops processes that use the same stores; exits with 1 if the calls have no order, or a counter is wrong.")
+
+    @Option(help: "How long each round takes, in seconds.") var seconds = 60
+    @Option(help: "How many rounds.") var rounds = 4
+    @Option(help: "The seed of the first round's kills and stops.") var seed: UInt64 = 1
+    @Option(help: "A mistake of one worker's, `forgetful` or `twice`, to see that it is noticed.") var planted: ProcessRound.Planted?
+
+    func run() async throws {
+        let place = try await Workplace()
+        var violations = 0
+        show("round | seconds | kills | stops | calls | unanswered | errors | violations")
+        for round in 0..<rounds {
+            let result = try await ProcessRound(place, seconds: seconds, seed: seed + UInt64(round), planted: planted)
+            let errors = result.history.errors.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+            show(
+                "\(round + 1) | \(seconds) | \(result.kills) | \(result.stops) | \(result.history.count) | \(result.history.unanswered) | "
+                    + "\(errors.isEmpty ? "none" : errors) | \(result.violations.count)")
+            for (key, count) in result.history.counters.sorted(by: { $0.key < $1.key }) where !key.hasPrefix("moving") {
+                show("  \(key): \(count.acknowledged) acknowledged, \(count.open) open, \(count.last) in the end")
+            }
+            for violation in result.violations.prefix(5) { show("  \(violation)") }
+            violations += result.violations.count
+        }
+        if planted == nil { violations += try await stopHolders(place) + besideFoundation(place) }
+        if violations > 0 { throw ExitCode(1) }
+    }
+
+    private func stopHolders(_ place: Workplace) async throws -> Int {
+        var violations = 0
+        show((["lock of a stopped process"] + StoppedHolder.columns + ["violations"]).joined(separator: " | "))
+        for lock in StoppedHolder.locks {
+            let holder = try await StoppedHolder(lock, place)
+            show((["\(lock)", "\(holder.tries)"] + holder.seen + ["\(holder.violations.count)"]).joined(separator: " | "))
+            for violation in holder.violations { show("  \(violation)") }
+            violations += holder.violations.count
+        }
+        return violations
+    }
+
+    /// No lock stops Foundation: what it destroys is told, and no violation.
+    private func besideFoundation(_ place: Workplace) async throws -> Int {
+        let foreign = try await ProcessRound.besideFoundation(place, seconds: seconds)
+        show("beside Foundation | seconds | Foundation's writes | acknowledged | lost | replaced by Foundation's | errors")
+        let errors = foreign.errors.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", ")
+        let fates = foreign.fates
+        show(
+            "one list | \(seconds) | \(foreign.writes) | \(fates.acknowledged) | \(fates.lost) | \(fates.replaced) | "
+                + "\(errors.isEmpty ? "none" : errors)")
+        return 0
+    }
+
+    private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+}

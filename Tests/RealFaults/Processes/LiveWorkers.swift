@@ -1,0 +1,83 @@
+import Foundation
+import TestSupport
+
+extension Workplace {
+    /// Starts a worker that calls at random.
+    func liveWorker(root: String, log: String, tag: String, role: String, until: Int) throws -> RunningProgram {
+        try RunningProgram(worker, ["live", root, log, tag, role, "\(until)"], environment: Self.quiet)
+    }
+
+    /// Starts a program that writes the shared list with Foundation.
+    func foreignWriter(root: String, tags: [String], until: Int) throws -> RunningProgram {
+        var environment = Self.quiet
+        environment["XDG_CONFIG_HOME"] = "\(root)/preferences"
+        return try RunningProgram(worker, ["foundation", tags.joined(separator: ","), "\(until)"], environment: environment)
+    }
+
+    /// A program that was meant to die shows no trace.
+    static var quiet: [String: String] { ProcessInfo.processInfo.environment.merging(["SWIFT_BACKTRACE": "enable=no"]) { $1 } }
+}
+
+extension RunningProgram {
+    /// Waits until a signal has stopped the program; false if it has ended.
+    func isStopped() async throws -> Bool {
+        for _ in 0..<50_000 {
+            // The state is behind the name, which is in parentheses.
+            guard let text = try? String(contentsOfFile: "/proc/\(processID)/stat", encoding: .utf8), !text.contains(") Z ") else {
+                return false
+            }
+            if text.contains(") T ") { return true }
+            try await Task.sleep(for: .microseconds(200))
+        }
+        throw ProgramFailure("The program does not stop")
+    }
+
+    /// Waits for the program's end, and kills it after a time.
+    func end(within seconds: Double) async -> ProgramResult {
+        let guardian = DispatchWorkItem { [self] in signal(SIGKILL) }
+        DispatchQueue.global().asyncAfter(deadline: .now() + seconds, execute: guardian)
+        defer { guardian.cancel() }
+        return await end()
+    }
+
+    /// Kills the program, and says whether it ended in the way that was expected.
+    func kill(isExpected: (Int32) -> Bool) async -> Bool {
+        signal(SIGKILL)
+        return isExpected(await end().status)
+    }
+}
+
+/// A worker that does what it is told, a call at a time.
+struct ConversingWorker: Sendable {
+    /// What it was told, and after how many milliseconds.
+    struct Answer: Sendable {
+        let milliseconds: Int
+        let text: String
+
+        var isDone: Bool { text == "ok" || text.hasPrefix("ok ") }
+        /// The value; nil where there is none, or an error.
+        var value: String? { text.hasPrefix("ok ") && text != "ok -" ? String(text.dropFirst(3)) : nil }
+        /// The outcome and the code of an error.
+        var error: String { isDone ? "ok" : text.split(separator: " ").prefix(2).joined(separator: " ") }
+    }
+
+    let program: RunningProgram
+
+    /// Starts a worker.
+    /// - Parameter words: A program, and what comes before the worker on its command line.
+    init(_ place: Workplace, root: String, through words: [String] = [], environment: [String: String] = Workplace.quiet) throws {
+        let line = words + [place.worker, "serve", root]
+        program = try RunningProgram(line[0], Array(line.dropFirst()), environment: environment)
+    }
+
+    func ask(_ line: String) async throws -> Answer {
+        let words = try await program.ask(line).split(separator: " ", maxSplits: 1).map(String.init)
+        return Answer(milliseconds: words.first.flatMap { Int($0) } ?? 0, text: words.count > 1 ? words[1] : "")
+    }
+
+    /// Lets it close its stores and end.
+    func end() async throws {
+        let result = await program.end(within: 30)
+        guard result.status == 0 else { throw ProgramFailure("The worker ended with \(result.status): \(result.stderr.suffix(500))") }
+    }
+}

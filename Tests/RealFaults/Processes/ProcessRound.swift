@@ -1,0 +1,174 @@
+import Foundation
+import TestSupport
+
+/// Several processes work on the same stores for a while; each is killed and stopped at random, and another takes its place. Two releases of one program are among them.
+package struct ProcessRound: Sendable {
+    /// A mistake that the workers make, to see that the history tells it.
+    package enum Planted: String, CaseIterable, Sendable {
+        /// Writes are acknowledged that were not made: a fourth of them.
+        case forgetful
+        /// Increments are made twice: a fourth of them.
+        case twice
+    }
+
+    package private(set) var kills = 0
+    package private(set) var stops = 0
+    package private(set) var history = ProcessHistory()
+    package private(set) var violations: [String] = []
+
+    private let place: Workplace
+    private let seconds: Int
+    private let planted: Planted?
+    private var dice: SeededGenerator
+    private let folder: TemporaryDirectory
+    private var root: String { folder.file("root") }
+    private let end: Int
+
+    /// A worker, and what it writes to.
+    private struct Worker {
+        let role: String
+        let log: String
+        let program: RunningProgram
+        /// When it goes on; nil while it is not stopped.
+        var wakes: Int?
+    }
+    private var workers: [Worker] = []
+    private var logs: [String] = []
+
+    /// Runs a round.
+    package init(_ place: Workplace, seconds: Int, seed: UInt64, planted: Planted? = nil) async throws {
+        (self.place, self.seconds, self.planted) = (place, seconds, planted)
+        dice = SeededGenerator(seed)
+        folder = try place.makeRoot()
+        try FileManager.default.createDirectory(
+            atPath: folder.file("root"), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        try await Self.plant(ConversingWorker(place, root: folder.file("root")), &history)
+        end = Self.now() + seconds * 1_000_000_000
+        try await disturb()
+        try await settle()
+        violations += history.violations(expected: ["timedOut", "conflict"])
+    }
+
+    static func now() -> Int { Int(DispatchTime.now().uptimeNanoseconds) }
+
+    /// Puts values where the older release keeps them.
+    private static func plant(_ worker: ConversingWorker, _ history: inout ProcessHistory) async throws {
+        var log = ""
+        for (number, name) in movingNames.enumerated() {
+            let value = name.contains("count") ? "0" : "first"
+            guard try await worker.ask("set older-\(name) \(value)").isDone else {
+                throw ProgramFailure("A value cannot be put into its older place")
+            }
+            log += "begin \(number) \(number) set \(name) \(value)\nend \(number) \(number) ok\n"
+        }
+        guard try await worker.ask("set older-rolling first").isDone else {
+            throw ProgramFailure("A value cannot be put into its older place")
+        }
+        log += "begin 1000 1000 set older-rolling first\nend 1000 1000 ok\n"
+        history.add(log)
+        try await worker.end()
+    }
+
+    static let movingNames = (0..<48).flatMap { ["moving-\($0)", "moving-count-\($0)"] }
+
+    // MARK: Kills and stops
+
+    private mutating func start(_ role: String) throws {
+        let log = folder.file("log-\(logs.count)")
+        logs.append(log)
+        let program = try place.liveWorker(root: root, log: log, tag: "\(logs.count)", role: role, until: end)
+        workers.append(Worker(role: role, log: log, program: program))
+    }
+
+    private mutating func disturb() async throws {
+        for role in [planted?.rawValue ?? "newer", "newer", "newer", "newer", "older", "older"] { try start(role) }
+        while Self.now() < end - 300_000_000 {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 20...250, using: &dice)))
+            wake(before: Self.now())
+            let index = Int.random(in: 0..<workers.count, using: &dice)
+            if Int.random(in: 0..<2, using: &dice) == 0 {
+                let worker = workers.remove(at: index)
+                guard await worker.program.kill(isExpected: { $0 == SIGKILL }) else {
+                    violations.append("a worker (\(worker.role)) had ended by itself: \(await worker.program.end().stderr.suffix(500))")
+                    continue
+                }
+                kills += 1
+                try start(worker.role)
+            } else if workers[index].wakes == nil {
+                workers[index].program.signal(SIGSTOP)
+                stops += 1
+                // One in ten is stopped for longer than the others wait.
+                let milliseconds = Int.random(in: 0..<10, using: &dice) == 0 ? 2_500 : Int.random(in: 1...300, using: &dice)
+                workers[index].wakes = Self.now() + milliseconds * 1_000_000
+            }
+        }
+        wake(before: .max)
+        for worker in workers {
+            let result = await worker.program.end(within: 30)
+            if result.status != 0 {
+                violations.append("a worker (\(worker.role)) ended with \(result.status): \(result.stderr.suffix(500))")
+            }
+        }
+        workers = []
+    }
+
+    private mutating func wake(before time: Int) {
+        for index in workers.indices {
+            guard let wakes = workers[index].wakes, wakes <= time else { continue }
+            workers[index].program.signal(SIGCONT)
+            workers[index].wakes = nil
+        }
+    }
+
+    // MARK: Afterwards
+
+    /// Looks at everything from a fresh process: the next sweep finishes, older places are empty, and what is read belongs to the history.
+    private mutating func settle() async throws {
+        for log in logs { history.add((try? String(contentsOfFile: log, encoding: .utf8)) ?? "") }
+        let worker = try ConversingWorker(place, root: root)
+        var sweeps: [String] = []
+        for _ in 0..<2 { sweeps.append(try await worker.ask("sweep").text) }
+        if sweeps.last != "ok complete" { violations.append("the sweeps afterwards: \(sweeps)") }
+        var log = ""
+        let names = Set(history.calls.map(\.key)).subtracting(["-"]).union(["rolling", "older-rolling"])
+        for (number, name) in names.sorted().enumerated() {
+            let begin = Self.now()
+            let answer = try await worker.ask("get \(name)")
+            log += "begin \(begin) \(number) get \(name)\nend \(Self.now()) \(number) \(answer.text)\n"
+            if !answer.isDone { violations.append("\(name) cannot be read afterwards: \(answer.text)") }
+        }
+        history.add(log)
+        for name in Self.movingNames {
+            let answer = try await worker.ask("get older-\(name)").text
+            if answer != "ok -" { violations.append("\(name) is still in its older place: \(answer)") }
+        }
+        try await worker.end()
+    }
+}
+
+extension ProcessRound {
+    /// Values of the library's beside a program that writes the same list with Foundation: what that destroys is counted.
+    package struct Foreign: Sendable {
+        package let fates: (acknowledged: Int, lost: Int, replaced: Int)
+        package let errors: [String: Int]
+        package let writes: Int
+    }
+
+    /// Lets two workers and a Foundation program write one list for a while.
+    package static func besideFoundation(_ place: Workplace, seconds: Int) async throws -> Foreign {
+        let folder = try place.makeRoot()
+        let root = try folder.folder("root")
+        let end = now() + seconds * 1_000_000_000
+        let foreign = try place.foreignWriter(root: root, tags: ["1", "2"], until: end)
+        let workers = try ["1", "2"].map {
+            try place.liveWorker(root: root, log: folder.file("log-\($0)"), tag: $0, role: "beside", until: end)
+        }
+        var history = ProcessHistory()
+        for (index, worker) in workers.enumerated() {
+            _ = await worker.end(within: Double(seconds) + 30)
+            history.add(try String(contentsOfFile: folder.file("log-\(index + 1)"), encoding: .utf8))
+        }
+        let writes = await foreign.end(within: Double(seconds) + 30).lines.first.flatMap { Int($0) } ?? 0
+        return Foreign(fates: history.fates(foreignPrefix: "foreign-"), errors: history.errors, writes: writes)
+    }
+}
