@@ -178,7 +178,8 @@ let package = Package(
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Tests/RealFaults", exclude: ["shim.c"],
             swiftSettings: house),
         .executableTarget(
-            name: "FaultWorker", dependencies: ["LocalData", "LocalDataVocabulary"], path: "Tests/FaultWorker", swiftSettings: house,
+            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataVocabulary"], path: "Tests/FaultWorker",
+            swiftSettings: house,
             linkerSettings: bindingNow),
         .executableTarget(
             name: "Prove", dependencies: ["Simulation", "RealFaults", arguments], path: "Tests/Prove", swiftSettings: house),

@@ -16,6 +16,7 @@ enum LiveKeys {
         switch name.prefix(while: { $0 != "-" }) {
         case "list", "older", "own": Keys.text(name, list)
         case "database": Keys.text(name, database)
+        case "ring": Keys.text(name, .keychain(service: "limits"))
         case "moving": Keys.text(name, database).moved(from: Keys.text("older-\(name)", list))
         case "rolling":
             Keys.text(name, database).moved(
@@ -30,10 +31,11 @@ enum LiveKeys {
     /// Every value that moves.
     static let allMoving = (0..<moving).flatMap { ["moving-\($0)", "moving-count-\($0)"] }
 
-    /// Stores that processes share. A stopped process is left after a second and a half.
-    static func configuration(_ root: String) -> StorageConfiguration {
+    /// Stores that processes share.
+    /// - Parameter deadline: After how many milliseconds a stopped process is left; nil: the default.
+    static func configuration(_ root: String, deadline: Int? = 1_500) -> StorageConfiguration {
         var configuration = Operation.configuration(URL(filePath: root))
-        configuration.deadlines.files = .milliseconds(1_500)
+        if let deadline { configuration.deadlines.files = .milliseconds(deadline) }
         return configuration
     }
 }

@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import LocalData
+import LocalDataTesting
 import Synchronization
 
 /// Calls at random on values that several processes share, each written down before it is made and after it was answered.
@@ -123,15 +124,23 @@ final class Diary: Sendable {
 
 /// A program that does what it is told: each line of its input is a verb, a name and an argument, and is answered by one line.
 ///
-/// Arguments: `serve` and the root folder.
+/// Arguments: `serve`, the root folder, and how many milliseconds a call may wait.
 enum LiveServer {
     static func main(_ words: [String]) async {
-        let router = StorageRouter(configuration: LiveKeys.configuration(words.first ?? ""))
+        let clock = TestClock()
+        var configuration = LiveKeys.configuration(words.first ?? "", deadline: words.count > 1 ? Int(words[1]) : nil)
+        configuration.use(clock)
+        let router = StorageRouter(configuration: configuration)
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
             let call = LiveCall(verb: words.first ?? "", name: words.count > 1 ? words[1] : "-", argument: words.count > 2 ? words[2] : "")
             let begin = Diary.now()
-            let answer = await call.answer(router)
+            var answer = ""
+            if let told = await telling({ try await LimitWork(router: router, clock: clock).answer(words) }) {
+                answer = told
+            } else {
+                answer = await call.answer(router)
+            }
             FileHandle.standardOutput.write(Data("\((Diary.now() - begin) / 1_000_000) \(answer)\n".utf8))
         }
         try? await router.shutdown()

@@ -14,7 +14,7 @@ struct Prove: AsyncParsableCommand {
         abstract: "Runs the simulations by the thousand, and shows what they came to.",
         subcommands: [
             Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Campaigns<ShapesInPlace>.self,
-            Faults.self, Cuts.self, Processes.self,
+            Faults.self, Cuts.self, Processes.self, Limits.self,
             Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self, Replay<ShapesInPlace>.self,
         ])
 }

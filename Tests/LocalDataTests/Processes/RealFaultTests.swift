@@ -67,6 +67,13 @@
             #expect(holder.violations.isEmpty)
         }
 
+        // MARK: Limits of the machine
+
+        @Test(arguments: Limit.Kind.allCases.filter { ![.addressSpace, .preferences, .keyring, .quarantine].contains($0) })
+        func `at a limit of the machine a caller is told what came of its call, and nothing is lost`(limit: Limit.Kind) async throws {
+            #expect(try await Limit(limit, try await Workplace()).violations.isEmpty)
+        }
+
         // MARK: Power cuts
 
         @Test(arguments: [("list: set", Trials.Planted.directories), ("database: set", .logs)])

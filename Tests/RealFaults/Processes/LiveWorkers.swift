@@ -64,9 +64,14 @@ struct ConversingWorker: Sendable {
     let program: RunningProgram
 
     /// Starts a worker.
-    /// - Parameter words: A program, and what comes before the worker on its command line.
-    init(_ place: Workplace, root: String, through words: [String] = [], environment: [String: String] = Workplace.quiet) throws {
-        let line = words + [place.worker, "serve", root]
+    /// - Parameters:
+    ///   - words: A program, and what comes before the worker on its command line.
+    ///   - deadline: How long its calls may wait, in milliseconds; nil: as long as the library lets them by default.
+    init(
+        _ place: Workplace, root: String, through words: [String] = [], deadline: Int? = 1_500,
+        environment: [String: String] = Workplace.quiet
+    ) throws {
+        let line = words + [place.worker, "serve", root] + (deadline.map { ["\($0)"] } ?? [])
         program = try RunningProgram(line[0], Array(line.dropFirst()), environment: environment)
     }
 

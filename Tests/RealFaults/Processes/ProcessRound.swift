@@ -46,7 +46,7 @@ package struct ProcessRound: Sendable {
         end = Self.now() + seconds * 1_000_000_000
         try await disturb()
         try await settle()
-        violations += history.violations(expected: ["timedOut", "conflict"])
+        violations += history.violations(expected: ["timedOut", "conflict", "residueRemains"])
     }
 
     static func now() -> Int { Int(DispatchTime.now().uptimeNanoseconds) }

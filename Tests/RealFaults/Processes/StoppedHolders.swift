@@ -80,10 +80,11 @@ package struct StoppedHolder: Sendable {
         throw ProgramFailure("No worker was stopped while it held the lock of the \(lock)")
     }
 
-    /// Whether a process has a file's lock, and does not only wait for it.
+    /// Whether a process has the lock of one file, and that of no other: it does not only wait for it.
     private static func holds(_ process: Int32, _ inode: UInt64) throws -> Bool {
-        try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").contains { line in
-            line.contains(" FLOCK ") && !line.contains("->") && line.contains(" \(process) ") && line.contains(":\(inode) ")
+        let held = try String(contentsOfFile: "/proc/locks", encoding: .utf8).split(separator: "\n").filter { line in
+            line.contains(" FLOCK ") && !line.contains("->") && line.contains(" \(process) ")
         }
+        return held.count == 1 && held[0].contains(":\(inode) ")
     }
 }
