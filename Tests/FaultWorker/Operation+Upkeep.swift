@@ -3,7 +3,7 @@ import LocalData
 
 /// Keys, backups, logs.
 extension Operation {
-    static let upkeep = [rotateDataKey, rotateKey, destroyOlderKeys, backup, restore]
+    static let upkeep = [rotateDataKey, rotateKey, destroyOlderKeys, backup, restore, restoreIntoNothing]
 
     private static let keys = [
         Keys.text("first", Keys.database), Keys.text("second", Keys.other), Keys.text("sealed", Keys.list, .encrypted),
@@ -53,8 +53,8 @@ extension Operation {
                 at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         },
         act: { stage in
-            // An earlier call made the backup and was killed before it could say so.
-            if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { return }
+            // An earlier call made the backup and was killed before it could say so: whether it is durable, it could not say either.
+            if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
             try await stage.router.backup(to: file(stage), for: [secret()])
         },
         read: { stage in
@@ -80,4 +80,15 @@ extension Operation {
                 from: file(stage), with: secret(), into: configuration(stage.root),
                 replacing: ["userDefaults(list)", "encryptedSQLite(database)", "encryptedSQLite(other)", "ledger"])
         }, read: Keys.read(keys))
+
+    /// A backup is restored where nothing is, as on another machine.
+    private static let restoreIntoNothing = Operation(
+        name: "restore into nothing", isAtomic: false, mayRefuse: true,
+        prepare: { stage in
+            try await restore.prepare(stage)
+            try await stage.router.shutdown()
+            for name in ["data", "preferences", "state", "locks"] {
+                try FileManager.default.removeItem(at: stage.root.appending(path: name))
+            }
+        }, act: restore.act, read: Keys.read(keys))
 }

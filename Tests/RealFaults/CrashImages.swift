@@ -96,16 +96,27 @@ struct CrashImages {
 
 extension CrashImages.Image {
     /// Writes the image into a folder that is not there yet.
-    func write(to path: String) throws { try write(DiskRecord.root, to: path) }
+    /// - Parameter original: The folder that was recorded, where it is not that one: what a restore notes of its files has their paths, which are changed with it.
+    func write(to path: String, insteadOf original: String) throws {
+        try write(DiskRecord.root, to: path) { bytes in
+            let text = String(decoding: bytes, as: UTF8.self)
+            // Slashes may be written in two ways.
+            let names = [original, path].map {
+                ($0 as NSString).deletingLastPathComponent.split(separator: "/").last.map(String.init) ?? ""
+            }
+            return text.contains(names[0]) ? Array(text.replacing(names[0], with: names[1]).utf8) : bytes
+        }
+    }
 
-    private func write(_ id: Int, to path: String) throws {
+    private func write(_ id: Int, to path: String, _ moved: ([UInt8]) -> [UInt8]) throws {
         guard let node = nodes[id] else { return }
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: NSNumber(value: node.mode)]
         if node.isFolder {
             try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false, attributes: attributes)
-            for (name, entry) in node.entries { try write(entry, to: "\(path)/\(name)") }
+            for (name, entry) in node.entries { try write(entry, to: "\(path)/\(name)", moved) }
         } else {
-            guard FileManager.default.createFile(atPath: path, contents: Data(node.bytes), attributes: attributes) else {
+            let bytes = path.contains(".json") ? moved(node.bytes) : node.bytes
+            guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: attributes) else {
                 throw ProgramFailure("\(path) cannot be made")
             }
         }

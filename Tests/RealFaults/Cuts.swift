@@ -11,6 +11,8 @@ extension Trials {
     /// A disk after a cut.
     package struct Cut: Sendable {
         let image: CrashImages.Image
+        /// The folder that was recorded.
+        let root: String
     }
 
     /// Every disk that a power cut during the operation, or after it, can leave.
@@ -22,7 +24,7 @@ extension Trials {
         let acted = try await act(root, log: folder.file("log"), killedBefore: 0, planted)
         guard acted["told"] == "acknowledged" else { throw ProgramFailure("\(operation.name), recorded: \(acted.text)") }
         try record.read(folder.file("log"))
-        return CrashImages(record: record).all().map(Cut.init)
+        return CrashImages(record: record).all().map { Cut(image: $0, root: root) }
     }
 
     /// The disk after this: the program is killed before a change, started again, does the operation, is told that it is done, and the power is cut.
@@ -37,7 +39,7 @@ extension Trials {
         let acted = try await act(root, log: folder.file("second"), killedBefore: 0, nil)
         guard acted["told"] == "acknowledged" else { return [] }
         try record.read(folder.file("second"))
-        return CrashImages(record: record).all(onlyLast: true).map(Cut.init)
+        return CrashImages(record: record).all(onlyLast: true).map { Cut(image: $0, root: root) }
     }
 
     private func act(_ root: String, log: String, killedBefore change: Int, _ planted: Planted?) async throws -> Telling {
@@ -49,7 +51,7 @@ extension Trials {
     package func run(_ cut: Cut) async throws -> Outcome {
         let folder = try place.makeRoot()
         let root = folder.file("root")
-        try cut.image.write(to: root)
+        try cut.image.write(to: root, insteadOf: cut.root)
         let found = try await place.work("check", operation, in: root)
         let wrong = expectation.violations(told: cut.image.told, then: nil, found: found)
         var outcome = Outcome(seconds: found.seconds, told: cut.image.told)

@@ -64,7 +64,9 @@ final class RestoreDrafts: Sendable {
             guard try files.status(RestoreMark.path(directories)) == nil, let noted = try files.read(Self.path(directories)) else { return }
             for draft in (try? JSONDecoder().decode([String].self, from: Data(noted.bytes))) ?? [] where Self.isDraft(draft) {
                 for ending in ["", "-journal", "-wal", "-shm"] { try files.remove(draft + ending) }
-                try files.synchronizeDirectory(parentDirectory(of: draft))
+                // The folder may not have been made, or everything may have been moved to another place since.
+                let folder = parentDirectory(of: draft)
+                if try files.status(folder) != nil { try files.synchronizeDirectory(folder) }
             }
             try files.remove(Self.path(directories))
         } catch { throw error.backendError() }

@@ -54,6 +54,18 @@
             #expect(try kit.files("run").values.allSatisfy { $0.range(of: Data(KitStage.marker.utf8)) == nil })
         }
 
+        @Test func `drafts in a folder that is not there are forgotten, and stores open`() async throws {
+            let root = kit.stage.directory.file("moved")
+            try FileManager.default.createDirectory(
+                atPath: root + "/data", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let noted = ["\(root)/data/databases/.main.sqlite.restore-0011223344556677", "/nowhere/.main.sqlite.restore-0011223344556677"]
+            try JSONEncoder().encode(noted).write(to: URL(fileURLWithPath: root + "/data/restore-drafts.json"))
+            let router = kit.router("moved")
+            #expect(try await router.value(for: kit.plain) == nil)
+            try await router.shutdown()
+            #expect(try drafts("moved").isEmpty)
+        }
+
         @Test func `what a killed restore left is removed by the next backup, and by the restore of another one`() async throws {
             try await kit.fill()
             try await kit.backup()
