@@ -74,11 +74,12 @@ struct Faults: AsyncParsableCommand {
 
     @OptionGroup var options: RealFaultOptions
     @Flag(help: "Kills and torn writes only.") var crashesOnly = false
+    @Flag(help: "Failing calls only.") var failuresOnly = false
     @Option(help: "Every so many failing calls only.") var every = 1
 
     func run() async throws {
         try await options.run(columns: ["kills", "torn writes", "failing calls"]) { trials in
-            let (kills, tears) = (trials.kills, trials.tears)
+            let (kills, tears) = failuresOnly ? ([], []) : (trials.kills, trials.tears)
             let failures = crashesOnly ? [] : trials.failures.enumerated().filter { $0.offset % every == 0 }.map(\.element)
             var tally = Tally(counts: [kills.count, tears.count, failures.count])
             try await options.each(kills + tears + failures, &tally) { try await trials.run($0) }
@@ -95,8 +96,11 @@ struct Cuts: AsyncParsableCommand {
 
     @OptionGroup var options: RealFaultOptions
     @Option(help: "Leaves out flushes of `directories` or `logs`, to see that this is noticed.") var planted: Trials.Planted?
+    @Flag(help: "On a real ext4 in the image of a disk, which is copied while it is mounted. Needs root.") var ext4 = false
+    @Option(help: "How many copies of each operation's image.") var copies = 16
 
     func run() async throws {
+        if ext4 { return try await runOnExt4() }
         try await options.run(columns: ["disks after a cut", "after a kill, another start and a cut"]) { trials in
             // The keyring is another process's, and its disk is not recorded.
             guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0]) }
@@ -110,6 +114,17 @@ struct Cuts: AsyncParsableCommand {
                 for cut in try await trials.cut(afterKillBefore: change) { all.violations += try await trials.run(cut).violations }
                 return all
             }
+            return tally
+        }
+    }
+
+    private func runOnExt4() async throws {
+        try await options.run(columns: ["copies", "of them after it was told", "as before", "as afterwards"]) { trials in
+            // The keyring's files are elsewhere.
+            guard !trials.operation.usesKeyring else { return Tally(counts: [0, 0, 0, 0]) }
+            let found = try await trials.ext4(copies: copies)
+            var tally = Tally(counts: [found.count, found.afterwards, found.before, found.after])
+            tally.violations = found.violations
             return tally
         }
     }
