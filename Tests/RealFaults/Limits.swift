@@ -61,9 +61,15 @@ package struct Limit: Sendable {
 
     // MARK: Calls
 
-    private func worker(through words: [String] = [], environment: [String: String] = Workplace.quiet) throws -> ConversingWorker {
-        try ConversingWorker(place, root: root, through: words, deadline: nil, environment: environment)
+    /// - Parameter deadline: How long calls may wait, in milliseconds; nil: the library's default.
+    private func worker(
+        through words: [String] = [], deadline: Int? = nil, environment: [String: String] = Workplace.quiet
+    ) throws -> ConversingWorker {
+        try ConversingWorker(place, root: root, through: words, deadline: deadline, environment: environment)
     }
+
+    /// How long calls may wait that read very much, in milliseconds: what they take is shown.
+    private static let patient = 300_000
 
     /// Makes a call, and notes what came of it.
     /// - Parameter errors: What may come of it: `ok`, or an outcome and a code.
@@ -266,12 +272,12 @@ package struct Limit: Sendable {
     // MARK: Very many
 
     private mutating func manyPreferences() async throws {
-        let worker = try worker()
+        let worker = try worker(deadline: Self.patient)
         try await expect(worker, "fill 100000")
         try await expect(worker, "set list-0 before")
         try await expect(worker, "get list-many-77777", value: "value")
         try await worker.end()
-        let next = try self.worker()
+        let next = try self.worker(deadline: Self.patient)
         try await expect(next, "get list-0", ["ok"], value: "before", "the next program, get list-0")
         try await expect(next, "look 100000", value: "100000")
         try await expect(next, "remove list-many-5")
@@ -296,12 +302,12 @@ package struct Limit: Sendable {
     }
 
     private mutating func manyQuarantined() async throws {
-        let worker = try worker()
+        let worker = try worker(deadline: Self.patient)
         try await expect(worker, "conflicts 10000", value: "complete")
         try await expect(worker, "quarantine", value: "10000")
         try await expect(worker, "set list-0 before")
         try await worker.end()
-        let next = try self.worker()
+        let next = try self.worker(deadline: Self.patient)
         try await expect(next, "quarantine", ["ok"], value: "10000", "the next program, quarantine")
         try await expect(next, "get list-0", ["ok"], value: "before", "the next program, get list-0")
         try await next.end()
