@@ -42,14 +42,19 @@ struct RestoreJournal: Codable {
         }
     }
 
-    /// Writes the journal; durable when it returns.
+    /// Writes the journal; durable when it returns. So are the names of the drafts before it: without its draft, a file is taken for one that has its place.
     func write(_ path: String, _ runtime: Runtime) throws(BackendError) {
         let bytes: [UInt8]
         do { bytes = Array(try JSONEncoder().encode(self)) } catch { throw BackendError(.failed, "The restore could not be noted.") }
-        do throws(FileError) { try runtime.files.createDirectory(parentDirectory(of: path)) } catch { throw error.backendError() }
+        let temporary = ".restore.json.tmp"
+        do throws(FileError) {
+            for directory in Set(steps.map { parentDirectory(of: $0.draft) }).sorted() { try runtime.files.synchronizeDirectory(directory) }
+            try runtime.files.createDirectory(parentDirectory(of: path))
+            // What a restore left that was killed: the lock of the drafts is held.
+            try runtime.files.remove("\(parentDirectory(of: path))/\(temporary)")
+        } catch { throw error.backendError() }
         do throws(DurableReplaceError) {
-            try runtime.files.replaceDurably(
-                path, with: bytes, temporaryName: ".restore.json.\(hexadecimalText(of: runtime.randomBytes(8))).tmp")
+            try runtime.files.replaceDurably(path, with: bytes, temporaryName: temporary)
         } catch { throw error.error.backendError() }
     }
 

@@ -233,6 +233,8 @@ final class Quarantine: Sendable {
             return try await store.apply(.delete(address, if: .revision(revision)))
         }
         guard result.isApplied else {
+            // A removal whose flush failed may have happened.
+            if case .failed(let error) = result { throw StorageError.from(error, key: id) }
             throw StorageError(StorageError.unavailable, key: id, "The entry could not be removed from quarantine.")
         }
     }

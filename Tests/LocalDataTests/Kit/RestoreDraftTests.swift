@@ -66,6 +66,19 @@
             #expect(try drafts("moved").isEmpty)
         }
 
+        @Test func `the names of the drafts are durable before the journal is written, which takes a missing one for one in its place`()
+            async throws
+        {
+            try await kit.fill()
+            try await kit.backup()
+            let seen = Shared<[String]>([])
+            try await kit.restore(into: "run", HookedFiles { operation, path in seen.note("\(operation) \(path)") })
+            let journal = try #require(seen.all.firstIndex { $0.contains(".restore.json.") })
+            let draft = try #require(seen.all.firstIndex { $0.contains("standard.plist.restore-") })
+            let folder = kit.stage.directory.file("run") + "/preferences"
+            #expect(seen.all[draft..<max(draft, journal)].contains("synchronizeDirectory \(folder)"))
+        }
+
         @Test func `what a killed restore left is removed by the next backup, and by the restore of another one`() async throws {
             try await kit.fill()
             try await kit.backup()

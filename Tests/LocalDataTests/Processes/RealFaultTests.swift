@@ -36,6 +36,14 @@
             #expect(wrong.isEmpty)
         }
 
+        @Test func `a removal from quarantine whose flush fails says that it may have happened`() async throws {
+            let trials = try await trials("discard what is quarantined")
+            let faults = trials.failures.filter { "\($0)".hasPrefix("ENOSPC") }
+            #expect(faults.count > 10)
+            let wrong = try await violations(faults) { try await trials.run($0) }
+            #expect(wrong.isEmpty)
+        }
+
         @Test(arguments: ["list: first set", "database: set"])
         func `after a power cut at any moment the next program finds what was acknowledged`(operation: String) async throws {
             let trials = try await trials(operation)
