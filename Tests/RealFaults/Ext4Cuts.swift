@@ -82,7 +82,8 @@ extension Trials {
             } while try await TestSupport.run("cmp", ["-s", image, file]).status != 0
             copies.append(Copy(file: file, told: answer, moment: moment))
         }
-        while true {
+        // A stop counts as waiting: after many a call is at its deadline.
+        while copies.count < 12 {
             try await Task.sleep(for: .microseconds(Int.random(in: 100...8_000)))
             program.signal(SIGSTOP)
             guard try await program.isStopped() else { break }
@@ -91,7 +92,7 @@ extension Trials {
         }
         let result = await program.end(within: 60)
         _ = await reading.value
-        guard told.value.withLock(\.self) == "acknowledged" else {
+        guard result.status == 0, result.lines.contains(where: { $0 == "told acknowledged" || $0.contains(" timedOut ") }) else {
             throw ProgramFailure("\(operation.name), on ext4: \(result.stdout) \(result.stderr)")
         }
         try await copy("after the run")
