@@ -64,7 +64,7 @@ check(then?["home"] as? String == "file:///tmp/a%20b")
 // snippet.show
 struct Profile: Codable, Sendable { var name: String }
 
-// Data that holds JSONEncoder's output is decoded.
+// Data that holds the output of JSONEncoder or PropertyListEncoder is decoded.
 let profile: StorageKey<Profile> = window.key("profile", "The profile of the user")
 let kari = try await router.get(profile)
 // snippet.hide

@@ -132,7 +132,8 @@ import Testing
         #expect(await changes.next() == [b])
     }
 
-    @Test(.timeLimit(.minutes(10))) func `beside a program that hammers the list with Foundation, nothing acknowledged is missing at the end`()
+    @Test(.timeLimit(.minutes(10)))
+    func `beside a program that hammers the list with Foundation, nothing acknowledged is missing at the end`()
         async throws
     {
         let suite = "hammered"

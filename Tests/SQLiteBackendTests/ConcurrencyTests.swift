@@ -223,7 +223,8 @@
             #expect(texts == ["first", "1", nil, "y"])
         }
 
-        @Test(.timeLimit(.minutes(10))) func `programs with other folders of locks write to one database, and neither fails nor loses anything`()
+        @Test(.timeLimit(.minutes(10)))
+        func `programs with other folders of locks write to one database, and neither fails nor loses anything`()
             async throws
         {
             let place = try Place()

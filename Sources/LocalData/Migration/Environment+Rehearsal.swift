@@ -32,8 +32,8 @@ extension Environment {
         let coder = RecordCoder(seals: seals, runtime: runtime, safeguards: safeguards)
         let env = Environment(
             routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(seals, rehearse),
-            witnesses: witnesses.rehearsed(), registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime, applicationVersion: applicationVersion,
-            safeguards: safeguards, pageSize: pageSize, logger: logger, isRehearsal: true)
+            witnesses: witnesses.rehearsed(), registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime,
+            applicationVersion: applicationVersion, safeguards: safeguards, pageSize: pageSize, logger: logger, isRehearsal: true)
         return (env, rehearsed)
     }
 

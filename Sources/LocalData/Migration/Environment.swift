@@ -27,8 +27,9 @@ final class Environment: Sendable {
     let pageSize: Int
 
     init(
-        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: Witnesses, registry: KeyRegistry,
-        runtime: Runtime, applicationVersion: String?, safeguards: Safeguards, pageSize: Int, logger: Logger, isRehearsal: Bool = false
+        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: Witnesses,
+        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, safeguards: Safeguards, pageSize: Int, logger: Logger,
+        isRehearsal: Bool = false
     ) {
         self.routes = routes
         self.coder = coder

@@ -52,7 +52,8 @@ final class RouteTable: Sendable {
                 StorageError.invalidEvolution, key: key.entity,
                 "The chain of versions of \(key.entity) cannot be used: \(problem). Nothing was changed.")
         }
-        let lead = Lead(domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
+        let lead = Lead(
+            domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
         let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
         if let admits, !admits(route.slot) {
             throw StorageError(

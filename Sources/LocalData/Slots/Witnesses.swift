@@ -102,7 +102,8 @@ final class Witnesses: Sendable {
         case .corrupt(let damage)?:
             throw StorageError(
                 StorageError.corrupted, key: name,
-                "The list of witnesses (witness.plist in the data folder) is damaged: \(damage.reason). Without it a lost value cannot be told from one that never was. Restore it from a backup, or remove it.")
+                "The list of witnesses (witness.plist in the data folder) is damaged: \(damage.reason). Without it a lost value cannot be told from one that never was. Restore it from a backup, or remove it."
+            )
         case let probe?: return probe
         }
     }
