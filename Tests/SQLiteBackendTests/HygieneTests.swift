@@ -157,7 +157,7 @@
             #expect(
                 names.subtracting(files).isSubset(of: [
                     "deep", "deep/er", "deep/er/data", "deep/er/state", "deep/er/keys", "deep/er/data/store.sqlite-wal",
-                    "deep/er/data/store.sqlite-shm",
+                    "deep/er/data/store.sqlite-shm", "deep/er/data/store.sqlite-lock",
                 ]))
         }
 
