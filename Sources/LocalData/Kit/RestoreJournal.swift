@@ -32,20 +32,33 @@ struct RestoreJournal: Codable {
     var unchanged: [String]
     var givenToOtherKey: [String]
 
-    /// The journal of a restore that has not ended.
-    static func read(_ path: String, _ runtime: Runtime) throws(BackendError) -> RestoreJournal? {
+    /// The same journal with its paths in another form.
+    private func renaming(_ form: (String) -> String) -> RestoreJournal {
+        var journal = self
+        journal.steps = steps.map {
+            Step(draft: form($0.draft), target: form($0.target), kept: form($0.kept), isDatabase: $0.isDatabase)
+        }
+        return journal
+    }
+
+    /// The journal of a restore that has not ended, with the paths that it means here.
+    static func read(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) -> RestoreJournal? {
+        let path = RestoreMark.path(directories)
         let contents: FileContents?
         do throws(FileError) { contents = try runtime.files.read(path) } catch { throw error.backendError() }
         guard let contents else { return nil }
-        do { return try JSONDecoder().decode(RestoreJournal.self, from: Data(contents.bytes)) } catch {
+        let paths = PortablePaths(directories, runtime.files)
+        do { return try JSONDecoder().decode(RestoreJournal.self, from: Data(contents.bytes)).renaming(paths.path) } catch {
             throw BackendError(.corrupted, "The file \(path), which an interrupted restore left, is damaged. Nothing was changed.")
         }
     }
 
     /// Writes the journal; durable when it returns. So are the names of the drafts before it: without its draft, a file is taken for one that has its place.
-    func write(_ path: String, _ runtime: Runtime) throws(BackendError) {
+    func write(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
+        let path = RestoreMark.path(directories)
+        let portable = renaming(PortablePaths(directories, runtime.files).portable)
         let bytes: [UInt8]
-        do { bytes = Array(try JSONEncoder().encode(self)) } catch { throw BackendError(.failed, "The restore could not be noted.") }
+        do { bytes = Array(try JSONEncoder().encode(portable)) } catch { throw BackendError(.failed, "The restore could not be noted.") }
         let temporary = ".restore.json.tmp"
         do throws(FileError) {
             for directory in Set(steps.map { parentDirectory(of: $0.draft) }).sorted() { try runtime.files.synchronizeDirectory(directory) }

@@ -39,7 +39,7 @@ struct RestoreRun {
             )
         }
         let journal: RestoreJournal
-        if let unfinished = try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(journalPath, runtime) }) {
+        if let unfinished = try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(directories, runtime) }) {
             guard unfinished.backup == content.report.id else {
                 throw StorageError(
                     StorageError.unavailable, key: "restore",
@@ -49,7 +49,7 @@ struct RestoreRun {
             let keys = try await RestoredKeys(content, wiring).settle(survey)
             try await finish(journal, survey, journalPath, keys)
         } else {
-            do { journal = try await begin(content, &survey, journalPath, drafts) } catch {
+            do { journal = try await begin(content, &survey, directories, drafts) } catch {
                 await survey.close()
                 throw error
             }
@@ -64,7 +64,7 @@ struct RestoreRun {
 
     /// Prepares everything beside what is there, and then replaces it.
     private func begin(
-        _ content: KitVerifier.Content, _ survey: inout RestoreSurvey, _ journalPath: String, _ drafts: RestoreDrafts
+        _ content: KitVerifier.Content, _ survey: inout RestoreSurvey, _ directories: StorageDirectories, _ drafts: RestoreDrafts
     ) async throws -> RestoreJournal {
         try await onLane { () throws(BackendError) in try drafts.removeLeft() }
         try await survey.compare(replacing)
@@ -82,20 +82,20 @@ struct RestoreRun {
             do {
                 try await survey.requireUnchanged()
                 await survey.close()
-                try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(journalPath, runtime) }
+                try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(directories, runtime) }
             } catch {
                 held.release()
                 throw error
             }
         } catch {
-            if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(journalPath, runtime) }) == nil {
+            if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(directories, runtime) }) == nil {
                 // What stays is removed by whoever opens a store next.
                 try? await onLane { () throws(BackendError) in try drafts.removeLeft() }
             }
             throw error
         }
         // The same locks: what a program writes in between would go aside with the store.
-        try await finish(journal, survey, journalPath, keys, holding: held)
+        try await finish(journal, survey, RestoreMark.path(directories), keys, holding: held)
         return journal
     }
 

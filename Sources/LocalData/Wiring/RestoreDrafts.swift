@@ -39,8 +39,9 @@ final class RestoreDrafts: Sendable {
     /// Notes drafts that are about to be made; durable when it returns.
     func note(_ drafts: [String]) throws(BackendError) {
         let path = Self.path(directories)
+        let portable = drafts.map(PortablePaths(directories, runtime.files).portable)
         let bytes: [UInt8]
-        do { bytes = Array(try JSONEncoder().encode(drafts)) } catch { throw BackendError(.failed, "The drafts could not be noted.") }
+        do { bytes = Array(try JSONEncoder().encode(portable)) } catch { throw BackendError(.failed, "The drafts could not be noted.") }
         let temporary = ".restore-drafts.json.tmp"
         do throws(FileError) {
             try runtime.files.createDirectory(directories.data)
@@ -62,9 +63,11 @@ final class RestoreDrafts: Sendable {
         let files = runtime.files
         do throws(FileError) {
             guard try files.status(RestoreMark.path(directories)) == nil, let noted = try files.read(Self.path(directories)) else { return }
-            for draft in (try? JSONDecoder().decode([String].self, from: Data(noted.bytes))) ?? [] where Self.isDraft(draft) {
+            let paths = PortablePaths(directories, files)
+            let drafts = (try? JSONDecoder().decode([String].self, from: Data(noted.bytes))) ?? []
+            for draft in drafts.map(paths.path) where Self.isDraft(draft) {
                 for ending in ["", "-journal", "-wal", "-shm"] { try files.remove(draft + ending) }
-                // The folder may not have been made, or everything may have been moved to another place since.
+                // The folder may not have been made.
                 let folder = parentDirectory(of: draft)
                 if try files.status(folder) != nil { try files.synchronizeDirectory(folder) }
             }

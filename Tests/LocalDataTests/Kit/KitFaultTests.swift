@@ -82,5 +82,37 @@
             )
             #expect(before > 3 && between > 3, "before \(before), between \(between), after \(after) of \(count)")
         }
+
+        @Test func `a restore that was interrupted goes on in a copy of the folders and in moved ones, and changes nothing elsewhere`()
+            async throws
+        {
+            try await stage.fill()
+            let names = Set(try await stage.backup().stores.map(\.name))
+            try await stage.fill("root", "older")
+            try copy("root", to: "run")
+            let files = HookedFiles()
+            try await stage.restore(into: "run", files, replacing: names)
+            let count = files.operations.count
+            var copies = 0
+            for number in 1...count {
+                try copy("root", to: "run")
+                files.arm(.stops, at: number)
+                _ = try? await stage.restore(into: "run", files, replacing: names)
+                files.arm(nil)
+                guard try stage.files("run").keys.contains("data/restore.json") else { continue }
+                copies += 1
+                let original = try stage.files("run")
+                try copy("run", to: "copied")
+                try await stage.restore(into: "copied", replacing: names)
+                #expect(try await stage.values("copied") == stage.expected(), "killed at \(number)")
+                #expect(try stage.files("run") == original, "killed at \(number)")
+                let manager = FileManager.default
+                try? manager.removeItem(atPath: stage.stage.directory.file("moved"))
+                try manager.moveItem(atPath: stage.stage.directory.file("run"), toPath: stage.stage.directory.file("moved"))
+                try await stage.restore(into: "moved", replacing: names)
+                #expect(try await stage.values("moved") == stage.expected(), "killed at \(number)")
+            }
+            #expect(copies > 3)
+        }
     }
 #endif
