@@ -14,6 +14,20 @@ import Testing
         store = scratch.store()
     }
 
+    @Test func `a closed store has no file open, and observers hear of what is changed then`() async throws {
+        let store = scratch.store()
+        _ = try await store.apply([.put(.text("1"), at: StorageAddress("a"))])
+        _ = try await store.apply([.put(.text("2"), at: StorageAddress("a"))])
+        await store.close()
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+            .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+        #expect(!open.contains { $0.hasPrefix(scratch.root) })
+        var changes = store.foreignChanges().makeAsyncIterator()
+        await store.close()
+        _ = try await scratch.store().apply([.put(.text("theirs"), at: StorageAddress("b"))])
+        #expect(await changes.next() == [StorageAddress("b")])
+    }
+
     @Test func `constructing a store touches nothing`() throws {
         #expect(try scratch.names(in: scratch.root).isEmpty)
     }

@@ -63,6 +63,15 @@ final class PropertyListFile: Sendable {
     /// Drops the snapshot: the next read reads the file.
     func drop() { state.withLock { $0.snapshot = nil } }
 
+    /// Lets go of the file. What it held stays known to observers; what was written of late is forgotten.
+    func close() {
+        state.withLock { state in
+            state.snapshot = nil
+            state.baseline = state.baseline?.withoutHold()
+            state.recent = RecentChanges()
+        }
+    }
+
     /// Works on the changes of late.
     func withRecentChanges<R>(_ work: (inout RecentChanges) -> R) -> R { state.withLock { work(&$0.recent) } }
 

@@ -73,6 +73,12 @@ final class PropertyListSnapshot: Sendable {
         current == status && (isSettled || instant < readAt.advanced(by: Self.settlingTime))
     }
 
+    /// The same state, without keeping the file open.
+    func withoutHold() -> PropertyListSnapshot {
+        PropertyListSnapshot(
+            status: status, bytes: bytes, content: content, hold: nil, readAt: readAt, isSettled: isSettled, isDurable: isDurable)
+    }
+
     // MARK: Reading
 
     /// The result of reading a slot.

@@ -186,8 +186,8 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
         }
     }
 
-    /// Drops the snapshot of the file; the next call reads it again.
-    package func close() async { file.drop() }
+    /// Closes the file and drops what was read of it; the next call reads it again.
+    package func close() async { file.close() }
 
     // MARK: The lane
 
