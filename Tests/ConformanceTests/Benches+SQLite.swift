@@ -25,7 +25,7 @@ import BackendContract
             findStrayTraces: { store in
                 let file = URL(filePath: store.identity.store)
                 let names = try FileManager.default.contentsOfDirectory(atPath: file.deletingLastPathComponent().path)
-                return Set(names).isSubset(of: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "state"])
+                return Set(names).isSubset(of: ["store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.sqlite-lock", "state"])
                     ? nil : "files beside the database: \(names.sorted())"
             })
     }

@@ -15,9 +15,12 @@
             let directory = parentDirectory(of: path)
             // The lock beside the database needs the folder: programs with other folders of locks would remove each other's drafts.
             do throws(FileError) { try files.createDirectory(directory) } catch { throw error.backendError() }
+            // Nothing is made where others can write.
+            try requireTrust()
             try locked(deadline: deadline) { () throws(BackendError) in
                 guard try fileID() == nil else { return }
                 let draft = "\(directory)/\(draftPrefix)\(hexadecimalText(of: runtime.randomBytes(8))).tmp"
+                // Again, with the locks that were made.
                 try requireTrust()
                 do throws(FileError) {
                     try removeDrafts()
