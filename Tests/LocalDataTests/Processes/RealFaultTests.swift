@@ -84,13 +84,6 @@
 
         // MARK: Power cuts
 
-        @Test(arguments: ["list: set", "database: set"])
-        func `copies of a real ext4, made while a program writes to it, have what was acknowledged`(operation: String) async throws {
-            let copies = try await trials(operation).ext4(copies: 8)
-            #expect(copies.count == 8 && copies.afterwards > 0)
-            #expect(copies.violations.isEmpty)
-        }
-
         @Test(arguments: [("list: set", Trials.Planted.directories), ("database: set", .logs)])
         func `a flush that is left out is noticed`(operation: String, planted: Trials.Planted) async throws {
             let trials = try await trials(operation)
