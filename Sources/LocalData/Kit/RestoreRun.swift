@@ -25,7 +25,6 @@ struct RestoreRun {
 
     func run() async throws -> RestoreReport {
         let directories = try configuration.requiredDirectories()
-        let journalPath = RestoreMark.path(directories)
         let drafts = try await onLane { [runtime] () throws(BackendError) in try RestoreDrafts(directories, runtime) }
         defer { drafts.release() }
         var survey = RestoreSurvey(wiring: wiring)
@@ -47,7 +46,7 @@ struct RestoreRun {
             }
             journal = unfinished
             let keys = try await RestoredKeys(content, wiring).settle(survey)
-            try await finish(journal, survey, journalPath, keys)
+            try await finish(journal, survey, directories, keys)
         } else {
             do { journal = try await begin(content, &survey, directories, drafts) } catch {
                 await survey.close()
@@ -95,7 +94,7 @@ struct RestoreRun {
             throw error
         }
         // The same locks: what a program writes in between would go aside with the store.
-        try await finish(journal, survey, RestoreMark.path(directories), keys, holding: held)
+        try await finish(journal, survey, directories, keys, holding: held)
         return journal
     }
 
@@ -162,7 +161,8 @@ struct RestoreRun {
     // MARK: Places
 
     private func finish(
-        _ journal: RestoreJournal, _ survey: RestoreSurvey, _ journalPath: String, _ keys: [ResolvedKey], holding held: StoreLocks? = nil
+        _ journal: RestoreJournal, _ survey: RestoreSurvey, _ directories: StorageDirectories, _ keys: [ResolvedKey],
+        holding held: StoreLocks? = nil
     ) async throws {
         let locks = if let held { held } else { try await locks(survey) }
         let files = runtime.files
@@ -180,8 +180,10 @@ struct RestoreRun {
         try await note(keys)
         try await onLane { () throws(BackendError) in
             do throws(FileError) {
-                try files.remove(journalPath)
-                try files.synchronizeDirectory(parentDirectory(of: journalPath))
+                // Values that the backup does not have went on purpose. The others get their witness when they are next read.
+                try files.remove(Wiring.witnessPath(directories))
+                try files.remove(RestoreMark.path(directories))
+                try files.synchronizeDirectory(directories.data)
             } catch { throw error.backendError(outcome: .unknown) }
         }
     }

@@ -41,7 +41,7 @@ private struct LockTaking: Sendable {
                 try runtime.files.createDirectory(parentDirectory(of: path))
                 locks.append(try runtime.files.lock(path, giveUp: giveUp))
             }
-            // A store whose folder is missing has nobody who writes to it.
+            // Skip stores whose folder is missing: nobody writes to them.
             for path in neighbors where try runtime.files.status(parentDirectory(of: path)) != nil {
                 locks.append(try runtime.files.lock(path, giveUp: giveUp))
             }

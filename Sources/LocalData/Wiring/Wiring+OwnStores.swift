@@ -17,8 +17,11 @@ extension Wiring {
 
     /// The store of the witnesses.
     static func witnessStore(_ configuration: StorageConfiguration) -> OwnStore {
-        OwnStore { try makeOwnStore("witness", configuration) { "\($0.data)/witness.plist" } }
+        OwnStore { try makeOwnStore("witness", configuration, witnessPath) }
     }
+
+    /// Where the list of the witnesses is.
+    static func witnessPath(_ directories: StorageDirectories) -> String { "\(directories.data)/witness.plist" }
 
     /// The copies of damaged property lists. A configuration without folders has none; one whose folders are unknown says so when it is asked.
     static func damagedFiles(_ configuration: StorageConfiguration) -> DamagedFiles {

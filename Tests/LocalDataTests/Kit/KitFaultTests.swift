@@ -83,6 +83,24 @@
             #expect(before > 3 && between > 3, "before \(before), between \(between), after \(after) of \(count)")
         }
 
+        @Test func `what a restore takes away has not vanished, and what it brings has a witness once it is read`() async throws {
+            let (kept, later) = (stage.plain.witnessed(), textKey("later", .userDefaults).witnessed())
+            try await stage.fill()
+            let names = Set(try await stage.backup().stores.map(\.name))
+            let router = stage.router()
+            try await router.set("not in the backup", for: later)
+            #expect(try await router.value(for: kept) != nil)
+            try await router.shutdown()
+            try await stage.restore(into: "root", replacing: names)
+            let next = stage.router()
+            #expect(try await next.value(for: later) == nil)
+            #expect(try await next.value(for: kept) != nil)
+            try await next.shutdown()
+            try FileManager.default.removeItem(atPath: stage.stage.directory.file("root") + "/preferences/standard.plist")
+            let error = await #expect(throws: StorageError.self) { try await stage.router().value(for: kept) }
+            #expect(error?.code == StorageError.vanished)
+        }
+
         @Test func `a restore that was interrupted goes on in a copy of the folders and in moved ones, and changes nothing elsewhere`()
             async throws
         {
