@@ -67,7 +67,7 @@
         }
 
         deinit {
-            // GnuPG's agent is a program of its own, which nobody else ends.
+            // GnuPG's agent goes on running unless it is ended here.
             let end = Process()
             end.executableURL = URL(filePath: "/usr/bin/gpgconf")
             end.arguments = ["--homedir", keyring.file("gpg"), "--kill", "all"]

@@ -105,7 +105,7 @@ final class PropertyListFile: Sendable {
             let isStable = before == contents.status && contents.status.size == Int64(contents.bytes.count)
             if isStable, let known, known.status != nil, ByteOrder.areEqual(known.bytes, contents.bytes) {
                 let confirmed = known.confirmed(contents, at: clock.now)
-                // The same bytes as before: nobody changed anything.
+                // The bytes are unchanged: observers have nothing to hear.
                 adopt(confirmed, isOurs: true)
                 return confirmed
             }

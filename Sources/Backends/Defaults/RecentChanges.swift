@@ -7,7 +7,7 @@ package struct OverwrittenChanges: Hashable, Sendable {
     package let path: String
     /// The values whose changes were made again.
     package let repeated: Set<StorageAddress>
-    /// The values whose changes were not: they are from too long ago to tell a lost change from an older list that somebody has put back.
+    /// The values whose changes are lost. They are older than a minute: by then, a person may have put an older list back on purpose.
     package let lost: Set<StorageAddress>
 }
 
@@ -60,7 +60,7 @@ struct RecentChanges: Sendable {
         changes = Dictionary(uniqueKeysWithValues: kept.map { ($0.key, $0.value) })
     }
 
-    /// Looks which changes are gone from a list that was read.
+    /// Finds the changes that are gone from a list that was read.
     mutating func compare(with snapshot: PropertyListSnapshot) {
         guard case .document(let document) = snapshot.content, !changes.isEmpty else { return }
         let found = snapshot.status.flatMap { status in snapshot.hold.map { File(status: status, hold: $0) } }

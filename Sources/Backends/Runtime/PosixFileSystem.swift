@@ -256,7 +256,7 @@ package struct PosixFileSystem: FileSystem {
             if try status(path) == nil { (locked, flags) = (parentDirectory(of: path), flags | O_DIRECTORY) }
             let descriptor = open(locked, flags)
             guard descriptor >= 0 else {
-                // Removed since it was looked at: look again. A folder that is missing is nobody's to lock.
+                // The file was removed after the check: check again. A missing folder cannot be locked.
                 guard isNumberOfMissingName(errno) else { throw FileError(number: errno, operation: "open", path: locked) }
                 if locked != path { return nil }
                 continue

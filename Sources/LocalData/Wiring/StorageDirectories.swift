@@ -5,7 +5,7 @@ public import Foundation
 public struct StorageDirectories: Hashable, Sendable {
     /// The property lists.
     public var preferences: String
-    /// Databases, sealing keys and the quarantine.
+    /// Databases, sealing keys, the quarantine and the witnesses.
     public var data: String
     /// The migration ledger.
     public var state: String

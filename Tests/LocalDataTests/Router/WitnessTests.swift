@@ -8,7 +8,7 @@ import Testing
 /// Values that are gone without having been removed.
 @Suite(.inTurn) struct WitnessTests {
     let stage: Stage
-    /// A keyring that somebody else can reset.
+    /// A keyring that a test resets, as another program would.
     let keyring = InMemoryStore(
         identity: BackendIdentity(kind: "keyring", store: "test"),
         capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring))

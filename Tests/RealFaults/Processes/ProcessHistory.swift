@@ -3,7 +3,7 @@ import TestSupport
 /// What several processes did to values that they share, as each wrote it down, and whether it can have been so.
 ///
 /// A worker writes `begin TIME NUMBER VERB KEY ARGUMENT` before a call, and `end TIME NUMBER ANSWER` after it; a call without an end was under way when the worker was killed. An answer is
-/// `ok` and a value, or the outcome and the code of an error; `-` stands for no value.
+/// `ok` and a value, or the outcome and the code of an error; `-` means that there is no value.
 package struct ProcessHistory: Sendable {
     /// A value as one process after the other sees it.
     struct Cell: SequentialModel {

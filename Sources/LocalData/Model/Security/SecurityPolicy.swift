@@ -83,7 +83,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
 
     /// The secret that the portal of the session gives to an application in a Flatpak or a Snap (`org.freedesktop.portal.Secret`): the key is derived from it. The portal
     /// keeps the secret for the application; its first use may open a prompt for the password of the keyring.
-    /// - Parameter name: Tells the keys of one application apart. It stands in plain text beside what the key seals, and has to stay the same.
+    /// - Parameter name: Distinguishes several keys of one application. It is stored in plain text beside what the key seals, and must not change.
     public static func secretPortal(_ name: String = "default") -> KeySourceReference {
         KeySourceReference(form: .secretPortal(name: name))
     }
