@@ -2,6 +2,7 @@ import BackendContract
 import Foundation
 import LocalData
 import MemoryBackend
+import Synchronization
 import TestSupport
 import Testing
 
@@ -134,6 +135,41 @@ import Testing
         for word in ["token", "another", "keychain", "secret", "other"] { #expect(!list.contains(word), "\(word)") }
         _ = try await router.get(plain)
         #expect(FileManager.default.contents(atPath: path) == before)
+    }
+
+    /// A keyring in which something happens after the next look at it, before the answer comes.
+    private final class Interrupted: StorageBackend {
+        let inner: InMemoryStore
+        let afterRead = Mutex<(@Sendable () async -> Void)?>(nil)
+
+        init(_ inner: InMemoryStore) { self.inner = inner }
+
+        var identity: BackendIdentity { inner.identity }
+        var capabilities: BackendCapabilities { inner.capabilities }
+        func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+            let probes = try await inner.read(addresses, freshness)
+            let interruption = afterRead.withLock { interruption in
+                defer { interruption = nil }
+                return interruption
+            }
+            await interruption?()
+            return probes
+        }
+        func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] { try await inner.apply(mutations) }
+        func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+            try await inner.addresses(in: namespace)
+        }
+        func synchronize() async throws(BackendError) -> StorageDurability { try await inner.synchronize() }
+    }
+
+    @Test func `a value that another program sets after the look at its empty place has not vanished`() async throws {
+        let interrupted = Interrupted(keyring)
+        let router = stage.launch { $0.use(for: .keychain) { _ in interrupted } }
+        let (other, key) = (launch(), key)
+        interrupted.afterRead.withLock {
+            $0 = { _ = await #expect(throws: Never.self) { try await other.set("theirs", for: key) } }
+        }
+        #expect(try await router.get(key) == "theirs")
     }
 
     @Test(.timeLimit(.minutes(5))) func `programs that set, remove and read at once never take a removed or new value for a vanished one`()
