@@ -7,19 +7,19 @@ import Synchronization
 /// Calls at random on values that several processes share, each written down before it is made and after it was answered.
 ///
 /// Arguments: `live`, the root folder, the file to write to, a tag that no other process has, what to do (`newer` or `older`, the two releases; `list`, `database` or `moving`
-/// for a part of it; `beside` for values of its own beside a foreign writer; `forgetful` and `twice` for planted mistakes), and when to end.
+/// for a part of it; `beside` for values of its own beside a foreign writer; `forgetful` and `twice` for planted mistakes), and a file: it ends when that is there.
 struct LiveWork: Sendable {
     let router: StorageRouter
     let diary: Diary
     let tag: String
     let role: String
-    /// On the clock that all processes share, in nanoseconds.
-    let until: Int
+    /// The work is over when this file is there.
+    let end: String
 
     static func main(_ words: [String]) async {
-        guard words.count > 4, let until = Int(words[4]), let diary = Diary(words[1]) else { exit(64) }
+        guard words.count > 4, let diary = Diary(words[1]) else { exit(64) }
         let router = StorageRouter(configuration: LiveKeys.configuration(words[0]))
-        let work = LiveWork(router: router, diary: diary, tag: words[2], role: words[3], until: until)
+        let work = LiveWork(router: router, diary: diary, tag: words[2], role: words[3], end: words[4])
         await withTaskGroup { group in
             for caller in 0..<(work.role == "beside" ? 1 : 2) { group.addTask { await work.call(caller) } }
         }
@@ -28,17 +28,27 @@ struct LiveWork: Sendable {
 
     private func call(_ caller: Int) async {
         var number = 0
-        while Diary.now() < until {
+        while !isThere(end) {
             number += 1
             let call = role == "beside" ? besideForeign(number) : next("\(tag)-\(caller)-\(number)")
-            let id = diary.begin(call)
-            diary.end(id, await answer(call, number))
+            await tell(call, number)
+            // Whoever forgot a write looks at once: nobody else has written since, but by chance.
+            if isForgotten(call, number) { await tell(LiveCall(verb: "get", name: call.name), number) }
         }
     }
 
+    private func tell(_ call: LiveCall, _ number: Int) async {
+        let id = diary.begin(call)
+        diary.end(id, await answer(call, number))
+    }
+
+    private func isForgotten(_ call: LiveCall, _ number: Int) -> Bool {
+        role == "forgetful" && call.verb == "set" && number.isMultiple(of: 4)
+    }
+
     private func answer(_ call: LiveCall, _ number: Int) async -> String {
-        if role == "forgetful", call.verb == "set", number % 4 == 0 { return "ok" }
-        if role == "twice", call.verb == "add", number % 4 == 0 { _ = await call.answer(router) }
+        if isForgotten(call, number) { return "ok" }
+        if role == "twice", call.verb == "add", number.isMultiple(of: 4) { _ = await call.answer(router) }
         return await call.answer(router)
     }
 
@@ -83,6 +93,9 @@ struct LiveWork: Sendable {
             ? LiveCall(verb: "set", name: name, argument: "\(number)") : LiveCall(verb: "get", name: "own-\(tag)-\((number - 1) / 2 % 3)")
     }
 }
+
+/// Whether there is a file.
+private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
 /// What a worker writes down: a line before each call and one after it, each in one piece, so that a kill leaves the call without an end.
 final class Diary: Sendable {
@@ -149,13 +162,13 @@ enum LiveServer {
 
 /// A program that writes the same property list with Foundation's `UserDefaults`.
 ///
-/// Arguments: `foundation`, the tags of the processes whose values it writes as well, and when to end. The list's folder is in `XDG_CONFIG_HOME`.
+/// Arguments: `foundation`, the tags of the processes whose values it writes as well, and a file: it ends when that is there. The list's folder is in `XDG_CONFIG_HOME`.
 enum ForeignWriter {
     static func main(_ words: [String]) {
-        guard words.count > 1, let until = Int(words[1]), let defaults = UserDefaults(suiteName: "shared") else { exit(64) }
+        guard words.count > 1, let defaults = UserDefaults(suiteName: "shared") else { exit(64) }
         let names = words[0].split(separator: ",").map { "own-\($0)-0" }
         var number = 0
-        while Diary.now() < until {
+        while !isThere(words[1]) {
             number += 1
             defaults.set("foreign-\(number)", forKey: "foreign")
             if number % 10 == 0, let name = names.randomElement() { defaults.set("foreign-\(number)", forKey: name) }

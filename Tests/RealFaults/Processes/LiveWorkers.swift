@@ -2,16 +2,16 @@ import Foundation
 import TestSupport
 
 extension Workplace {
-    /// Starts a worker that calls at random.
-    func liveWorker(root: String, log: String, tag: String, role: String, until: Int) throws -> RunningProgram {
-        try RunningProgram(worker, ["live", root, log, tag, role, "\(until)"], environment: Self.quiet)
+    /// Starts a worker that calls at random until there is a file.
+    func liveWorker(root: String, log: String, tag: String, role: String, end: String) throws -> RunningProgram {
+        try RunningProgram(worker, ["live", root, log, tag, role, end], environment: Self.quiet)
     }
 
-    /// Starts a program that writes the shared list with Foundation.
-    func foreignWriter(root: String, tags: [String], until: Int) throws -> RunningProgram {
+    /// Starts a program that writes the shared list with Foundation until there is a file.
+    func foreignWriter(root: String, tags: [String], end: String) throws -> RunningProgram {
         var environment = Self.quiet
         environment["XDG_CONFIG_HOME"] = "\(root)/preferences"
-        return try RunningProgram(worker, ["foundation", tags.joined(separator: ","), "\(until)"], environment: environment)
+        return try RunningProgram(worker, ["foundation", tags.joined(separator: ","), end], environment: environment)
     }
 
     /// A program that was meant to die shows no trace.

@@ -17,12 +17,17 @@ package struct ProcessRound: Sendable {
     package private(set) var violations: [String] = []
 
     private let place: Workplace
-    private let seconds: Int
     private let planted: Planted?
     private var dice: SeededGenerator
     private let folder: TemporaryDirectory
     private var root: String { folder.file("root") }
-    private let end: Int
+    /// The workers end when this file is there.
+    private var end: String { folder.file("end") }
+
+    /// A round goes on until so much of each was done, on a slow machine too.
+    private static let least = (kills: 10, stops: 10, calls: 1_000, callsOfPlanted: 200)
+    /// Nor does it go on for ever where nothing is done.
+    private static let longest = 300
 
     /// A worker, and what it writes to.
     private struct Worker {
@@ -36,15 +41,18 @@ package struct ProcessRound: Sendable {
     private var logs: [String] = []
 
     /// Runs a round.
+    /// - Parameters:
+    ///   - seconds: How long it takes at least: it goes on until a least number of calls was made, and of kills and stops.
+    ///   - seed: The seed of the kills and stops.
+    ///   - planted: The mistake of one worker, which is stopped, and not killed.
     package init(_ place: Workplace, seconds: Int, seed: UInt64, planted: Planted? = nil) async throws {
-        (self.place, self.seconds, self.planted) = (place, seconds, planted)
+        (self.place, self.planted) = (place, planted)
         dice = SeededGenerator(seed)
         folder = try place.makeRoot()
         try FileManager.default.createDirectory(
             atPath: folder.file("root"), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         try await Self.plant(ConversingWorker(place, root: folder.file("root")), &history)
-        end = Self.now() + seconds * 1_000_000_000
-        try await disturb()
+        try await disturb(for: seconds)
         try await settle()
         violations += history.violations(expected: ["timedOut", "conflict", "residueRemains"])
     }
@@ -76,17 +84,28 @@ package struct ProcessRound: Sendable {
     private mutating func start(_ role: String) throws {
         let log = folder.file("log-\(logs.count)")
         logs.append(log)
-        let program = try place.liveWorker(root: root, log: log, tag: "\(logs.count)", role: role, until: end)
+        let program = try place.liveWorker(root: root, log: log, tag: "\(logs.count)", role: role, end: end)
         workers.append(Worker(role: role, log: log, program: program))
     }
 
-    private mutating func disturb() async throws {
+    /// Whether enough was done. The two lines of a call have some eighty bytes.
+    private var isEnough: Bool {
+        func calls(_ logs: [String]) -> Int {
+            logs.map { ((try? FileManager.default.attributesOfItem(atPath: $0)[.size]) as? NSNumber)?.intValue ?? 0 }.reduce(0, +) / 80
+        }
+        return kills >= Self.least.kills && stops >= Self.least.stops && calls(logs) >= Self.least.calls
+            && (planted == nil || calls([logs[0]]) >= Self.least.callsOfPlanted)
+    }
+
+    private mutating func disturb(for seconds: Int) async throws {
+        let begin = Self.now()
+        func isOver(after seconds: Int) -> Bool { Self.now() > begin + seconds * 1_000_000_000 }
         for role in [planted?.rawValue ?? "newer", "newer", "newer", "newer", "older", "older"] { try start(role) }
-        while Self.now() < end - 300_000_000 {
+        while !isOver(after: Self.longest), !(isOver(after: seconds) && isEnough) {
             try await Task.sleep(for: .milliseconds(Int.random(in: 20...250, using: &dice)))
             wake(before: Self.now())
             let index = Int.random(in: 0..<workers.count, using: &dice)
-            if Int.random(in: 0..<2, using: &dice) == 0 {
+            if Int.random(in: 0..<2, using: &dice) == 0, workers[index].role != planted?.rawValue {
                 let worker = workers.remove(at: index)
                 guard await worker.program.kill(isExpected: { $0 == SIGKILL }) else {
                     violations.append("a worker (\(worker.role)) had ended by itself: \(await worker.program.end().stderr.suffix(500))")
@@ -102,6 +121,8 @@ package struct ProcessRound: Sendable {
                 workers[index].wakes = Self.now() + milliseconds * 1_000_000
             }
         }
+        if !isEnough { violations.append("too little was done within \(Self.longest) seconds") }
+        try Data().write(to: URL(fileURLWithPath: end))
         wake(before: .max)
         for worker in workers {
             let result = await worker.program.end(within: 30)
@@ -158,17 +179,19 @@ extension ProcessRound {
     package static func besideFoundation(_ place: Workplace, seconds: Int) async throws -> Foreign {
         let folder = try place.makeRoot()
         let root = try folder.folder("root")
-        let end = now() + seconds * 1_000_000_000
-        let foreign = try place.foreignWriter(root: root, tags: ["1", "2"], until: end)
+        let end = folder.file("end")
+        let foreign = try place.foreignWriter(root: root, tags: ["1", "2"], end: end)
         let workers = try ["1", "2"].map {
-            try place.liveWorker(root: root, log: folder.file("log-\($0)"), tag: $0, role: "beside", until: end)
+            try place.liveWorker(root: root, log: folder.file("log-\($0)"), tag: $0, role: "beside", end: end)
         }
+        try await Task.sleep(for: .seconds(seconds))
+        try Data().write(to: URL(fileURLWithPath: end))
         var history = ProcessHistory()
         for (index, worker) in workers.enumerated() {
-            _ = await worker.end(within: Double(seconds) + 30)
+            _ = await worker.end(within: 30)
             history.add(try String(contentsOfFile: folder.file("log-\(index + 1)"), encoding: .utf8))
         }
-        let writes = await foreign.end(within: Double(seconds) + 30).lines.first.flatMap { Int($0) } ?? 0
+        let writes = await foreign.end(within: 30).lines.first.flatMap { Int($0) } ?? 0
         return Foreign(fates: history.fates(foreignPrefix: "foreign-"), errors: history.errors, writes: writes)
     }
 }

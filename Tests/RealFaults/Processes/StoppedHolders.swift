@@ -32,7 +32,7 @@ package struct StoppedHolder: Sendable {
         let file = "\(root)/locks/\(path.0)-\(try await Self.digest(path.1)).lock"
         let worker = try place.liveWorker(
             root: root, log: folder.file("log"), tag: "1", role: lock == "ledger" ? "moving" : lock,
-            until: ProcessRound.now() + 120_000_000_000)
+            end: folder.file("end"))
         try await stop(worker, holding: file)
 
         func expect(_ answer: ConversingWorker.Answer, _ expected: String, _ what: String) {
