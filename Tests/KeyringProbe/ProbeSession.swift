@@ -14,6 +14,7 @@
         private let signal = PendingSignal()
         private let clock = SystemClock()
         private var changes: AsyncStream<Set<StorageAddress>?>.Iterator?
+        private var copy: [BackupItem] = []
 
         init(arguments: [String]) {
             self.arguments = arguments
@@ -28,7 +29,7 @@
             }
             return SecretServiceStore(
                 service: arguments.dropFirst().first ?? "probe", lockFile: arguments.dropFirst(2).first ?? "/tmp/probe.lock",
-                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(2_000),
+                deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(4_000),
                 keyringsDirectory: arguments.dropFirst(3).first.flatMap { $0.isEmpty ? nil : $0 },
                 allowsPlainTransport: arguments.contains("--allow-plain"), runtime: runtime)
         }
@@ -64,6 +65,15 @@
                     return "armed"
                 case "delete": return Self.text(try await store.apply(.delete(address)))
                 case "list": return "list \(try await store.addresses(in: .values).map(\.name).sorted())"
+                case "copy":
+                    copy = try await store.items(deadline: clock.now.advanced(by: .seconds(20)))
+                    return "copied \(copy.count)"
+                case "set-aside":
+                    for item in copy { try await store.move(item, to: "kept", deadline: clock.now.advanced(by: .seconds(20))) }
+                    return "moved"
+                case "put-back":
+                    for item in copy { try await store.restore(item, keeping: "kept", deadline: clock.now.advanced(by: .seconds(20))) }
+                    return "restored"
                 case "status": return "status \(await store.status())"
                 case "watch":
                     changes = store.foreignChanges().makeAsyncIterator()

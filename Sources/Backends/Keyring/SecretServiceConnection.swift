@@ -26,8 +26,9 @@
             promptLane = runtime.makeLane("keyring-prompt")
         }
 
-        /// Carries out a conversation that changes nothing; once more over a new link when the first one turns out to be dead.
-        func reading<Answer>(
+        /// Carries out a conversation that may be repeated, because it changes nothing or finds what it has changed; once more over a new link
+        /// when the first one turns out to be dead.
+        func repeatably<Answer>(
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(KeyringFault) -> Answer {
             do throws(KeyringFault) {

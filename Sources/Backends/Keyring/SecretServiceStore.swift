@@ -130,7 +130,7 @@
         /// Reads slots with valid addresses. An error of the whole store becomes the probe of every slot.
         func look(at addresses: [StorageAddress], _ call: BusCall) throws(BackendError) -> [SlotView] {
             do throws(KeyringFault) {
-                return try connection.reading(call) { client throws(KeyringFault) in
+                return try connection.repeatably(call) { client throws(KeyringFault) in
                     try SlotLooker(client: client, layout: layout).look(at: addresses)
                 }
             } catch {
@@ -198,7 +198,7 @@
             _ call: BusCall, _ body: (SecretServiceClient) throws(KeyringFault) -> Answer
         ) throws(BackendError) -> Answer {
             do throws(KeyringFault) {
-                return try connection.reading(call, body)
+                return try connection.repeatably(call, body)
             } catch {
                 throw error.backendError()
             }

@@ -46,7 +46,7 @@ final class Environment: Sendable {
         self.isRehearsal = isRehearsal
         lanes = KeyLanes(areKept: safeguards.contains(.lanes), gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
-        hub = ChangeHub(tasks: runtime.tasks)
+        hub = ChangeHub(tasks: runtime.tasks, clock: runtime.clock)
         committer = Committer(hub: hub)
     }
 

@@ -89,8 +89,12 @@ final class ChangeHub: Sendable {
 
     private let state = Mutex(State())
     private let tasks: any TaskSpawner
+    private let clock: any RuntimeClock
 
-    init(tasks: any TaskSpawner) { self.tasks = tasks }
+    /// How long the hub waits before it watches a store again that can no longer be watched: twice as long each time, up to the longest.
+    private static let (shortestPause, longestPause) = (Duration.seconds(1), Duration.seconds(60))
+
+    init(tasks: any TaskSpawner, clock: any RuntimeClock) { (self.tasks, self.clock) = (tasks, clock) }
 
     func subscribe(to route: Route) -> Subscription {
         let subscription = Subscription(slot: route.slot)
@@ -108,7 +112,7 @@ final class ChangeHub: Sendable {
             state.subscriptions[subscription.slot]?[ObjectIdentifier(subscription)] = nil
             if state.subscriptions[subscription.slot]?.isEmpty == true { state.subscriptions[subscription.slot] = nil }
             let store = subscription.slot.store
-            guard !state.subscriptions.keys.contains(where: { $0.store == store }) else { return nil }
+            guard !Self.isWatched(store, state) else { return nil }
             return state.forwarders.removeValue(forKey: store)
         }
         idle?.cancel()
@@ -142,6 +146,10 @@ final class ChangeHub: Sendable {
         }
     }
 
+    private static func isWatched(_ store: BackendIdentity, _ state: State) -> Bool {
+        state.subscriptions.keys.contains { $0.store == store }
+    }
+
     func close() {
         let (subscriptions, forwarders) = state.withLock { state in
             defer { state = State() }
@@ -155,21 +163,23 @@ final class ChangeHub: Sendable {
         state.withLock { Array(($0.subscriptions[slot] ?? [:]).values) }
     }
 
-    private func forward(_ backend: any ObservableBackend) {
+    /// - Parameter pause: How long to wait before the next attempt, if the store cannot be watched.
+    private func forward(_ backend: any ObservableBackend, pause: Duration = shortestPause) {
         let changes = backend.foreignChanges()
         let store = backend.identity
         let forwarder = tasks.spawn { [weak self] in
+            var pause = pause
             for await addresses in changes {
                 guard let self else { return }
+                pause = Self.shortestPause
                 let touched = self.state.withLock { state in
                     state.subscriptions.filter { slot, _ in slot.store == store && (addresses?.contains(slot.address) ?? true) }.values
                         .flatMap(\.values)
                 }
                 for subscription in touched { subscription.push(.look) }
             }
-            // The store could not be watched, or no longer can be: the next who watches tries again.
-            guard !Task.isCancelled, let self else { return }
-            self.state.withLock { $0.forwarders[store] = nil }
+            // The store could not be watched, or no longer can be.
+            if !Task.isCancelled { self?.forwardAgain(backend, after: pause) }
         }
         let surplus = state.withLock { state -> ScheduledAction? in
             if state.forwarders[store] != nil { return forwarder }
@@ -177,5 +187,20 @@ final class ChangeHub: Sendable {
             return nil
         }
         surplus?.cancel()
+    }
+
+    /// Watches a store again after a pause, and lets those who watch look for what they missed.
+    private func forwardAgain(_ backend: any ObservableBackend, after pause: Duration) {
+        let store = backend.identity
+        let attempt = clock.schedule(at: clock.now.advanced(by: pause)) { [weak self] in
+            guard let self, self.state.withLock({ $0.forwarders.removeValue(forKey: store) }) != nil else { return }
+            self.forward(backend, pause: min(pause * 2, Self.longestPause))
+            self.lookAgain(store)
+        }
+        let isNeeded = state.withLock { state in
+            state.forwarders[store] = Self.isWatched(store, state) ? attempt : nil
+            return state.forwarders[store] != nil
+        }
+        if !isNeeded { attempt.cancel() }
     }
 }

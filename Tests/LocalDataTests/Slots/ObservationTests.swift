@@ -1,7 +1,9 @@
 import BackendContract
+import BackendRuntime
 import Foundation
 import LocalData
 import LocalDataTesting
+import Synchronization
 import TestSupport
 import Testing
 
@@ -103,6 +105,42 @@ import Testing
         #expect(try await values.next() == .some(nil))
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a store that can no longer be watched is watched again, and what was missed is looked for`()
+        async throws
+    {
+        let clock = ManualClock()
+        let store = DeafStore()
+        var configuration = StorageConfiguration.inMemory()
+        configuration.runtime.clock = clock
+        configuration.use(for: .userDefaults) { _ in store }
+        let router = StorageRouter(configuration: configuration)
+        var values = router.values(for: textKey("watched", .userDefaults)).makeAsyncIterator()
+        #expect(try await values.next() == .some(nil))
+        for round in 1...3 {
+            let (watches, scheduled) = (store.watches, clock.scheduled)
+            store.endWatches()
+            await clock.untilScheduled(scheduled + 1)
+            try await store.writeElsewhere("\(round)")
+            #expect(store.watches == watches)
+            // Each pause is twice the last, as no watch told anything in between.
+            clock.advance(by: .seconds(1 << (round - 1)))
+            #expect(try await values.next() == "\(round)")
+            #expect(store.watches == watches + 1)
+        }
+        // One that tells something begins with the shortest pause again.
+        try await store.writeElsewhere("told")
+        #expect(try await values.next() == "told")
+        let scheduled = clock.scheduled
+        store.endWatches()
+        await clock.untilScheduled(scheduled + 1)
+        try await store.writeElsewhere("missed")
+        clock.advance(by: .seconds(1))
+        #expect(try await values.next() == "missed")
+        // Nobody watches any more.
+        try await router.shutdown()
+        #expect(clock.pending == 0)
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a shutdown ends every walk`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
@@ -110,4 +148,56 @@ import Testing
         try await router.shutdown()
         #expect(try await values.next() == nil)
     }
+}
+
+/// A store in memory that stops telling of other processes' changes.
+private final class DeafStore: ObservableBackend {
+    private let base: InMemoryStore
+    private let other: InMemoryStore
+    private let state = Mutex((watches: 0, continuations: [AsyncStream<Set<StorageAddress>?>.Continuation]()))
+
+    init() {
+        let medium = MemoryMedium()
+        base = InMemoryStore(medium: medium, runtime: .live)
+        other = InMemoryStore(medium: medium, runtime: .live)
+    }
+
+    /// How often somebody began to watch.
+    var watches: Int { state.withLock(\.watches) }
+
+    func endWatches() {
+        for continuation in state.withLock({ state in
+            defer { state.continuations = [] }
+            return state.continuations
+        }) { continuation.finish() }
+    }
+
+    func writeElsewhere(_ text: String) async throws {
+        _ = try await other.apply([.put(.native(.string(text)), at: StorageAddress("watched"))])
+        for continuation in state.withLock(\.continuations) { continuation.yield(nil) }
+    }
+
+    func foreignChanges() -> AsyncStream<Set<StorageAddress>?> {
+        let (stream, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self)
+        state.withLock { state in
+            state.watches += 1
+            state.continuations.append(continuation)
+        }
+        return stream
+    }
+
+    var identity: BackendIdentity { base.identity }
+    var capabilities: BackendCapabilities { base.capabilities }
+    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
+        try await base.read(addresses, freshness)
+    }
+    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] { try await base.apply(mutations) }
+    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
+        try await base.addresses(in: namespace)
+    }
+    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
+        try await base.page(query, after: cursor, limit: limit)
+    }
+    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await base.count(query) }
+    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
 }
