@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// Without faults, it behaves as the wrapped backend and keeps the same laws.
-public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend, SalvageableBackend {
+public final class FaultingBackend: LockableBackend, ObservableBackend, RecoverableBackend, SalvageableBackend, ImmediateBackend {
     private struct Injection {
         let fault: StorageFault
         let kind: LoggedOperation.Kind?
@@ -27,6 +27,8 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         var isOpen = false
         var unlockRefusal: BackendError?
         var unlocks = 0
+
+        var isUndisturbed: Bool { injections.isEmpty && !isLocked && !isStopped }
     }
 
     private let state = Mutex(State())
@@ -65,6 +67,18 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         let probes = try await base.read(addresses, freshness)
         try loseAnswer(after: incident, outcome: .notApplied)
         return probes
+    }
+
+    /// What the wrapped backend tells at once: one operation of the kind `read`, where it does. Nil while a fault is pending.
+    package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
+        guard let base = base as? any ImmediateBackend, state.withLock({ $0.isUndisturbed }), let probe = base.immediateProbe(of: address)
+        else { return nil }
+        return state.withLock { state in
+            guard state.isUndisturbed else { return nil }
+            state.isOpen = true
+            state.log.append(LoggedOperation(number: state.log.count + 1, kind: .read, slots: [address.description], faults: []))
+            return probe
+        }
     }
 
     /// Changes slots, unless a fault is injected.

@@ -8,6 +8,15 @@ extension Mutant {
         var forgetful = FaultyStore.Fault()
         forgetful.forgetsWhenReopened = true
         let stale = Mutex<[PhysicalSlot: StorageProbe]>([:])
+        let told = Mutex<[PhysicalSlot: StorageProbe]>([:])
+        var hasty = FaultyStore.Fault()
+        hasty.immediate = { store, address in
+            guard let probe = store.immediateProbe(of: address), probe.record != nil else { return nil }
+            return told.withLock { told in
+                defer { told[store.slot(address)] = told[store.slot(address)] ?? probe }
+                return told[store.slot(address)] ?? probe
+            }
+        }
         return [
             Mutant(
                 "is empty when it is opened again", breaks: "a store keeps everything when it is closed and opened again",
@@ -16,6 +25,9 @@ extension Mutant {
             Mutant(
                 "is another store every time", breaks: "two instances on one store have one identity and claim the same",
                 fault: FaultyStore.Fault(identity: { _ in BackendIdentity(kind: "memory", store: "\(UInt64.random(in: 0 ... .max))") })),
+            Mutant(
+                "tells at once what was there once", breaks: "an instance sees what another one wrote",
+                "a second put replaces the first one whole", fault: hasty),
             Mutant(
                 "answers from memory that nobody validates", breaks: "an instance sees what another one wrote",
                 "a second put replaces the first one whole",

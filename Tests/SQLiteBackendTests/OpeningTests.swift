@@ -42,7 +42,7 @@
 
         @Test func `a store is closed though another process keeps the lock, and its log stays`() async throws {
             let place = try Place()
-            let store = place.store(deadline: .seconds(1))
+            let store = place.store(deadline: .seconds(5))
             try await store.put("x", at: "name")
             let holder = try place.probe("hold-lock")
             #expect(try await holder.line() == "holding lock")

@@ -23,9 +23,9 @@ struct Bench {
             let counts = parts.compactMap { Int($0) }
             try await Sessions(root: root.appendingPathComponent("sessions"), count: counts.max() ?? 100_000).run()
         }
+        if parts.isEmpty || parts.contains("get") { try await Reading(root: root.appendingPathComponent("get")).run() }
         guard parts.isEmpty || parts.contains("property-list") else { return }
         try await Sweeping(root: root.appendingPathComponent("sweep")).run()
-        try await Reading(root: root.appendingPathComponent("get")).run()
         try await Writing(root: root.appendingPathComponent("set")).run()
     }
 }
@@ -35,6 +35,28 @@ func median(of rounds: Int, _ work: () async throws -> Double) async rethrows ->
     var times: [Double] = []
     for _ in 0..<rounds { times.append(try await work()) }
     return times.sorted()[rounds / 2]
+}
+
+/// Several pieces of work that are measured in turn, so that what else the machine does is shared by all of them.
+struct Contest {
+    private let rounds: Int
+    private var entries: [(name: String, work: () async throws -> Void)] = []
+
+    init(rounds: Int) { self.rounds = rounds }
+
+    mutating func add(_ name: String, _ work: @escaping () async throws -> Void) { entries.append((name, work)) }
+
+    /// The median of the seconds that each took; the first round is not counted.
+    func run() async throws -> [String: Double] {
+        var times: [String: [Double]] = [:]
+        for round in 0...rounds {
+            for entry in entries {
+                let time = try await seconds(entry.work)
+                if round > 0 { times[entry.name, default: []].append(time) }
+            }
+        }
+        return times.mapValues { $0.sorted()[$0.count / 2] }
+    }
 }
 
 /// The seconds that some work takes.

@@ -155,6 +155,7 @@ extension StorageBackend {
             }
             if let last { try demand(last.revision == record.revision, "one revision for one state", found: "two, by freshness") }
             last = record
+            try await demandTheSameAtOnce(address)
         }
         guard let last else { throw LawViolation(expected: "a record", found: "none") }
         return last
@@ -165,6 +166,16 @@ extension StorageBackend {
         for freshness in [ReadFreshness.validated, .fresh] {
             let probe = try await read(address, freshness)
             try demand(probe.isAbsent, "nothing (absent) \(why) (\(freshness) read)", found: probe.outline)
+            try await demandTheSameAtOnce(address)
         }
+    }
+
+    /// Demands of a store that tells at once what a slot holds, if it does, that a read finds the same. Nobody changes the slot meanwhile.
+    func demandTheSameAtOnce(_ address: StorageAddress) async throws {
+        guard let store = self as? any ImmediateBackend, (try? address.validate()) != nil,
+            let probe = store.immediateProbe(of: address)
+        else { return }
+        let read = try await read(address, .validated)
+        try demand(probe.isExactly(read), "what a read finds, \(read.outline), to be told at once", found: probe.outline)
     }
 }

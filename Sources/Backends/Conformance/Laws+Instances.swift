@@ -49,12 +49,15 @@ extension BackendLaw {
             let ways: [ReadFreshness] = bench.capabilities.crossProcess ? [.validated, .fresh] : [.fresh]
             for (round, pair) in [(first, second), (second, first), (first, second)].enumerated() {
                 let revision = try await pair.0.put(bytes("round \(round)"), at: address)
+                // Before any read of it has noticed the change.
+                try await pair.1.demandTheSameAtOnce(address)
                 for freshness in ways {
                     let probe = try await pair.1.read(address, freshness)
                     try demand(
                         probe.record?.payload == bytes("round \(round)") && probe.revision == revision,
                         "the other instance's last put (\(freshness) read)", found: probe.outline)
                 }
+                try await pair.1.demandTheSameAtOnce(address)
                 let listed = try await pair.1.addresses(in: .values)
                 try demand(listed == [address], "the slot to be listed by both", found: "\(listed.count) names")
             }

@@ -8,7 +8,7 @@ package import BackendRuntime
 /// that wait together share one. A read is served from memory after one `stat`, and goes to the store's lane only when the file has changed.
 ///
 /// A damaged file is copied to the quarantine directory, reported, and never overwritten.
-package final class PropertyListStore: ObservableBackend, RecoverableBackend {
+package final class PropertyListStore: ObservableBackend, RecoverableBackend, ImmediateBackend {
     /// The file, with every symbolic link resolved when the store was created.
     package let identity: BackendIdentity
 
@@ -85,6 +85,21 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend {
             if error.code == .timedOut || error.code == .cancelled { throw error }
             return addresses.map { _ in .unavailable(error) }
         }
+    }
+
+    /// What a slot holds, from memory after one `stat`; nil when the file was changed, or is due for its second look.
+    package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
+        let probe = unchangedSnapshot?.probe(address)
+        // A name that cannot be used is not absent.
+        return probe == .absent && (try? Self.validate(address)) == nil ? nil : probe
+    }
+
+    private var unchangedSnapshot: PropertyListSnapshot? {
+        // The snapshot first, the status second: the other way round, a status from before a write would be compared with the snapshot after it.
+        guard let known = file.lastSnapshot, let status = try? runtime.files.status(file.path),
+            known.isCurrent(status, at: runtime.clock.now)
+        else { return nil }
+        return known
     }
 
     /// The slots that are not empty, including those of other programs.

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Nothing it holds ever reaches a disk. It never waits: a call is one read or one change under a lock. A test may give it other
 /// capabilities, so that it replaces another kind of store.
-public final class InMemoryStore: StorageBackend, ObservableBackend {
+public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// The memory that holds the slots.
     package let medium: MemoryMedium
 
@@ -59,6 +59,9 @@ public final class InMemoryStore: StorageBackend, ObservableBackend {
             addresses.map { address in Self.refusal(ofName: address).map(StorageProbe.unavailable) ?? probe(address, in: state) }
         }
     }
+
+    /// What a slot holds: a look into the memory.
+    package func immediateProbe(of address: StorageAddress) -> StorageProbe? { medium.state.withLock { probe(address, in: $0) } }
 
     /// Changes slots in one step: no reader sees a part of it.
     public func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {

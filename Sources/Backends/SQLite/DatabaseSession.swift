@@ -85,6 +85,11 @@
             return probes
         }
 
+        /// The value in a slot, where no wait is needed; nil when the session is out of date, or the read would have had to wait.
+        func probe(_ address: StorageAddress) throws(BackendError) -> StorageProbe? {
+            if case .probe(let probe) = try find(address, mayWait: false) { probe } else { nil }
+        }
+
         /// Reads one slot, on the connection that is free if one is. What fails because the database is being opened, closed or repaired at the
         /// moment counts as busy, and so does, for a caller that may not wait, what is not in memory.
         private func find(_ address: StorageAddress, mayWait: Bool) throws(BackendError) -> SlotConnection.Finding {

@@ -12,7 +12,7 @@
     /// A read of one slot is one short statement on the caller's thread and waits for no writer, of this process or another. Changes that
     /// wait together share one transaction and one flush; a change is on the disk when it is acknowledged. The first change creates the
     /// database; a read never does.
-    package final class SQLiteStore: LockableBackend, ObservableBackend {
+    package final class SQLiteStore: LockableBackend, ObservableBackend, ImmediateBackend {
         /// The file, with every symbolic link resolved when the store was created.
         package let identity: BackendIdentity
 
@@ -98,9 +98,7 @@
         package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             do throws(BackendError) {
-                if addresses.count <= Self.shortRead, let session = file.session, file.isCurrent(session, freshness),
-                    file.follower?.refusal == nil, let probes = try session.probes(addresses)
-                {
+                if addresses.count <= Self.shortRead, let session = session(freshness), let probes = try session.probes(addresses) {
                     return probes
                 }
                 return try await readThoroughly(addresses, deadline: nextDeadline)
@@ -111,6 +109,18 @@
                 default: return addresses.map { _ in .unavailable(error) }
                 }
             }
+        }
+
+        /// What a slot holds, by one statement on the caller's thread; nil where that would have to wait, and for what is not a plain answer.
+        package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
+            guard let session = session(.validated) else { return nil }
+            return try? session.probe(address)
+        }
+
+        /// The session that is open, if the file is the one that it was opened with.
+        private func session(_ freshness: ReadFreshness) -> DatabaseSession? {
+            guard let session = file.session, file.isCurrent(session, freshness), file.follower?.refusal == nil else { return nil }
+            return session
         }
 
         /// How many slots are read on the caller's own thread.

@@ -132,6 +132,23 @@ struct RecordCoder: Sendable {
     ///   `encryptionKeyMissing` or `encryptionKeyMismatch` when a seal does not open; what fetching the key throws.
     func decode<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Value { try await read(record, slot).value }
 
+    /// The largest content that is decoded on the caller's thread, in bytes.
+    private static let maximumImmediate = 16 << 10
+
+    /// The value of a record that is of the key's own version and is not sealed, on the caller's thread; nil for any other, and for a large one.
+    func readAtOnce<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) -> Value? {
+        guard record.metadata.sealing == nil, record.isForeign ? key.evolution == nil : record.metadata.schemaVersion == key.schemaVersion
+        else { return nil }
+        switch record.payload {
+        case .native(let native):
+            return record.isForeign || key.serializer.name == "json" ? NativeCoding.direct(native, as: Value.self) : nil
+        case .bytes(let bytes):
+            if record.isForeign || bytes.count > Self.maximumImmediate || key.serializer.isOwn { return nil }
+            guard let decoded = try? decodeBytes(bytes, record.metadata, key), !decoded.isOutdated else { return nil }
+            return decoded.value
+        }
+    }
+
     /// The value of a record, brought to the key's version, and whether the record itself has that shape.
     func read<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Decoded<Value> {
         let (key, route) = (slot.key, slot.route)

@@ -34,8 +34,13 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
         name: String, encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value
     ) -> Serializer {
         // A built-in serializer reads whatever carries its name.
-        Serializer(name: ["json", "plist", "data"].contains(name) ? "custom:\(name)" : name, encode: encode, decode: decode)
+        Serializer(name: builtIn.contains(name) ? "custom:\(name)" : name, encode: encode, decode: decode)
     }
+
+    private static var builtIn: [String] { ["json", "plist", "data"] }
+
+    /// Whether it is a way of the program's own, which may take any time.
+    var isOwn: Bool { !Self.builtIn.contains(name) }
 }
 
 extension Serializer where Value == Data {

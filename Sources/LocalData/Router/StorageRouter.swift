@@ -92,11 +92,8 @@ public actor StorageRouter {
     /// A value that is not in its place is fetched from where it used to be: re-secured, made durable, read back, and only then removed there.
     /// - Returns: The value, or the key's default.
     /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and others. Nothing is lost by a failed read.
-    @concurrent
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
-        if let value = try await ValueReader(env).read(try env.routes.slot(for: key, if: admits), self).value ?? key.defaultValue {
-            return value
-        }
+        if let value = try await value(for: key) ?? key.defaultValue { return value }
         throw StorageError(
             StorageError.notFound, key: key.name,
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
@@ -104,9 +101,12 @@ public actor StorageRouter {
 
     /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
     /// - Throws: As ``get(_:)``, without `notFound`.
-    @concurrent
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
-        try await ValueReader(env).read(try env.routes.slot(for: key, if: admits), self).value
+        let reader = ValueReader(env)
+        switch reader.readAtOnce(key, try env.routes.route(for: key, if: admits)) {
+        case .answer(let value): return value
+        case .unanswered(let seen): return try await reader.read(try entry(key), self, seen: seen).value
+        }
     }
 
     /// Stores a value; durable, as far as the domain's store is, when it returns.

@@ -7,6 +7,8 @@ final class Route: Sendable {
     let keyName: String
     let domain: StorageDomain
     let backend: any StorageBackend
+    /// The backend, if it can tell at once what a slot holds.
+    let immediate: (any ImmediateBackend)?
     /// The slot, by the identity of its store: two keys that lead to equal ones share a slot.
     let slot: PhysicalSlot
     let security: SecurityPolicy
@@ -28,12 +30,13 @@ final class Route: Sendable {
         (self.keyName, self.domain, self.backend, self.slot) = (keyName, domain, backend, slot)
         (self.security, self.protection, self.judge, self.gate) = (security, protection, judge, gate)
         (self.witnesses, overridesWitness) = (witnesses, false)
+        immediate = backend as? any ImmediateBackend
     }
 
     init(_ route: Route, overridesWitness: Bool) {
         (keyName, domain, backend, slot) = (route.keyName, route.domain, route.backend, route.slot)
         (security, protection, judge, gate) = (route.security, route.protection, route.judge, route.gate)
-        (witnesses, self.overridesWitness) = (route.witnesses, overridesWitness)
+        (witnesses, self.overridesWitness, immediate) = (route.witnesses, overridesWitness, route.immediate)
     }
 
     var address: StorageAddress { slot.address }

@@ -47,6 +47,17 @@ final class RouteTable: Sendable {
     /// - Parameter admits: Whether a key may be used that leads to a slot; nil where every key may.
     /// - Throws: ``StorageError`` when the key's domain has no backend, when its name or its chain of versions cannot be used, or when it is not admitted.
     func slot<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Slot<Value> {
+        let route = try route(for: key, if: admits)
+        return Slot(key: mayHavePolicies ? attached(to: key, at: route.slot) : key, route: route)
+    }
+
+    /// Whether a migration policy may have given a chain to a key.
+    var mayHavePolicies: Bool { hasPolicies.load(ordering: .acquiring) }
+
+    /// Where a key leads. Its name is checked when it is first used.
+    /// - Parameter admits: Whether a key may be used that leads to a slot; nil where every key may.
+    /// - Throws: As ``slot(for:if:)``.
+    func route<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Route {
         if let problem = key.evolutionProblem {
             throw StorageError(
                 StorageError.invalidEvolution, key: key.entity,
@@ -60,8 +71,7 @@ final class RouteTable: Sendable {
                 StorageError.unregisteredKey, key: key.name,
                 "The configuration only allows registered keys. Add the key to a catalog and register it.")
         }
-        guard hasPolicies.load(ordering: .acquiring) else { return Slot(key: key, route: route) }
-        return Slot(key: attached(to: key, at: route.slot), route: route)
+        return route
     }
 
     /// Finds out where a key leads, and keeps it.

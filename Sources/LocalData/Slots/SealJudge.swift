@@ -30,6 +30,12 @@ extension Route {
         return witnesses == nil ? probe : try await heeded(probe)
     }
 
+    /// The same where the store can tell at once; nil where only ``look(_:)`` can tell.
+    func immediateLook() -> StorageProbe? {
+        guard let immediate, witnesses == nil, !isLocked, !Task.isCancelled else { return nil }
+        return immediate.immediateProbe(of: address)
+    }
+
     /// The same without asking the witness of the value.
     func lookAtStore(_ freshness: ReadFreshness) async throws -> StorageProbe {
         if isLocked { return .locked }

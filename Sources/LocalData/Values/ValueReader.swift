@@ -12,11 +12,38 @@ struct ValueReader: Sendable {
         var value: Value?
     }
 
+    /// What a look that waits for nothing tells of a key.
+    enum Immediate<Value: Sendable>: Sendable {
+        /// The value; nil when it is absent.
+        case answer(Value?)
+        /// Ask ``read(_:_:seen:)``.
+        /// - Parameter seen: What the key's place held, where that was known at once.
+        case unanswered(seen: StorageProbe?)
+    }
+
+    /// The value of a key that is in its place as the key says, where the store can tell at once: without waiting, and without another thread. All
+    /// that has to be brought over, opened, judged or explained is left to ``read(_:_:seen:)``.
+    func readAtOnce<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
+        guard key.membership == nil, key.releaseWindow == nil, route.judge == nil, !env.routes.mayHavePolicies,
+            let seen = route.immediateLook()
+        else { return .unanswered(seen: nil) }
+        switch seen {
+        case .value(let record):
+            if record.metadata.expiresAt == nil, let value = env.coder.readAtOnce(record, key) { return .answer(value) }
+        case .tombstone: return .answer(nil)
+        case .absent where !key.hasMigration: return .answer(nil)
+        case .absent, .corrupt, .locked, .unavailable: break
+        }
+        return .unanswered(seen: seen)
+    }
+
     /// The current value of a key: from its place, or from where it used to be, also when it cannot be written to its place now.
-    func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> Reading<Value> {
+    /// - Parameter seen: What its place held a moment ago; nil to look.
+    @concurrent
+    func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil) async throws -> Reading<Value> {
         // Most values are in their place, and nothing is written to answer.
         let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
-        if isPlain, let found = try await readInPlace(slot, isSettled: false) { return found }
+        if isPlain, let found = try await readInPlace(slot, isSettled: false, seen: seen) { return found }
         do { return try await readWritten(slot, host, hasLooked: isPlain) } catch {
             return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
         }
@@ -56,10 +83,12 @@ struct ValueReader: Sendable {
     }
 
     /// Reads the key's own place.
-    /// - Parameter isSettled: Whether migrations and chains have run: what is found then is the answer.
+    /// - Parameters:
+    ///   - isSettled: Whether migrations and chains have run: what is found then is the answer.
+    ///   - known: What was found there a moment ago; nil to look.
     /// - Returns: The value, or its absence; nil when migrations or a chain have to run first.
-    private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool) async throws -> Reading<Value>? {
-        let seen = try await slot.route.look()
+    private func readInPlace<Value>(_ slot: Slot<Value>, isSettled: Bool, seen known: StorageProbe? = nil) async throws -> Reading<Value>? {
+        let seen: StorageProbe = if let known { known } else { try await slot.route.look() }
         // Opening the value proves what stands beside it; anything else is proven before it is believed.
         let probe = slot.route.judge == nil || env.coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
         // What an earlier release wrote in an older place that is kept up to date is brought over first.

@@ -2,7 +2,7 @@ package import BackendContract
 package import MemoryBackend
 
 /// A store in memory with one thing wrong with it: what laws and callers must notice.
-package struct FaultyStore: SalvageableBackend {
+package struct FaultyStore: SalvageableBackend, ImmediateBackend {
     /// What is wrong: each closure stands in for one call of the contract.
     package struct Fault: Sendable {
         package typealias Read = @Sendable (InMemoryStore, [StorageAddress], ReadFreshness) async throws(BackendError) -> [StorageProbe]
@@ -27,6 +27,8 @@ package struct FaultyStore: SalvageableBackend {
         package var deleteDamage: DeleteDamage
         package var status: @Sendable (InMemoryStore) async -> BackendStatus
         package var identity: @Sendable (InMemoryStore) -> BackendIdentity
+        /// What is told at once: nothing, by itself.
+        package var immediate: @Sendable (InMemoryStore, StorageAddress) -> StorageProbe? = { _, _ in nil }
         /// Whether a store that is opened again finds an empty medium.
         package var forgetsWhenReopened = false
 
@@ -91,6 +93,8 @@ package struct FaultyStore: SalvageableBackend {
     package func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         try await fault.read(store, addresses, freshness)
     }
+
+    package func immediateProbe(of address: StorageAddress) -> StorageProbe? { fault.immediate(store, address) }
 
     package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         try await fault.apply(store, mutations)

@@ -1,0 +1,93 @@
+import Foundation
+import LocalData
+import LocalDataTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// Reads that wait for nothing are answered where they are called.
+@Suite(.inTurn) struct ImmediateReadTests {
+    private struct Window: Codable, Equatable, Sendable { var title = "a", width = 3 }
+
+    private let text = textKey("text", .userDefaults)
+    private let window = StorageKey<Window>(name: "window", domain: .userDefaults, owner: "Tests", description: "Two fields")
+
+    /// Reads on the main actor, and says whether something else ran there meanwhile.
+    @MainActor private func isSuspended<Value: Equatable>(
+        reading key: StorageKey<Value>, from router: StorageRouter, expecting value: Value
+    ) async throws -> Bool {
+        let wasElsewhere = Shared(false)
+        let other = Task { @MainActor in wasElsewhere.value.withLock { $0 = true } }
+        let found = try await router.get(key)
+        let answer = wasElsewhere.value.withLock(\.self)
+        await other.value
+        #expect(found == value)
+        return answer
+    }
+
+    /// Reads until a read was answered on the main actor: a file that was just written is looked at twice.
+    private func expectAtOnce<Value: Equatable>(_ key: StorageKey<Value>, _ value: Value, _ router: StorageRouter) async throws {
+        var looks = 1
+        while try await isSuspended(reading: key, from: router, expecting: value) {
+            looks += 1
+            try #require(looks < 100_000, "\(key.name) is never answered at once")
+        }
+    }
+
+    @Test func `what is in its place is read without leaving the main actor`() async throws {
+        let router = try Stage().launch()
+        try await router.set("v", for: text)
+        try await router.set(Window(), for: window)
+        try await expectAtOnce(text, "v", router)
+        try await expectAtOnce(window, Window(), router)
+        let volatile = textKey("volatile", .memory())
+        try await router.set("m", for: volatile)
+        try await expectAtOnce(volatile, "m", router)
+    }
+
+    #if SQLite
+        @Test func `a row whose pages are in memory is read without leaving the main actor`() async throws {
+            let router = try Stage().launch()
+            let row = textKey("row", .encryptedSQLite(database: "main"))
+            try await router.set("v", for: row)
+            try await expectAtOnce(row, "v", router)
+        }
+    #endif
+
+    @Test func `a large value, and one with a serializer of the program's own, are decoded elsewhere`() async throws {
+        let router = StorageRouter(configuration: .inMemory())
+        let large = StorageKey<[String]>(name: "large", domain: .userDefaults, owner: "Tests", description: "Many texts")
+        let texts = (0..<5_000).map { "text \($0)" }
+        try await router.set(texts, for: large)
+        #expect(try await isSuspended(reading: large, from: router, expecting: texts))
+        let own = StorageKey<String>(
+            name: "own", domain: .userDefaults,
+            serializer: .custom(
+                name: "reversed", encode: { Data($0.utf8.reversed()) },
+                decode: {
+                    #expect(!Thread.isMainThread)
+                    return String(decoding: $0.reversed(), as: UTF8.self)
+                }), owner: "Tests", description: "A text")
+        try await router.set("own", for: own)
+        #expect(try await isSuspended(reading: own, from: router, expecting: "own"))
+    }
+
+    @Test func `a locked store, an expired value, and a reader that was cancelled are answered as ever`() async throws {
+        let clock = TestClock()
+        var configuration = StorageConfiguration.inMemory()
+        configuration.use(clock)
+        let router = StorageRouter(configuration: configuration)
+        try await router.set("v", for: text)
+        let session = textKey("session", .userDefaults).expiring(after: .seconds(60))
+        try await router.set("s", for: session)
+        clock.advance(by: .seconds(61))
+        #expect(try await router.value(for: session) == nil)
+        let cancelled = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await router.get(text)
+        }
+        await #expect(throws: (any Error).self) { try await cancelled.value }
+        try await router.lock()
+        await expectRefusal(StorageError.locked) { _ = try await router.get(text) }
+    }
+}
