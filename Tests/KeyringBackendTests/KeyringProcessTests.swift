@@ -8,6 +8,8 @@
             let fixture = try await ProbeFixture()
             let (first, second) = (try fixture.probe(), try fixture.probe())
             #expect(try await first.ask("put counter 0").outcome == "applied durable")
+            // The daemon flushes each change, and a disk that is busy otherwise may take many seconds for one.
+            for probe in [first, second] { #expect(try await probe.ask("deadline 120000").outcome == "set") }
             async let one = first.ask("increment counter 100")
             async let two = second.ask("increment counter 100")
             let answers = try await [one, two]

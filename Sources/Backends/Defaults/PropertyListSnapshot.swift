@@ -69,8 +69,8 @@ final class PropertyListSnapshot: Sendable {
     }
 
     /// Whether it can be served as it is, given the state of the file now.
-    func isCurrent(_ current: FileStatus?, at instant: MonotonicInstant) -> Bool {
-        current == status && (isSettled || instant < readAt.advanced(by: Self.settlingTime))
+    func isCurrent(_ current: FileStatus?, at instant: @autoclosure () -> MonotonicInstant) -> Bool {
+        current == status && (isSettled || instant() < readAt.advanced(by: Self.settlingTime))
     }
 
     /// The same state, without keeping the file open.

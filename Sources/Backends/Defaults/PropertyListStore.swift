@@ -89,17 +89,10 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
 
     /// What a slot holds, from memory after one `stat`; nil when the file was changed, or is due for its second look.
     package func immediateProbe(of address: StorageAddress) -> StorageProbe? {
-        let probe = unchangedSnapshot?.probe(address)
+        guard let probe = (try? unchangedSnapshot())?.probe(address) else { return nil }
         // A name that cannot be used is not absent.
-        return probe == .absent && (try? Self.validate(address)) == nil ? nil : probe
-    }
-
-    private var unchangedSnapshot: PropertyListSnapshot? {
-        // The snapshot first, the status second: the other way round, a status from before a write would be compared with the snapshot after it.
-        guard let known = file.lastSnapshot, let status = try? runtime.files.status(file.path),
-            known.isCurrent(status, at: runtime.clock.now)
-        else { return nil }
-        return known
+        if case .absent = probe, (try? Self.validate(address)) == nil { return nil }
+        return probe
     }
 
     /// The slots that are not empty, including those of other programs.
@@ -131,16 +124,20 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
 
     /// The state of the file: from memory where that is enough, after one `stat`; else from the lane.
     private func snapshot(_ freshness: ReadFreshness) async throws(BackendError) -> PropertyListSnapshot {
-        if freshness == .validated, let known = file.lastSnapshot {
-            // The snapshot first, the status second: the other way round, a status from before a write would be compared with the snapshot after it.
-            do throws(FileError) {
-                if known.isCurrent(try runtime.files.status(file.path), at: runtime.clock.now) { return known }
-            } catch {
-                throw error.backendError()
-            }
-        }
+        if freshness == .validated, let known = try unchangedSnapshot() { return known }
         // A validated read comes here when the file has changed, or is due for its second look.
         return try await load(rereading: true)
+    }
+
+    /// The snapshot in memory, if one `stat` shows that it is the file's state.
+    private func unchangedSnapshot() throws(BackendError) -> PropertyListSnapshot? {
+        guard let known = file.lastSnapshot else { return nil }
+        // The snapshot first, the status second: the other way round, a status from before a write would be compared with the snapshot after it.
+        do throws(FileError) {
+            return known.isCurrent(try runtime.files.status(file.path), at: runtime.clock.now) ? known : nil
+        } catch {
+            throw error.backendError()
+        }
     }
 
     func load(rereading: Bool) async throws(BackendError) -> PropertyListSnapshot {
