@@ -32,7 +32,7 @@ struct LiveWork: Sendable {
             number += 1
             let call = role == "beside" ? besideForeign(number) : next("\(tag)-\(caller)-\(number)")
             await tell(call, number)
-            // Whoever forgot a write looks at once: nobody else has written since, but by chance.
+            // A forgotten write is looked for at once, before another worker's write hides that it is missing.
             if isForgotten(call, number) { await tell(LiveCall(verb: "get", name: call.name), number) }
         }
     }

@@ -90,6 +90,7 @@ public actor StorageRouter {
     /// The value of a key; its default when it is absent.
     ///
     /// A value that is not in its place is fetched from where it used to be: re-secured, made durable, read back, and only then removed there.
+    /// A value that is in its place, and can be read without waiting, is read on the caller's actor; everything else on the pool.
     /// - Returns: The value, or the key's default.
     /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and others. Nothing is lost by a failed read.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {

@@ -163,11 +163,14 @@ final class ChangeHub: Sendable {
         state.withLock { Array(($0.subscriptions[slot] ?? [:]).values) }
     }
 
-    /// - Parameter pause: How long to wait before the next attempt, if the store cannot be watched.
-    private func forward(_ backend: any ObservableBackend, pause: Duration = shortestPause) {
+    /// - Parameters:
+    ///   - isAgain: Whether changes may have been missed. Nobody looks for them while the store cannot be reached: that would be an error.
+    ///   - pause: How long to wait before the next attempt, if the store cannot be watched.
+    private func forward(_ backend: any ObservableBackend, isAgain: Bool = false, pause: Duration = shortestPause) {
         let changes = backend.foreignChanges()
         let store = backend.identity
         let forwarder = tasks.spawn { [weak self] in
+            if isAgain, await backend.status() == .ready { self?.lookAgain(store) }
             var pause = pause
             for await addresses in changes {
                 guard let self else { return }
@@ -193,9 +196,10 @@ final class ChangeHub: Sendable {
     private func forwardAgain(_ backend: any ObservableBackend, after pause: Duration) {
         let store = backend.identity
         let attempt = clock.schedule(at: clock.now.advanced(by: pause)) { [weak self] in
-            guard let self, self.state.withLock({ $0.forwarders.removeValue(forKey: store) }) != nil else { return }
-            self.forward(backend, pause: min(pause * 2, Self.longestPause))
-            self.lookAgain(store)
+            guard let self, let replaced = self.state.withLock({ $0.forwarders.removeValue(forKey: store) }) else { return }
+            // This attempt, or what somebody began who watches since it was called off too late.
+            replaced.cancel()
+            self.forward(backend, isAgain: true, pause: min(pause * 2, Self.longestPause))
         }
         let isNeeded = state.withLock { state in
             state.forwarders[store] = Self.isWatched(store, state) ? attempt : nil

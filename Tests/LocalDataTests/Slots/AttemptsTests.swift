@@ -71,8 +71,8 @@ private final class PassingClock: RuntimeClock {
 }
 
 /// A store in memory where another process writes a slot right after it was read.
-private final class InStepStore: StorageBackend {
-    private let base = InMemoryStore(medium: MemoryMedium(), runtime: .live)
+private final class InStepStore: WrappingBackend {
+    let base: any StorageBackend = InMemoryStore(medium: MemoryMedium())
     private let clock: PassingClock
     private let intrudes: @Sendable (_ waits: Int, _ waited: Int) -> Bool
     private let state = Mutex((waited: 0, intrusions: 0))
@@ -93,9 +93,6 @@ private final class InStepStore: StorageBackend {
         return StorageRouter(configuration: configuration)
     }
 
-    var identity: BackendIdentity { base.identity }
-    var capabilities: BackendCapabilities { base.capabilities }
-
     func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
         let probes = try await base.read(addresses, freshness)
         let writes = state.withLock { state in
@@ -108,13 +105,4 @@ private final class InStepStore: StorageBackend {
         if writes { _ = try await base.apply([.put(.native(.integer(7)), at: StorageAddress("number"))]) }
         return probes
     }
-    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] { try await base.apply(mutations) }
-    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        try await base.addresses(in: namespace)
-    }
-    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
-        try await base.page(query, after: cursor, limit: limit)
-    }
-    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await base.count(query) }
-    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
 }

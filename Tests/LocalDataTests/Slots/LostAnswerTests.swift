@@ -141,30 +141,16 @@ final class LostAnswerMachine: Sendable {
 }
 
 /// A backend that does not tell of changes by others.
-private struct UnobservableBackend: StorageBackend {
-    let base: FaultingBackend
+private struct UnobservableBackend: WrappingBackend {
+    let base: any StorageBackend
     let tellsLossInResults: Bool
 
-    var identity: BackendIdentity { base.identity }
-    var capabilities: BackendCapabilities { base.capabilities }
-
-    func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
-        try await base.read(addresses, freshness)
-    }
     func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
         do throws(BackendError) { return try await base.apply(mutations) } catch {
             guard tellsLossInResults, error.outcome == .unknown else { throw error }
             return mutations.map { _ in .failed(error) }
         }
     }
-    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        try await base.addresses(in: namespace)
-    }
-    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
-        try await base.page(query, after: cursor, limit: limit)
-    }
-    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await base.count(query) }
-    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
 }
 
 /// A slot that is observed through a key.

@@ -141,6 +141,29 @@ import Testing
         #expect(clock.pending == 0)
     }
 
+    @Test(.timeLimit(.minutes(10))) func `a store that cannot be reached for a while does not end the walk`() async throws {
+        let clock = ManualClock()
+        let store = DeafStore()
+        var configuration = StorageConfiguration.inMemory()
+        configuration.runtime.clock = clock
+        configuration.use(for: .userDefaults) { _ in store }
+        let router = StorageRouter(configuration: configuration)
+        var values = router.values(for: textKey("watched", .userDefaults)).makeAsyncIterator()
+        #expect(try await values.next() == .some(nil))
+        store.isAway = true
+        for round in 0..<3 {
+            let scheduled = clock.scheduled
+            store.endWatches()
+            await clock.untilScheduled(scheduled + 1)
+            if round == 2 { store.isAway = false }
+            try await store.writeElsewhere("\(round)")
+            let asked = store.statusCalls
+            clock.advance(by: .seconds(1 << round))
+            while store.statusCalls == asked { await Task.yield() }
+        }
+        #expect(try await values.next() == "2")
+    }
+
     @Test(.timeLimit(.minutes(10))) func `a shutdown ends every walk`() async throws {
         let router = machine.launch()
         var values = router.values(for: Places.bare).makeAsyncIterator()
@@ -151,19 +174,34 @@ import Testing
 }
 
 /// A store in memory that stops telling of other processes' changes.
-private final class DeafStore: ObservableBackend {
-    private let base: InMemoryStore
+private final class DeafStore: WrappingBackend, ObservableBackend {
+    let base: any StorageBackend
     private let other: InMemoryStore
-    private let state = Mutex((watches: 0, continuations: [AsyncStream<Set<StorageAddress>?>.Continuation]()))
+    private struct State {
+        var watches = 0
+        var continuations: [AsyncStream<Set<StorageAddress>?>.Continuation] = []
+        var isAway = false
+        var statusCalls = 0
+    }
+
+    private let state = Mutex(State())
 
     init() {
         let medium = MemoryMedium()
-        base = InMemoryStore(medium: medium, runtime: .live)
+        base = InMemoryStore(medium: medium)
         other = InMemoryStore(medium: medium, runtime: .live)
     }
 
-    /// How often somebody began to watch.
+    /// How many watches were begun.
     var watches: Int { state.withLock(\.watches) }
+
+    /// How often the store's state was asked for.
+    var statusCalls: Int { state.withLock(\.statusCalls) }
+    /// Whether the store cannot be reached.
+    var isAway: Bool {
+        get { state.withLock(\.isAway) }
+        set { state.withLock { $0.isAway = newValue } }
+    }
 
     func endWatches() {
         for continuation in state.withLock({ state in
@@ -186,18 +224,16 @@ private final class DeafStore: ObservableBackend {
         return stream
     }
 
-    var identity: BackendIdentity { base.identity }
-    var capabilities: BackendCapabilities { base.capabilities }
     func read(_ addresses: [StorageAddress], _ freshness: ReadFreshness) async throws(BackendError) -> [StorageProbe] {
-        try await base.read(addresses, freshness)
+        isAway ? addresses.map { _ in .unavailable(Self.away) } : try await base.read(addresses, freshness)
     }
-    func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] { try await base.apply(mutations) }
-    func addresses(in namespace: StorageNamespace) async throws(BackendError) -> [StorageAddress] {
-        try await base.addresses(in: namespace)
+
+    func status() async -> BackendStatus {
+        state.withLock { state in
+            state.statusCalls += 1
+            return state.isAway ? .unavailable(Self.away) : .ready
+        }
     }
-    func page(_ query: StorageQuery, after cursor: StorageCursor?, limit: Int) async throws(BackendError) -> StoragePage {
-        try await base.page(query, after: cursor, limit: limit)
-    }
-    func count(_ query: StorageQuery) async throws(BackendError) -> Int { try await base.count(query) }
-    func synchronize() async throws(BackendError) -> StorageDurability { try await base.synchronize() }
+
+    private static let away = BackendError(.unavailable, "The store is away.")
 }
