@@ -16,7 +16,12 @@ let package = Package(
                 .product(name: "LocalData", package: "LocalData"), .product(name: "LocalDataTesting", package: "LocalData"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Crypto", package: "swift-crypto"),
+                "CAllocations", "CLMDB", "CSecret",
             ]),
+        .target(name: "CAllocations"),
+        .systemLibrary(name: "CLMDB", providers: [.apt(["liblmdb-dev"])]),
+        // GObject's .pc file, not libsecret's, which brings -pthread.
+        .systemLibrary(name: "CSecret", pkgConfig: "gobject-2.0", providers: [.apt(["libsecret-1-dev"])]),
         // Only the system's SQLite: neither GRDB nor LocalData is built for it.
         .executableTarget(name: "layouts", dependencies: [.product(name: "GRDBSQLite", package: "GRDB.swift")]),
     ],

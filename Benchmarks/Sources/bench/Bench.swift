@@ -6,69 +6,70 @@ import LocalData
 /// Every figure is the median of several rounds. A row that is durable says so; rows of different durability are never compared.
 @main
 struct Bench {
+    private static let parts = ["sweep": ["moves", "idle", "registration", "programs"]]
+
+    private static let usage = """
+        usage: bench [--quick] [--json FILE] [get | set | database | sweep | records | bystanders | keyring] ... [number ...]
+               bench sessions [number] | bench figures
+
+        Without a subject, all of the first line but the keyring, which needs a session of its own (Scripts/bench starts one).
+        moves, idle, registration and programs are parts of sweep.
+        --quick    fewer rows: some minutes
+        --json     also writes what was measured to a file
+        number     how many records or sessions
+        """
+
     static func main() async throws {
+        var words = Array(CommandLine.arguments.dropFirst())
+        if words.first == "sweep-once" { return try await TwoPrograms.work(in: URL(fileURLWithPath: words[1])) }
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("localdata-bench-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: root) }
-        let parts = Set(CommandLine.arguments.dropFirst())
-        if parts.isEmpty || parts.contains("database") {
-            try await Databases(root: root.appendingPathComponent("database")).run()
-            try await DatabaseSweeping(root: root.appendingPathComponent("database-sweep")).run()
+
+        let isQuick = words.contains("--quick")
+        words.removeAll { $0 == "--quick" }
+        var file: String?
+        if let index = words.firstIndex(of: "--json"), index + 1 < words.count {
+            file = words[index + 1]
+            words.removeSubrange(index...index + 1)
         }
-        if parts.contains("figures") { try await Figures(root: root.appendingPathComponent("figures")).run() }
-        if parts.contains("records") {
-            let counts = parts.compactMap { Int($0) }.sorted()
-            try await Records(root: root.appendingPathComponent("records"), counts: counts.isEmpty ? [1_000, 100_000] : counts).run()
+        let (numbers, subjects) = (words.compactMap { Int($0) }.sorted(), Set(words.filter { Int($0) == nil }))
+        let known: Set<String> = Set(
+            ["get", "set", "database", "sweep", "records", "bystanders", "keyring", "sessions", "figures"] + parts["sweep", default: []])
+        guard subjects.isSubset(of: known) else {
+            print(usage)
+            exit(64)
         }
-        if parts.contains("sessions") {
-            let counts = parts.compactMap { Int($0) }
-            try await Sessions(root: root.appendingPathComponent("sessions"), count: counts.max() ?? 100_000).run()
+        func isWanted(_ subject: String) -> Bool {
+            subjects.isEmpty || subjects.contains(subject) || parts.contains { $0.value.contains(subject) && subjects.contains($0.key) }
         }
-        if parts.isEmpty || parts.contains("get") { try await Reading(root: root.appendingPathComponent("get")).run() }
-        guard parts.isEmpty || parts.contains("property-list") else { return }
-        try await Sweeping(root: root.appendingPathComponent("sweep")).run()
-        try await Writing(root: root.appendingPathComponent("set")).run()
+        func folder(_ name: String) -> URL { root.appendingPathComponent(name) }
+
+        let results = Results()
+        if isWanted("get") { try await Reading(root: folder("get"), results: results).run() }
+        if isWanted("set") { try await Writing(root: folder("set"), results: results).run() }
+        if isWanted("database") {
+            try await Databases(root: folder("database"), results: results).run(sizes: isQuick ? [10_000] : [1_000, 10_000, 100_000])
+        }
+        let sweeping = Sweeping(root: folder("sweep"), results: results)
+        if isWanted("moves") { try await sweeping.moves(sizes: isQuick ? [1_000, 10_000] : [1_000, 10_000, 100_000]) }
+        if isWanted("idle") { try await sweeping.idle(isQuick ? 10_000 : 100_000) }
+        if isWanted("registration") { try await sweeping.registration() }
+        if isWanted("programs") { try await TwoPrograms(root: folder("programs"), results: results).run() }
+        if isWanted("records") {
+            let counts = numbers.isEmpty ? (isQuick ? [10_000] : [1_000, 10_000, 100_000]) : numbers
+            try await Records(root: folder("records"), results: results, counts: counts).run()
+        }
+        if isWanted("bystanders") { try await Bystanders(root: folder("bystanders"), results: results).run() }
+        if subjects.contains("keyring") {
+            try await Keyrings(root: folder("keyring"), results: results).run(sizes: isQuick ? [10] : [10, 100, 1_000])
+        }
+        if subjects.contains("sessions") {
+            try await Sessions(root: folder("sessions"), results: results, count: numbers.last ?? 100_000).run()
+        }
+        if subjects.contains("figures") { try await Figures(root: folder("figures")).run() }
+        if let file { try results.write(to: file) }
     }
-}
-
-/// The median of the seconds that some work takes.
-func median(of rounds: Int, _ work: () async throws -> Double) async rethrows -> Double {
-    var times: [Double] = []
-    for _ in 0..<rounds { times.append(try await work()) }
-    return times.sorted()[rounds / 2]
-}
-
-/// Several pieces of work that are measured in turn, so that what else the machine does is shared by all of them.
-struct Contest {
-    private let rounds: Int
-    private var entries: [(name: String, work: () async throws -> Void)] = []
-
-    init(rounds: Int) { self.rounds = rounds }
-
-    mutating func add(_ name: String, _ work: @escaping () async throws -> Void) { entries.append((name, work)) }
-
-    /// The median of the seconds that each took; the first round is not counted.
-    func run() async throws -> [String: Double] {
-        var times: [String: [Double]] = [:]
-        for round in 0...rounds {
-            for entry in entries {
-                let time = try await seconds(entry.work)
-                if round > 0 { times[entry.name, default: []].append(time) }
-            }
-        }
-        return times.mapValues { $0.sorted()[$0.count / 2] }
-    }
-}
-
-/// The seconds that some work takes.
-func seconds(_ work: () async throws -> Void) async rethrows -> Double {
-    let start = ContinuousClock.now
-    try await work()
-    let (seconds, attoseconds) = (ContinuousClock.now - start).components
-    return Double(seconds) + Double(attoseconds) / 1e18
-}
-
-func row(_ name: String, _ value: String, _ note: String = "") {
-    print(name.padding(toLength: 58, withPad: " ", startingAt: 0) + value.padding(toLength: 16, withPad: " ", startingAt: 0) + note)
 }
 
 func configuration(_ root: URL) -> StorageConfiguration {

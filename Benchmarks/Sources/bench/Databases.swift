@@ -1,4 +1,3 @@
-import Crypto
 import Foundation
 import GRDB
 import GRDBSQLite
@@ -7,6 +6,7 @@ import LocalData
 /// Sealed rows, against what they cannot do without: SQLite by itself, one keyed hash, one AEAD, one decode.
 struct Databases {
     let root: URL
+    let results: Results
 
     struct Note: Codable, Sendable {
         var title = "A note of some size"
@@ -20,18 +20,12 @@ struct Databases {
         StorageKey<Note>(name: "note-\(index)", domain: .encryptedSQLite(database: "bench"), owner: "Bench", description: "A note")
     }
 
-    func run() async throws {
+    func run(sizes: [Int]) async throws {
         try FileManager.default.createDirectory(at: root, withIntermediateDirectories: true)
-        print(
-            "Encrypted SQLite \(String(cString: sqlite3_libversion())), WAL, synchronous=FULL; 4 KiB write + fdatasync: \(each(try flush()))"
-        )
-        try await reading()
+        for rows in sizes { try await reading(rows) }
         try await writing()
-        try await opening()
+        try await opening(sizes)
     }
-
-    private func each(_ time: Double, _ count: Int = 1) -> String { String(format: "%.1f µs", time / Double(count) * 1e6) }
-    private func ratio(_ a: Double, _ b: Double) -> String { String(format: "%.2fx", a / b) }
 
     /// What the disk takes for one flush.
     private func flush() throws -> Double {
@@ -43,37 +37,46 @@ struct Databases {
         for _ in 0..<200 {
             let start = ContinuousClock.now
             guard pwrite(descriptor, page, page.count, 0) == page.count, fdatasync(descriptor) == 0 else { fatalError("the disk refused") }
-            times.append(Double((ContinuousClock.now - start).components.attoseconds) / 1e18)
+            times.append((ContinuousClock.now - start).seconds)
         }
-        return times.sorted()[100]
-    }
-
-    // MARK: get
-
-    private func reading() async throws {
-        let (rows, count) = (10_000, 5_000)
-        let router = StorageRouter(configuration: configuration(root.appendingPathComponent("get")))
-        try await fill(router, rows)
-        let floor = try FloorDatabase(
-            path: root.appendingPathComponent("floor.sqlite").path, note: try JSONEncoder().encode(Note()), rows: rows)
-        let order = (0..<count).map { $0 * 7_919 % rows }
-        var (floorTimes, times): ([Double], [Double]) = ([], [])
-        for _ in 0..<15 {
-            floorTimes.append(
-                try await seconds { for index in order { _ = try JSONDecoder().decode(Note.self, from: floor.get("note-\(index)")) } })
-            times.append(try await seconds { for index in order { _ = try await router.get(key(index)) } })
-        }
-        let (bottom, ours) = (floorTimes.sorted()[7], times.sorted()[7])
-        print("Hot get of five fields, \(rows) rows")
-        row("  HMAC + raw prepared get + AES-GCM open + decode", each(bottom, count))
-        row("  get", each(ours, count), "against it: \(ratio(ours, bottom))")
-        try await router.shutdown()
+        return times.middle
     }
 
     private func fill(_ router: StorageRouter, _ rows: Int) async throws {
         for start in stride(from: 0, to: rows, by: 1_000) {
             try await router.batch { batch in for index in start..<min(rows, start + 1_000) { batch.set(Note(), for: key(index)) } }
         }
+    }
+
+    // MARK: get
+
+    private func reading(_ rows: Int) async throws {
+        let count = 5_000
+        let folder = root.appendingPathComponent("get-\(rows)")
+        let router = StorageRouter(configuration: configuration(folder))
+        try await fill(router, rows)
+        let note = try JSONEncoder().encode(Note())
+        let floor = try FloorDatabase(path: folder.appendingPathComponent("floor.sqlite").path, note: note, rows: rows)
+        let lightning = try LightningTable(folder: folder.appendingPathComponent("lightning").path)
+        try lightning.put((0..<rows).map { ("note-\($0)", Array(note)) })
+        let order = (0..<count).map { $0 * 7_919 % rows }
+        var contest = Contest(rounds: 9)
+        contest.add("floor") { for index in order { _ = try JSONDecoder().decode(Note.self, from: floor.get("note-\(index)")) } }
+        contest.add("lightning") { for index in order { _ = try lightning.get("note-\(index)") } }
+        contest.add("get") { for index in order { _ = try await router.get(key(index)) } }
+        let times = try await contest.run()
+        results.begin("Hot get of five fields, encrypted SQLite, \(rows) rows")
+        results.time("LMDB, C, plain bytes", times["lightning", default: 0], each: count, size: rows)
+        results.time("HMAC + raw prepared get + AES-GCM open + decode", times["floor", default: 0], each: count, size: rows)
+        results.time(
+            "get", times["get", default: 0], each: count, size: rows,
+            .init("the same by hand", times["get", default: 0] / times["floor", default: 0], .atMost(1.15)))
+        if rows == 10_000 {
+            var single: [Double] = []
+            for index in order { single.append(try await seconds { _ = try await router.get(key(index)) }) }
+            results.histogram("get, encrypted SQLite", single)
+        }
+        try await router.shutdown()
     }
 
     // MARK: set
@@ -87,30 +90,36 @@ struct Databases {
         let queue = try DatabaseQueue(path: root.appendingPathComponent("grdb.sqlite").path, configuration: settings)
         try await queue.write { try $0.execute(sql: "CREATE TABLE note (name TEXT PRIMARY KEY, value BLOB NOT NULL)") }
         let plain = try JSONEncoder().encode(Note())
+        let lightning = try LightningTable(folder: root.appendingPathComponent("lightning").path)
         @Sendable func put(_ index: Int) async throws {
             try await queue.write { try $0.execute(sql: "INSERT OR REPLACE INTO note VALUES (?, ?)", arguments: ["note-\(index)", plain]) }
         }
         for index in 0..<count { try await put(index) }
-        var (peers, ours, together, peersTogether): ([Double], [Double], [Double], [Double]) = ([], [], [], [])
-        for _ in 0..<9 {
-            peers.append(try await seconds { for index in 0..<count { try await put(index) } })
-            ours.append(try await seconds { for index in 0..<count { try await router.set(Note(), for: key(index)) } })
-            peersTogether.append(try await seconds { try await many(64, count) { try await put($0) } })
-            together.append(try await seconds { try await many(64, count) { try await router.set(Note(), for: key($0)) } })
-        }
-        let (peer, single, groupPeer, group) = (peers.sorted()[4], ours.sorted()[4], peersTogether.sorted()[4], together.sorted()[4])
-        print("Durable set of five fields, \(count) rows")
-        row("  GRDB: one put, one transaction, plain", each(peer, count))
-        row("  one set", each(single, count), "against it: \(ratio(single, peer))")
-        row("  GRDB, 64 tasks: one transaction a put", each(groupPeer, count), "\(Int(Double(count) / groupPeer)) a second")
-        row(
-            "  set, 64 tasks", each(group, count),
-            "\(Int(Double(count) / group)) a second; against GRDB's 64 tasks: \(ratio(groupPeer, group)), against one by one: \(ratio(single, group))"
-        )
+        var contest = Contest(rounds: 7)
+        contest.add("lightning") { for index in 0..<count { try lightning.put([("note-\(index)", Array(plain))]) } }
+        contest.add("GRDB") { for index in 0..<count { try await put(index) } }
+        contest.add("set") { for index in 0..<count { try await router.set(Note(), for: key(index)) } }
+        contest.add("GRDB, 64") { try await sharedOut(64, count) { try await put($0) } }
+        contest.add("set, 64") { try await sharedOut(64, count) { try await router.set(Note(), for: key($0)) } }
+        let times = try await contest.run()
+        let (single, many) = (times["set", default: 0], times["set, 64", default: 0])
+        results.begin(
+            "Durable set of five fields, encrypted SQLite \(String(cString: sqlite3_libversion())), WAL, synchronous=FULL, \(count) rows")
+        results.time("4 KiB write + fdatasync", try flush())
+        results.time("LMDB, C: one put, one transaction, plain", times["lightning", default: 0], each: count)
+        results.time("GRDB: one put, one transaction, plain", times["GRDB", default: 0], each: count)
+        results.time("set, one task", single, each: count, .init("GRDB's put", single / times["GRDB", default: 0], .atMost(1.1)))
+        results.time("GRDB, 64 tasks: one transaction a put", times["GRDB, 64", default: 0], each: count)
+        results.time(
+            "set, 64 tasks", many, each: count, .init("GRDB's rate with 64 tasks", times["GRDB, 64", default: 0] / many, .atLeast(6)),
+            .init("the rate of one task", single / many))
+        var alone: [Double] = []
+        for index in 0..<count { alone.append(try await seconds { try await router.set(Note(), for: key(index)) }) }
+        results.histogram("durable set, encrypted SQLite, one task", alone)
         try await router.shutdown()
     }
 
-    private func many(_ tasks: Int, _ count: Int, _ work: @escaping @Sendable (Int) async throws -> Void) async throws {
+    private func sharedOut(_ tasks: Int, _ count: Int, _ work: @escaping @Sendable (Int) async throws -> Void) async throws {
         try await withThrowingTaskGroup { group in
             for task in 0..<tasks {
                 group.addTask { for index in stride(from: task, to: count, by: tasks) { try await work(index) } }
@@ -121,9 +130,9 @@ struct Databases {
 
     // MARK: Opening
 
-    private func opening() async throws {
-        print("Open + first get")
-        for rows in [1_000, 100_000] {
+    private func opening(_ sizes: [Int]) async throws {
+        results.begin("Open + first get, encrypted SQLite")
+        for rows in sizes {
             let folder = root.appendingPathComponent("open-\(rows)")
             let filling = StorageRouter(configuration: configuration(folder))
             try await fill(filling, rows)
@@ -137,94 +146,10 @@ struct Databases {
                 ours.append(try await seconds { _ = try await router.get(key(7)) })
                 try await router.shutdown()
             }
-            let (bottom, time) = (raw.sorted()[20], ours.sorted()[20])
-            row("  \(rows) rows: SQLite by itself", each(bottom))
-            row("  \(rows) rows: router, key file, database", each(time), "against it: \(ratio(time, bottom))")
+            results.time("SQLite by itself, \(rows) rows", raw.middle, size: rows)
+            results.time(
+                "router, key file, database, \(rows) rows", ours.middle, size: rows,
+                .init("SQLite by itself", ours.middle / raw.middle, .atMost(1.3)))
         }
-    }
-}
-
-/// The least a sealed store can do: a row by a keyed hash of its name, sealed with AES-256-GCM.
-final class FloorDatabase {
-    private let handle: OpaquePointer
-    private let statement: OpaquePointer
-    private let index = SymmetricKey(size: .bits256)
-    private let sealing = SymmetricKey(size: .bits256)
-
-    init(path: String, note: Data, rows: Int) throws {
-        handle = Self.open(path)
-        for sql in [
-            "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)", "BEGIN",
-        ] {
-            sqlite3_exec(handle, sql, nil, nil, nil)
-        }
-        let insert = Self.prepare(handle, "INSERT INTO records VALUES (?1, ?2, 1, ?3)")
-        for row in 0..<rows {
-            let slot = Self.slot("note-\(row)", index)
-            guard let sealed = try AES.GCM.seal(note + Data(count: 384 - note.count % 384), using: sealing).combined else { fatalError() }
-            sqlite3_bind_int64(insert, 1, Self.id(slot))
-            slot.withUnsafeBytes {
-                _ = sqlite3_bind_blob(insert, 2, $0.baseAddress, Int32($0.count), nil); Self.bind(sealed, insert)
-            }
-            sqlite3_reset(insert)
-        }
-        sqlite3_finalize(insert)
-        sqlite3_exec(handle, "COMMIT", nil, nil, nil)
-        statement = Self.prepare(handle, "SELECT slot, version, sealed FROM records WHERE id = ?1")
-        noteLength = note.count
-    }
-
-    private let noteLength: Int
-
-    deinit {
-        sqlite3_finalize(statement)
-        sqlite3_close_v2(handle)
-    }
-
-    private static func bind(_ sealed: Data, _ insert: OpaquePointer) {
-        sealed.withUnsafeBytes {
-            sqlite3_bind_blob(insert, 3, $0.baseAddress, Int32($0.count), nil)
-            guard sqlite3_step(insert) == SQLITE_DONE else { fatalError("not inserted") }
-        }
-    }
-
-    private static func open(_ path: String) -> OpaquePointer {
-        var handle: OpaquePointer?
-        guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK, let handle
-        else {
-            fatalError("not opened")
-        }
-        for setting in ["journal_mode = WAL", "synchronous = FULL"] { sqlite3_exec(handle, "PRAGMA \(setting)", nil, nil, nil) }
-        return handle
-    }
-
-    private static func prepare(_ handle: OpaquePointer, _ sql: String) -> OpaquePointer {
-        var statement: OpaquePointer?
-        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else { fatalError("not prepared") }
-        return statement
-    }
-
-    private static func slot(_ name: String, _ key: SymmetricKey) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: key).prefix(16))
-    }
-
-    private static func id(_ slot: [UInt8]) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
-
-    func get(_ name: String) throws -> Data {
-        let slot = Self.slot(name, index)
-        sqlite3_bind_int64(statement, 1, Self.id(slot))
-        defer { sqlite3_reset(statement) }
-        guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
-        let blob = UnsafeRawBufferPointer(start: sqlite3_column_blob(statement, 2), count: Int(sqlite3_column_bytes(statement, 2)))
-        return try AES.GCM.open(AES.GCM.SealedBox(combined: blob), using: sealing).prefix(noteLength)
-    }
-
-    /// Opens the database and reads one row.
-    static func openAndGet(_ path: String) throws {
-        let handle = open(path)
-        let statement = prepare(handle, "SELECT sealed FROM records LIMIT 1")
-        guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
-        sqlite3_finalize(statement)
-        sqlite3_close_v2(handle)
     }
 }

@@ -1,3 +1,4 @@
+import CAllocations
 import Foundation
 import LocalData
 
@@ -5,6 +6,7 @@ import LocalData
 /// All are measured in turn.
 struct Reading {
     let root: URL
+    let results: Results
 
     private struct Window: Codable, Sendable { var x = 1.0, y = 2.0, width = 3.0, height = 4.0, title = "A window of some size" }
 
@@ -60,21 +62,52 @@ struct Reading {
         contest.add("five fields") { for _ in 0..<Self.count { _ = try await router.get(window) } }
         let times = try await contest.run()
 
-        func show(_ title: String, _ name: String, _ peers: (String, String)...) {
-            let time = times[name, default: 0]
-            let ratios = peers.map { String(format: "%.2fx of %@", time / times[$0.0, default: 0], $0.1) }
-            row("  " + title, String(format: "%.2f µs", time / Double(Self.count) * 1e6), ratios.joined(separator: ", "))
+        func time(_ name: String) -> Double { times[name, default: 0] }
+        func ratio(_ name: String, _ peer: String) -> Double { time(name) / time(peer) }
+        results.begin("Hot get")
+        results.time("stat + dictionary", time("stat + dictionary"), each: Self.count)
+        results.time("UserDefaults.string (does not notice other processes)", time("Foundation"), each: Self.count)
+        results.time("get of a text, memory", time("memory"), each: Self.count, goal: .atMost(0.3))
+        results.time(
+            "get of a text, user defaults, 10 keys", time("10 keys"), each: Self.count, size: 10,
+            .init("Foundation's", ratio("10 keys", "Foundation"), .atMost(0.5)),
+            .init("stat + dictionary", ratio("10 keys", "stat + dictionary")))
+        results.time(
+            "get of a text, user defaults, 10,000 keys", time("10,000 keys"), each: Self.count, size: 10_000,
+            .init("that with 10 keys", ratio("10,000 keys", "10 keys"), .atMost(1.1)))
+        results.time(
+            "get of a text, user defaults, from the main actor", time("main actor"), each: Self.count,
+            .init("that from the pool", ratio("main actor", "10 keys"), .atMost(1.2)))
+        results.time(
+            "get of a text, user defaults, 8 tasks", time("8 tasks"), each: Self.count,
+            .init("the rate of one task", ratio("10 keys", "8 tasks"), .atLeast(1.8)))
+        results.time("JSONDecoder, five fields", time("decoding"), each: Self.count)
+        results.time(
+            "get of five fields, user defaults", time("five fields"), each: Self.count,
+            .init("the decoding alone", ratio("five fields", "decoding"), .atMost(1.2)))
+
+        var single: [Double] = []
+        for _ in 0..<5_000 { single.append(try await seconds { _ = try await router.get(small) }) }
+        results.histogram("get of a text, user defaults", single)
+        try await allocations([("memory", memory, volatile), ("user defaults", router, small)], sealed: router)
+    }
+
+    /// How much memory is allocated for one get.
+    private func allocations(_ texts: [(String, StorageRouter, StorageKey<String>)], sealed: StorageRouter) async throws {
+        results.begin("Allocations of a hot get")
+        let count = 1_000
+        for (name, router, key) in texts {
+            let before = bench_allocations()
+            for _ in 0..<count { _ = try await router.get(key) }
+            results.number("a text, \(name)", Double(bench_allocations() - before) / Double(count), "allocations")
         }
-        print("Hot get")
-        show("stat + dictionary", "stat + dictionary")
-        show("UserDefaults.string (does not notice other processes)", "Foundation")
-        show("get of a text, memory", "memory")
-        show("get of a text, user defaults, 10 keys", "10 keys", ("Foundation", "Foundation's"), ("stat + dictionary", "stat + dictionary"))
-        show("get of a text, user defaults, 10,000 keys", "10,000 keys", ("10 keys", "10 keys"))
-        show("get of a text, user defaults, from the main actor", "main actor", ("10 keys", "that from the pool"))
-        show("get of a text, user defaults, 8 tasks", "8 tasks", ("10 keys", "one task"))
-        show("JSONDecoder, five fields", "decoding")
-        show("get of five fields, user defaults", "five fields", ("decoding", "the decoding alone"))
+        let note = StorageKey<Data>(
+            name: "data", domain: .encryptedSQLite(database: "bench"), owner: "Bench", description: "A hundred bytes")
+        try await sealed.set(Data(count: 100), for: note)
+        for _ in 0..<10 { _ = try await sealed.get(note) }
+        let before = bench_allocations()
+        for _ in 0..<count { _ = try await sealed.get(note) }
+        results.number("100 bytes, encrypted SQLite", Double(bench_allocations() - before) / Double(count), "allocations")
     }
 }
 

@@ -4,6 +4,7 @@ import LocalData
 /// A collection of many records through the router: stored, gone through, brought to a new shape and to a new type, and read and written one by one.
 struct Records {
     let root: URL
+    let results: Results
     let counts: [Int]
 
     private struct Note: Codable, Identifiable {
@@ -27,18 +28,14 @@ struct Records {
     }
 
     func run() async throws {
-        print(
-            "Records of a collection in encrypted SQLite, through the router: stored in commits of 1,000 (durable); everything else a record or a page at a time"
-        )
         var single: [Int: (get: Double, set: Double)] = [:]
         for count in counts { single[count] = try await run(count) }
         if let least = counts.first, let most = counts.last, let few = single[least], let many = single[most], least != most {
-            row("get with \(most) records against \(least)", ratio(many.get / few.get))
-            row("set with \(most) records against \(least)", ratio(many.set / few.set))
+            results.begin("One record of a collection")
+            results.time("get, \(most) records", many.get, .init("that with \(least)", many.get / few.get))
+            results.time("set (durable), \(most) records", many.set, .init("that with \(least)", many.set / few.set))
         }
     }
-
-    private func ratio(_ value: Double) -> String { value.formatted(.number.precision(.fractionLength(2))) + "x" }
 
     private func notes<Record: Identifiable>(_ typeTag: String) -> StorageCollection<Record> where Record.ID: Sendable {
         StorageCollection(
@@ -46,36 +43,51 @@ struct Records {
     }
 
     private func run(_ count: Int) async throws -> (get: Double, set: Double) {
-        var configuration = configuration(root.appendingPathComponent("\(count)"))
+        let folder = root.appendingPathComponent("\(count)")
+        var configuration = configuration(folder)
         configuration.deadlines.files = .seconds(120)
         let router = StorageRouter(configuration: configuration)
         let notes: StorageCollection<Note> = notes("Note")
-        func rate(_ seconds: Double) -> String { "\(Int(Double(count) / seconds)) records/s" }
+        results.begin("\(count) records of a collection in encrypted SQLite")
         let storing = try await seconds {
             for start in stride(from: 0, to: count, by: 1_000) {
                 try await router.set((start..<min(start + 1_000, count)).map { Note(id: $0, text: "Note number \($0)") }, in: notes)
             }
         }
-        row("\(count): store", rate(storing))
+        let rows = try RowCopy(of: try find("records.sqlite", below: folder))
+        let raw = try timed(3) {
+            try rows.write(to: folder.appendingPathComponent("raw-\(UUID().uuidString).sqlite").path, commits: max(1, count / 1_000))
+        }
+        results.rate(
+            "stored in commits of 1,000 (durable)", count, in: storing, size: count,
+            .init("SQLite by itself writing these rows", storing / raw, .atMost(2)))
 
-        var get = 0.0
-        var set = 0.0
         let places = (0..<1_000).map { ($0 * 7_919) % count }
-        get = try await median(of: 5) {
+        let get = try await median(of: 5) {
             try await seconds { for place in places { _ = try await router.get(place, in: notes) } } / Double(places.count)
         }
-        set = try await median(of: 5) {
+        let set = try await median(of: 5) {
             try await seconds { for place in places.prefix(300) { try await router.set(Note(id: place, text: "Note again"), in: notes) } }
                 / 300
         }
-        row("\(count): get", "\((get * 1e6).formatted(.number.precision(.fractionLength(1)))) µs")
-        row("\(count): set (durable)", "\((set * 1e6).formatted(.number.precision(.fractionLength(0)))) µs")
+        results.time("get of one", get, size: count)
+        results.time("set of one (durable)", set, size: count)
 
         let before = peakMemory()
-        var met = 0
-        row("\(count): enumerate", rate(try await seconds { for try await _ in router.allRecords(in: notes) { met += 1 } }))
-        precondition(met == count)
-        row("\(count): more memory at its peak", "\((peakMemory() - before) >> 10) MiB")
+        let floor = try FloorDatabase(
+            path: folder.appendingPathComponent("floor.sqlite").path,
+            note: try JSONEncoder().encode(Note(id: count, text: "Note number \(count)")), rows: count)
+        let openAndDecode = try timed(3) { try floor.each { _ = try JSONDecoder().decode(Note.self, from: $0) } }
+        let enumerating = try await median(of: 3) {
+            var met = 0
+            let time = try await seconds { for try await _ in router.allRecords(in: notes) { met += 1 } }
+            precondition(met == count)
+            return time
+        }
+        results.rate(
+            "enumerated", count, in: enumerating, size: count,
+            .init("open + decode of each row", enumerating / openAndDecode, .atMost(1.3)))
+        results.number("more memory at its peak, enumerating", Double(peakMemory() - before) / 1024, "MiB")
 
         let titled: StorageCollection<Titled> = self.notes("Note")
         let chained = titled.evolving(
@@ -83,22 +95,40 @@ struct Records {
         let evolving = try await seconds {
             try await router.registerCatalog(Catalog(allKeys: [.collection(chained)]), migrateImmediately: true).requireComplete()
         }
-        row("\(count): chain of two described steps", rate(evolving))
-        row("\(count): more memory at its peak", "\((peakMemory() - before) >> 10) MiB")
+        let byHand = try timed(1) {
+            try floor.updateEach(commits: max(1, count / 1_000)) { row in
+                let note = try JSONDecoder().decode(Note.self, from: row)
+                return try JSONEncoder().encode(Titled(id: note.id, title: note.text))
+            }
+        }
+        results.rate(
+            "chain of two described steps (durable)", count, in: evolving, size: count,
+            .init("open + decode + encode + seal + update of each row", evolving / byHand, .atMost(1.5)))
         let memos: StorageCollection<Memo> = self.notes("Memo")
-        row("\(count): migrateAll", rate(try await seconds { try await router.migrateAll(from: "Note", to: memos.version(3)) }))
-        row("\(count): more memory at its peak", "\((peakMemory() - before) >> 10) MiB")
+        results.rate(
+            "migrateAll (durable)", count,
+            in: try await seconds { try await router.migrateAll(from: "Note", to: memos.version(3)) }, size: count)
         let there = try await router.count(in: memos)
         precondition(there == count)
+        results.number("more memory at its peak, all of it", Double(peakMemory() - before) / 1024, "MiB")
         try await router.shutdown()
-        print()
         return (get, set)
+    }
+
+    private func timed(_ rounds: Int, _ work: () throws -> Void) throws -> Double {
+        var times: [Double] = []
+        for _ in 0..<rounds {
+            let start = ContinuousClock.now
+            try work()
+            times.append((ContinuousClock.now - start).seconds)
+        }
+        return times.middle
     }
 }
 
-/// The process's largest resident set so far, in KiB.
-func peakMemory() -> Int {
-    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
-    return Int(line.split(separator: " ").dropFirst().first ?? "") ?? 0
+/// A file somewhere below a folder.
+func find(_ name: String, below folder: URL) throws -> String {
+    let all = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+    guard let found = all.first(where: { $0.hasSuffix("/" + name) }) else { throw CocoaError(.fileNoSuchFile) }
+    return folder.appendingPathComponent(found).path
 }

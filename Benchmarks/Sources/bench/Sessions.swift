@@ -6,6 +6,7 @@ import LocalDataTesting
 /// A store of sessions that come, are removed or expire, and are purged by sweeps: what it costs must not depend on how many there have been.
 struct Sessions {
     let root: URL
+    let results: Results
     let count: Int
 
     private struct Session: Codable, Identifiable {
@@ -21,7 +22,7 @@ struct Sessions {
     private static let round = 1_000
 
     func run() async throws {
-        print("Sessions in encrypted SQLite, with an older place: 1,000 come, 250 are removed, the others expire and are purged")
+        results.begin("Sessions in encrypted SQLite, with an older place: 1,000 come, 250 are removed, the others expire and are purged")
         let clock = TestClock()
         var configuration = configuration(root)
         configuration.keySource = .keyFile("bench.key")
@@ -33,7 +34,6 @@ struct Sessions {
         let database = StorageDomain.encryptedSQLite(database: "sessions")
         let live = sessions("sessions", database).moved(from: sessions("old", .userDefaults(suite: "older"))).expiring(after: .seconds(60))
         try await router.registerCatalog(Catalog(allKeys: [.collection(live)]))
-        let file = root.appendingPathComponent("sessions.sqlite")
         let part = max(Self.round, count / 10)
         for first in stride(from: 0, to: count, by: part) {
             let time = try await seconds {
@@ -47,18 +47,12 @@ struct Sessions {
                     await router.sweep()
                 }
             }
-            let rows = try await DatabaseQueue(path: try path(file)).read {
+            let rows = try await DatabaseQueue(path: try find("sessions.sqlite", below: root)).read {
                 try Int.fetchOne($0, sql: "SELECT count(*) FROM records") ?? -1
             }
-            row("session \(first + 1) and after", "\(Int(Double(part) / time)) sessions/s", "\(rows) rows are left")
+            results.rate("session \(first + 1) and after", part, in: time)
+            results.number("rows that are left", Double(rows), "rows")
         }
         try await router.shutdown()
-    }
-
-    /// The database, wherever below the root it is.
-    private func path(_ file: URL) throws -> String {
-        let all = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
-        guard let found = all.first(where: { $0.hasSuffix(file.lastPathComponent) }) else { throw CocoaError(.fileNoSuchFile) }
-        return root.appendingPathComponent(found).path
     }
 }

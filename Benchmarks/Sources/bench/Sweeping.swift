@@ -1,45 +1,122 @@
 import Foundation
 import LocalData
 
-/// A sweep of values from one property list to another, durably: what a key costs, by the number of keys.
+/// Sweeps of a catalog of single values: from one store into another, durably and verified, and with nothing left to do.
 struct Sweeping {
     let root: URL
+    let results: Results
 
-    struct Catalog: StorageKeyCatalog {
+    private struct Catalog: StorageKeyCatalog {
         let count: Int
+        let source: StorageDomain
+        let target: StorageDomain
+
+        func old(_ index: Int) -> StorageKey<String> {
+            StorageKey(name: "value-\(index)", domain: source, owner: "Bench", description: "An older place")
+        }
+
         var allKeys: [AnyStorageKey] {
             (0..<count).map { index in
-                let old = StorageKey<String>(
-                    name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "An older place")
-                return .key(
-                    StorageKey<String>(name: "new-\(index)", domain: .userDefaults(suite: "modern"), owner: "Bench", description: "A value")
-                        .moved(from: old))
+                .key(
+                    StorageKey<String>(name: "new-\(index)", domain: target, owner: "Bench", description: "A value").moved(from: old(index))
+                )
             }
         }
     }
 
-    func run() async throws {
-        print("Sweep between two property lists (durable, verified, the older copy removed)")
-        var first: Double?
-        for count in [100, 1_000, 10_000] {
-            var round = 0
-            let time = try await median(of: count < 10_000 ? 5 : 3) {
-                round += 1
-                let root = root.appendingPathComponent("\(count)-\(round)")
-                try FileManager.default.createDirectory(at: root.appendingPathComponent("preferences"), withIntermediateDirectories: true)
-                let old = Dictionary(uniqueKeysWithValues: (0..<count).map { ("old-\($0)", "value \($0)") })
-                try PropertyListSerialization.data(fromPropertyList: old, format: .xml, options: 0)
-                    .write(to: root.appendingPathComponent("preferences/legacy.plist"))
-                let router = StorageRouter(configuration: configuration(root))
-                return try await seconds {
-                    try await router.registerCatalog(Catalog(count: count), migrateImmediately: true).requireComplete()
-                }
+    // MARK: Moves
+
+    func moves(sizes: [Int]) async throws {
+        let (list, database) = (StorageDomain.userDefaults(suite: "legacy"), StorageDomain.encryptedSQLite(database: "legacy"))
+        try await moves("a list → another list", list, .userDefaults(suite: "modern"), sizes.filter { $0 <= 10_000 })
+        try await moves("a list → a database", list, .encryptedSQLite(database: "modern"), sizes.filter { $0 <= 10_000 })
+        try await moves("a database → another database", database, .encryptedSQLite(database: "modern"), sizes)
+    }
+
+    private func moves(_ name: String, _ source: StorageDomain, _ target: StorageDomain, _ sizes: [Int]) async throws {
+        results.begin("Sweep from \(name): durable, verified, the older copy removed")
+        for count in sizes {
+            var times: [Double] = []
+            var folder = root
+            for round in 0..<(count > 10_000 ? 1 : 3) {
+                folder = root.appendingPathComponent("\(source.kind)-\(target.kind)-\(count)-\(round)")
+                times.append(try await move(Catalog(count: count, source: source, target: target), in: folder))
             }
-            let each = time / Double(count)
-            row(
-                "  \(count) keys", "\(Int(1 / each)) keys/s",
-                "cost of a key, against 100 keys: \(String(format: "%.2f", each / (first ?? each)))x")
-            first = first ?? each
+            guard target.kind == .encryptedSQLite else {
+                results.rate("\(count) keys", count, in: times.middle, size: count)
+                continue
+            }
+            let rows = try RowCopy(of: find("modern.sqlite", below: folder))
+            let raw = try await median(of: 3) {
+                let path = folder.appendingPathComponent("raw-\(UUID().uuidString).sqlite").path
+                return try await seconds { try rows.write(to: path, commits: max(1, count / 1_000)) }
+            }
+            results.rate(
+                "\(count) keys", count, in: times.middle, size: count,
+                .init("SQLite by itself writing these rows, 1,000 keys a commit", times.middle / raw, .atMost(2)))
         }
+    }
+
+    private func move(_ catalog: Catalog, in folder: URL) async throws -> Double {
+        let router = StorageRouter(configuration: configuration(folder))
+        for start in stride(from: 0, to: catalog.count, by: 10_000) {
+            try await router.batch { batch in
+                for index in start..<min(catalog.count, start + 10_000) { batch.set("value \(index)", for: catalog.old(index)) }
+            }
+        }
+        let time = try await seconds { try await router.registerCatalog(catalog, migrateImmediately: true).requireComplete() }
+        try await router.shutdown()
+        return time
+    }
+
+    // MARK: Nothing to do
+
+    private struct Settled: StorageKeyCatalog {
+        let count: Int
+        let domain: StorageDomain
+
+        func key(_ index: Int) -> StorageKey<String> {
+            let old = StorageKey<String>(
+                name: "value-\(index)", domain: .userDefaults(suite: "older"), owner: "Bench", description: "Older")
+            return StorageKey(name: "new-\(index)", domain: domain, owner: "Bench", description: "A value").moved(from: old)
+        }
+
+        var allKeys: [AnyStorageKey] { (0..<count).map { .key(key($0)) } }
+    }
+
+    func idle(_ count: Int) async throws {
+        results.begin("Sweep with nothing to do, \(count) keys")
+        try await idle("a list", .userDefaults(suite: "modern"), count)
+        try await idle("a database", .encryptedSQLite(database: "modern"), count)
+    }
+
+    private func idle(_ name: String, _ domain: StorageDomain, _ count: Int) async throws {
+        let folder = root.appendingPathComponent("idle-\(domain.kind)")
+        let catalog = Settled(count: count, domain: domain)
+        let router = StorageRouter(configuration: configuration(folder))
+        for start in stride(from: 0, to: count, by: 10_000) {
+            try await router.batch { batch in
+                for index in start..<min(count, start + 10_000) { batch.set("value \(index)", for: catalog.key(index)) }
+            }
+        }
+        try await router.registerCatalog(catalog, migrateImmediately: true).requireComplete()
+        let time = await median(of: 3) { await seconds { _ = await router.sweep() } }
+        results.time(name, time, goal: name == "a database" ? .atMost(400_000) : nil)
+        try await router.shutdown()
+    }
+
+    // MARK: Registration
+
+    func registration() async throws {
+        let count = 10_000
+        let catalog = Settled(count: count, domain: .userDefaults(suite: "modern"))
+        let keys = catalog.allKeys
+        struct Made: StorageKeyCatalog { let allKeys: [AnyStorageKey] }
+        let time = try await median(of: 5) {
+            let router = StorageRouter(configuration: configuration(root.appendingPathComponent("registration")))
+            return try await seconds { try await router.registerCatalog(Made(allKeys: keys)) }
+        }
+        results.begin("Registration of a catalog")
+        results.time("\(count) keys with an older place each", time, goal: .atMost(20_000))
     }
 }

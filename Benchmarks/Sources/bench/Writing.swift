@@ -1,34 +1,49 @@
 import Foundation
 import LocalData
 
-/// Durable sets: one after the other, and by many tasks at once, against a bare durable rewrite of a file of the same size.
+/// Durable sets in a property list, against a bare durable rewrite of a file of the same size; and a list that another program has changed.
 struct Writing {
     let root: URL
+    let results: Results
+
+    private func key(_ index: Int, _ suite: String) -> StorageKey<String> {
+        StorageKey(name: "key-\(index)", domain: .userDefaults(suite: suite), owner: "Bench", description: "A value")
+    }
 
     func run() async throws {
+        for count in [100, 1_000, 10_000] { try await sets(count) }
+        try await foreignChange()
+    }
+
+    private func fill(_ router: StorageRouter, _ suite: String, _ count: Int) async throws {
+        try await router.batch { batch in for index in 0..<count { batch.set("value", for: key(index, suite)) } }
+    }
+
+    private func sets(_ count: Int) async throws {
         let router = StorageRouter(configuration: configuration(root))
-        @Sendable func key(_ index: Int) -> StorageKey<String> {
-            StorageKey(name: "key-\(index)", domain: .userDefaults, owner: "Bench", description: "A value")
+        let suite = "set-\(count)"
+        try await fill(router, suite, count)
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: root.path + "/preferences/\(suite).plist"))
+        var number = 0
+        var contest = Contest(rounds: 25)
+        contest.add("rewrite") { try durableRewrite(root.path + "/raw", bytes) }
+        contest.add("set") {
+            number += 1
+            try await router.set("\(number)", for: key(3, suite))
         }
-        try await router.batch { batch in for index in 0..<100 { batch.set("value", for: key(index)) } }
-        let path = root.path + "/preferences/bench.plist"
-        let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
-        let rewrite = try await median(of: 50) { try await seconds { try durableRewrite(root.path + "/raw", bytes) } }
-        let single = try await median(of: 50) { try await seconds { try await router.set("\(Int.random(in: 0...99_999))", for: key(3)) } }
-        let group = try await median(of: 10) {
-            try await seconds {
-                try await withThrowingTaskGroup(of: Void.self) { group in
-                    for index in 0..<64 { group.addTask { try await router.set("\(Int.random(in: 0...99_999))", for: key(index)) } }
-                    try await group.waitForAll()
-                }
+        contest.add("64 tasks") {
+            number += 1
+            try await withThrowingTaskGroup(of: Void.self) { [number] group in
+                for index in 0..<64 { group.addTask { try await router.set("\(number)", for: key(index, suite)) } }
+                try await group.waitForAll()
             }
         }
-        print("Durable set in a property list of 100 keys (fsync of the file and of its directory)")
-        row("  bare rewrite of the same bytes", String(format: "%.3f ms", rewrite * 1e3))
-        row("  one set", String(format: "%.3f ms", single * 1e3), "against the bare rewrite: \(String(format: "%.1f", single / rewrite))x")
-        row(
-            "  64 tasks, one set each", String(format: "%.3f ms", group * 1e3),
-            "sets per second against one after the other: \(String(format: "%.1f", single * 64 / group))x")
+        let times = try await contest.run()
+        let (rewrite, single, group) = (times["rewrite", default: 0], times["set", default: 0], times["64 tasks", default: 0])
+        results.begin("Durable set in a property list of \(count) keys (fsync of the file and of its directory)")
+        results.time("bare rewrite of the same bytes", rewrite, size: count)
+        results.time("one set", single, size: count, .init("the bare rewrite", single / rewrite, .atMost(1.2)))
+        results.time("64 tasks, one set each", group, .init("the rate of one task", single * 64 / group))
     }
 
     private func durableRewrite(_ path: String, _ bytes: Data) throws {
@@ -39,5 +54,32 @@ struct Writing {
         let directory = open((path as NSString).deletingLastPathComponent, O_RDONLY)
         defer { close(directory) }
         guard fsync(directory) == 0 else { throw CocoaError(.fileWriteUnknown) }
+    }
+
+    /// A get after another program has rewritten a large list.
+    private func foreignChange() async throws {
+        let (count, suite) = (50_000, "foreign")
+        let router = StorageRouter(configuration: configuration(root))
+        try await fill(router, suite, count)
+        let path = root.path + "/preferences/\(suite).plist"
+        let file = URL(fileURLWithPath: path)
+        guard var list = try PropertyListSerialization.propertyList(from: Data(contentsOf: file), format: nil) as? [String: Any] else {
+            throw CocoaError(.fileReadCorruptFile)
+        }
+        results.begin("A list of \(count) keys that another program changed")
+        for (name, format) in [("XML", PropertyListSerialization.PropertyListFormat.xml), ("binary", .binary)] {
+            var (times, parses): ([Double], [Double]) = ([], [])
+            for round in 0..<5 {
+                list["key-1"] = "changed \(round)"
+                let data = try PropertyListSerialization.data(fromPropertyList: list, format: format, options: 0)
+                try data.write(to: file, options: .atomic)
+                parses.append(try await seconds { _ = try PropertyListSerialization.propertyList(from: data, format: nil) })
+                times.append(try await seconds { _ = try await router.get(key(1, suite)) })
+            }
+            results.time("PropertyListSerialization, \(name)", parses.middle)
+            results.time(
+                "first get afterwards, \(name)", times.middle, goal: .atMost(30_000),
+                .init("PropertyListSerialization", times.middle / parses.middle))
+        }
     }
 }

@@ -1,0 +1,125 @@
+import Crypto
+import Foundation
+import GRDBSQLite
+
+/// The least a sealed store can do: a row by a keyed hash of its name, sealed with AES-256-GCM.
+final class FloorDatabase {
+    private let handle: OpaquePointer
+    private let statement: OpaquePointer
+    private let index = SymmetricKey(size: .bits256)
+    private let sealing = SymmetricKey(size: .bits256)
+
+    init(path: String, note: Data, rows: Int) throws {
+        handle = Self.open(path)
+        for sql in [
+            "CREATE TABLE records (id INTEGER PRIMARY KEY, slot BLOB NOT NULL, version INTEGER NOT NULL, sealed BLOB NOT NULL)", "BEGIN",
+        ] {
+            sqlite3_exec(handle, sql, nil, nil, nil)
+        }
+        let insert = Self.prepare(handle, "INSERT INTO records VALUES (?1, ?2, 1, ?3)")
+        for row in 0..<rows {
+            let slot = Self.slot("note-\(row)", index)
+            guard let sealed = try AES.GCM.seal(note + Data(count: 384 - note.count % 384), using: sealing).combined else { fatalError() }
+            sqlite3_bind_int64(insert, 1, Self.id(slot))
+            slot.withUnsafeBytes {
+                _ = sqlite3_bind_blob(insert, 2, $0.baseAddress, Int32($0.count), nil); Self.bind(sealed, insert)
+            }
+            sqlite3_reset(insert)
+        }
+        sqlite3_finalize(insert)
+        sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+        statement = Self.prepare(handle, "SELECT slot, version, sealed FROM records WHERE id = ?1")
+        noteLength = note.count
+    }
+
+    private let noteLength: Int
+
+    deinit {
+        sqlite3_finalize(statement)
+        sqlite3_close_v2(handle)
+    }
+
+    private static func bind(_ sealed: Data, _ insert: OpaquePointer) {
+        sealed.withUnsafeBytes {
+            sqlite3_bind_blob(insert, 3, $0.baseAddress, Int32($0.count), nil)
+            guard sqlite3_step(insert) == SQLITE_DONE else { fatalError("not inserted") }
+        }
+    }
+
+    private static func open(_ path: String) -> OpaquePointer {
+        var handle: OpaquePointer?
+        guard sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil) == SQLITE_OK, let handle
+        else {
+            fatalError("not opened")
+        }
+        for setting in ["journal_mode = WAL", "synchronous = FULL"] { sqlite3_exec(handle, "PRAGMA \(setting)", nil, nil, nil) }
+        return handle
+    }
+
+    private static func prepare(_ handle: OpaquePointer, _ sql: String) -> OpaquePointer {
+        var statement: OpaquePointer?
+        guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement else { fatalError("not prepared") }
+        return statement
+    }
+
+    private static func slot(_ name: String, _ key: SymmetricKey) -> [UInt8] {
+        Array(HMAC<SHA256>.authenticationCode(for: Array(name.utf8), using: key).prefix(16))
+    }
+
+    private static func id(_ slot: [UInt8]) -> Int64 { Int64(slot.prefix(8).reduce(0 as UInt64) { $0 << 8 | UInt64($1) } >> 2) }
+
+    func get(_ name: String) throws -> Data {
+        let slot = Self.slot(name, index)
+        sqlite3_bind_int64(statement, 1, Self.id(slot))
+        defer { sqlite3_reset(statement) }
+        guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
+        return try opened(statement, 2)
+    }
+
+    /// Opens the seal of every row.
+    func each(_ body: (Data) throws -> Void) throws {
+        let all = Self.prepare(handle, "SELECT sealed FROM records ORDER BY id")
+        defer { sqlite3_finalize(all) }
+        while sqlite3_step(all) == SQLITE_ROW { try body(opened(all, 0)) }
+    }
+
+    /// Replaces every row's content, durably, one update after another.
+    func updateEach(commits: Int, _ body: (Data) throws -> Data) throws {
+        var ids: [Int64] = []
+        let all = Self.prepare(handle, "SELECT id FROM records ORDER BY id")
+        while sqlite3_step(all) == SQLITE_ROW { ids.append(sqlite3_column_int64(all, 0)) }
+        sqlite3_finalize(all)
+        let update = Self.prepare(handle, "UPDATE records SET version = 2, sealed = ?3 WHERE id = ?1")
+        defer { sqlite3_finalize(update) }
+        for commit in 0..<commits {
+            sqlite3_exec(handle, "BEGIN IMMEDIATE", nil, nil, nil)
+            for id in ids[ids.count * commit / commits..<ids.count * (commit + 1) / commits] {
+                sqlite3_bind_int64(statement, 1, id)
+                guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
+                let content = try body(opened(statement, 2))
+                sqlite3_reset(statement)
+                guard let sealed = try AES.GCM.seal(content + Data(count: 384 - content.count % 384), using: sealing).combined else {
+                    fatalError("not sealed")
+                }
+                sqlite3_bind_int64(update, 1, id)
+                Self.bind(sealed, update)
+                sqlite3_reset(update)
+            }
+            sqlite3_exec(handle, "COMMIT", nil, nil, nil)
+        }
+    }
+
+    private func opened(_ row: OpaquePointer, _ column: Int32) throws -> Data {
+        let blob = UnsafeRawBufferPointer(start: sqlite3_column_blob(row, column), count: Int(sqlite3_column_bytes(row, column)))
+        return try AES.GCM.open(AES.GCM.SealedBox(combined: blob), using: sealing).prefix(noteLength)
+    }
+
+    /// Opens the database and reads one row.
+    static func openAndGet(_ path: String) throws {
+        let handle = open(path)
+        let statement = prepare(handle, "SELECT sealed FROM records LIMIT 1")
+        guard sqlite3_step(statement) == SQLITE_ROW else { fatalError("no row") }
+        sqlite3_finalize(statement)
+        sqlite3_close_v2(handle)
+    }
+}

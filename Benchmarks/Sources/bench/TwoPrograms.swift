@@ -1,0 +1,71 @@
+import Foundation
+import LocalData
+
+/// Two processes that sweep the same catalog at once, against one alone.
+struct TwoPrograms {
+    let root: URL
+    let results: Results
+
+    /// How many keys the catalog has.
+    static let count = 302
+
+    private struct Catalog: StorageKeyCatalog {
+        static func old(_ index: Int) -> StorageKey<String> {
+            StorageKey(name: "old-\(index)", domain: .userDefaults(suite: "legacy"), owner: "Bench", description: "An older place")
+        }
+
+        let allKeys: [AnyStorageKey] = (0..<TwoPrograms.count).map { index in
+            .key(
+                StorageKey<String>(
+                    name: "new-\(index)", domain: .encryptedSQLite(database: "modern"), owner: "Bench", description: "A value"
+                )
+                .moved(from: Self.old(index)))
+        }
+    }
+
+    /// What each process does: waits for its standard input to end, sweeps, and prints the seconds.
+    static func work(in folder: URL) async throws {
+        let router = StorageRouter(configuration: configuration(folder))
+        try await router.registerCatalog(Catalog())
+        FileHandle.standardOutput.write(Data("ready\n".utf8))
+        _ = readLine()
+        let time = try await seconds {
+            // Records that the other program is moving may have to wait for another visit.
+            while try await !router.registerCatalog(Catalog(), migrateImmediately: true).isComplete {}
+        }
+        print(time)
+        try await router.shutdown()
+    }
+
+    func run() async throws {
+        results.begin("Sweep of \(Self.count) keys from a list into a database by processes at once")
+        var (alone, together): ([Double], [Double]) = ([], [])
+        for round in 0..<5 {
+            alone.append(try await sweep(1, root.appendingPathComponent("alone-\(round)")))
+            together.append(try await sweep(2, root.appendingPathComponent("together-\(round)")))
+        }
+        results.time("one", alone.middle)
+        results.time("two, the slower one", together.middle, .init("one alone", together.middle / alone.middle, .atMost(2)))
+    }
+
+    private func sweep(_ processes: Int, _ folder: URL) async throws -> Double {
+        let router = StorageRouter(configuration: configuration(folder))
+        try await router.batch { batch in for index in 0..<Self.count { batch.set("value \(index)", for: Catalog.old(index)) } }
+        try await router.shutdown()
+        let workers = try (0..<processes).map { _ in
+            let worker = (process: Process(), input: Pipe(), output: Pipe())
+            worker.process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+            worker.process.arguments = ["sweep-once", folder.path]
+            (worker.process.standardInput, worker.process.standardOutput) = (worker.input, worker.output)
+            try worker.process.run()
+            return worker
+        }
+        for worker in workers { _ = worker.output.fileHandleForReading.availableData }
+        for worker in workers { try worker.input.fileHandleForWriting.close() }
+        return workers.map { worker in
+            let text = String(decoding: worker.output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+            worker.process.waitUntilExit()
+            return Double(text.trimmingCharacters(in: .whitespacesAndNewlines)) ?? .infinity
+        }.max() ?? .infinity
+    }
+}
