@@ -28,6 +28,9 @@ public struct PhysicalSlot: Hashable, Sendable, CustomStringConvertible {
         self.address = address
     }
 
+    /// Feeds the address into a hasher. The store, with a path perhaps, rarely tells two slots apart.
+    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+
     /// The store and the address, separated by a number sign.
     public var description: String { "\(store)#\(address)" }
 }

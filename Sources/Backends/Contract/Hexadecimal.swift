@@ -1,14 +1,36 @@
 /// Writes bytes as lower-case hexadecimal digits, two for each byte.
 package func hexadecimalText(of bytes: some Sequence<UInt8>) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    var text: [UInt8] = []
+    text.reserveCapacity(2 * bytes.underestimatedCount)
+    for byte in bytes {
+        text.append(hexadecimalDigit(byte >> 4))
+        text.append(hexadecimalDigit(byte & 15))
+    }
+    return String(decoding: text, as: UTF8.self)
 }
+
+private func hexadecimalDigit(_ value: UInt8) -> UInt8 { value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10) }
 
 /// Reads bytes from hexadecimal digits of either case.
 /// - Returns: nil if the text has another character than a digit, or an odd number of digits.
 package func bytes(ofHexadecimal text: some StringProtocol) -> [UInt8]? {
-    let digits = text.compactMap(\.hexDigitValue)
-    // `hexDigitValue` also knows full-width digits, which take more than one byte of UTF-8.
-    guard digits.count == text.utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-    return stride(from: 0, to: digits.count, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count / 2)
+    var upper: UInt8?
+    for digit in text.utf8 {
+        let value: UInt8
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): value = digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): value = digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): value = digit - UInt8(ascii: "A") + 10
+        default: return nil
+        }
+        if let first = upper {
+            bytes.append(first << 4 | value)
+            upper = nil
+        } else {
+            upper = value
+        }
+    }
+    return upper == nil ? bytes : nil
 }

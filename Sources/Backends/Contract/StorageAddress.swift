@@ -13,7 +13,7 @@ public struct StorageNamespace: Hashable, Sendable, CustomStringConvertible {
     public static let values = StorageNamespace("")
 
     /// Whether two namespaces have the same bytes.
-    public static func == (left: Self, right: Self) -> Bool { left.name.utf8.elementsEqual(right.name.utf8) }
+    public static func == (left: Self, right: Self) -> Bool { left.name.hasSameBytes(as: right.name) }
 
     /// Feeds the parts that equality compares into a hasher.
     public func hash(into hasher: inout Hasher) { StorageAddress.hashUTF8(of: name, into: &hasher) }
@@ -59,7 +59,7 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether two addresses have the same bytes.
     public static func == (left: Self, right: Self) -> Bool {
-        left.namespace == right.namespace && left.name.utf8.elementsEqual(right.name.utf8)
+        left.namespace == right.namespace && left.name.hasSameBytes(as: right.name)
     }
 
     /// Feeds the parts that equality compares into a hasher.
@@ -76,4 +76,13 @@ public struct StorageAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// The name; outside the namespace of values, the namespace before it.
     public var description: String { namespace == .values ? name : "\(namespace)/\(name)" }
+}
+
+extension String {
+    /// Whether two texts are spelled alike, byte for byte: Swift itself takes two spellings of one text for equal.
+    package func hasSameBytes(as other: String) -> Bool {
+        utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { own.count == $0.count && own.elementsEqual($0) }
+        }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
+    }
 }

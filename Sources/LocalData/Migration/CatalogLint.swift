@@ -141,7 +141,7 @@ struct CatalogLint: Sendable {
     /// The sources that are protected better, or kept longer, than the key's own place.
     private static func weakerSources(of entry: KeyRegistry.Entry, _ env: Environment) -> [CatalogProblem] {
         func problems<Key: TypedKey>(_ key: Key) -> [CatalogProblem] {
-            key.migrations.compactMap { migration in
+            entry.key.migrations.compactMap { migration in
                 guard let step = migration.step(for: Key.Value.self) else { return nil }
                 do { try Mover(env).checkProtection(of: step.sources, step.options, UntypedSlot(key: key, route: entry.route)) } catch {
                     return CatalogProblem(

@@ -3,7 +3,8 @@ import Synchronization
 
 /// The keys that were registered, and which of them name a slot as a source.
 final class KeyRegistry: Sendable {
-    struct Entry: Sendable {
+    /// A class, since catalogs and sweeps hand it on many times: a copy of all that it names takes longer than a look at a place.
+    final class Entry: Sendable {
         let key: AnyStorageKey
         let route: Route
         /// The slots that its own migrations read.
@@ -11,6 +12,10 @@ final class KeyRegistry: Sendable {
         /// The slots that its value may come from, through the migrations of its sources too.
         let reach: Set<PhysicalSlot>
         let catalog: String
+
+        init(key: AnyStorageKey, route: Route, sources: Set<PhysicalSlot>, reach: Set<PhysicalSlot>, catalog: String) {
+            (self.key, self.route, self.sources, self.reach, self.catalog) = (key, route, sources, reach, catalog)
+        }
 
         /// The key in words: its name, its owner and its catalog.
         var title: String { "\(key.name) (owner \(key.owner), catalog \(catalog))" }

@@ -18,6 +18,8 @@ final class MigrationLedger: Sendable {
         var pending: [StorageAddress: StorageMutation] = [:]
         /// What the ledger held when it was last read.
         var known: Known?
+        /// Whether an older copy was recorded since.
+        var hasNotedResidue = false
     }
 
     private struct Known {
@@ -126,6 +128,8 @@ final class MigrationLedger: Sendable {
 
     /// Forgets an older copy, now that it is gone.
     func isGone(_ copy: Route, of destination: Route) {
+        // Most programs leave nothing, and a name is hashed at every visit of every key.
+        if state.withLock({ !$0.hasNotedResidue && $0.known?.residues.isEmpty == true }) { return }
         let address = Self.residueAddress(copy, destination)
         let wasRecorded = state.withLock { $0.pending[address] != nil || $0.known?.residues.contains(address) ?? true }
         if wasRecorded { note(.delete(address)) }
@@ -227,6 +231,7 @@ final class MigrationLedger: Sendable {
             state.pending[mutation.address] = mutation
             if case .put = mutation.operation, mutation.address.name.hasPrefix("residue:") {
                 state.known?.residues.insert(mutation.address)
+                state.hasNotedResidue = true
             }
         }
     }
@@ -257,6 +262,8 @@ final class MigrationLedger: Sendable {
     /// Long names are cut, control characters escaped, and both made unique by a hash: the ledger must take any key's name, and tell every
     /// two apart.
     static func shortened(_ name: String) -> String {
+        // Printable ASCII is in normal form C.
+        if name.utf8.count <= 900, name.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return name }
         let safe = name.precomposedAndPrintable
         if safe.utf8.count <= 900, safe.utf8.elementsEqual(name.utf8) { return safe }
         return

@@ -58,11 +58,7 @@ final class RouteTable: Sendable {
     /// - Parameter admits: Whether a key may be used that leads to a slot; nil where every key may.
     /// - Throws: As ``slot(for:if:)``.
     func route<Value>(for key: StorageKey<Value>, if admits: ((PhysicalSlot) -> Bool)? = nil) throws -> Route {
-        if let problem = key.evolutionProblem {
-            throw StorageError(
-                StorageError.invalidEvolution, key: key.entity,
-                "The chain of versions of \(key.entity) cannot be used: \(problem). Nothing was changed.")
-        }
+        if let problem = key.evolutionProblem { throw Self.unusable(problem, key.entity) }
         let lead = Lead(
             domain: key.domain, address: StorageAddress(key.name, in: key.namespace), security: key.security, isWitnessed: key.isWitnessed)
         let route = try known.withLock({ $0[lead] }) ?? route(of: lead)
@@ -72,6 +68,22 @@ final class RouteTable: Sendable {
                 "The configuration only allows registered keys. Add the key to a catalog and register it.")
         }
         return route
+    }
+
+    /// Where a key leads whose type of value does not matter.
+    func route(for key: AnyStorageKey) throws -> Route {
+        let base = key.base
+        if let problem = base.evolutionProblem { throw Self.unusable(problem, base.entity) }
+        let lead = Lead(
+            domain: base.domain, address: StorageAddress(base.name, in: base.namespace), security: base.security,
+            isWitnessed: base.isWitnessed)
+        return try known.withLock({ $0[lead] }) ?? route(of: lead)
+    }
+
+    private static func unusable(_ problem: String, _ entity: String) -> StorageError {
+        StorageError(
+            StorageError.invalidEvolution, key: entity,
+            "The chain of versions of \(entity) cannot be used: \(problem). Nothing was changed.")
     }
 
     /// Finds out where a key leads, and keeps it.
@@ -93,7 +105,7 @@ final class RouteTable: Sendable {
         return route
     }
 
-    private static let maximumKnown = 4_096
+    private static let maximumKnown = 65_536
 
     /// What of a key decides where it leads.
     private struct Lead: Hashable {
@@ -107,7 +119,7 @@ final class RouteTable: Sendable {
             left.address == right.address && left.domain.kind == right.domain.kind && left.security == right.security
                 && left.isWitnessed == right.isWitnessed
                 && (left.domain.scope == nil) == (right.domain.scope == nil)
-                && (left.domain.scope ?? "").utf8.elementsEqual((right.domain.scope ?? "").utf8)
+                && (left.domain.scope ?? "").hasSameBytes(as: right.domain.scope ?? "")
         }
 
         /// Leaves out what rarely tells two keys apart.
@@ -139,9 +151,6 @@ final class RouteTable: Sendable {
     }
 
     // MARK: Slots and stores
-
-    /// Where a key leads whose type of value does not matter.
-    func route(for key: AnyStorageKey) throws -> Route { try slot(key.base).route }
 
     /// The slot of a key whose type of value does not matter.
     func slot(_ key: any TypedKey) throws -> UntypedSlot {

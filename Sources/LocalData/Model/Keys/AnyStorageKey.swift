@@ -1,10 +1,16 @@
 import BackendContract
+import Synchronization
 
 /// A key whose type of value is not known where it is used: an entry of a catalog, a source of a migration.
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
     /// The collection that is the entry; nil for a single key.
     var collection: (any TypedCollection)?
+    private let made: MadeMigrations
+
+    init(base: any TypedKey, collection: (any TypedCollection)? = nil) {
+        (self.base, self.collection, made) = (base, collection, MadeMigrations())
+    }
 
     /// Erases a key's type of value.
     public static func key<Value>(_ key: StorageKey<Value>) -> AnyStorageKey { AnyStorageKey(base: key) }
@@ -38,11 +44,30 @@ public struct AnyStorageKey: Sendable {
             collection.typed.legacyLocations.map(\.key)
         }
         if let collection { return locations(collection) }
-        return base.migrations.flatMap(\.legacyLocations)
+        return migrations.flatMap(\.legacyLocations)
     }
 
+    /// The migrations of the key, made once: catalogs are checked and swept by them several times.
+    var migrations: [AnyStorageMigration] { hasMigration ? made.migrations(of: base) : [] }
+
     /// The keys that the value may be made of: the legacy locations, and those that are copied.
-    var sources: [AnyStorageKey] { collection == nil ? base.migrations.flatMap(\.sources) : legacyLocations }
+    var sources: [AnyStorageKey] { collection == nil ? migrations.flatMap(\.sources) : legacyLocations }
+}
+
+/// The migrations of one key.
+private final class MadeMigrations: Sendable {
+    private let made = Mutex<[AnyStorageMigration]?>(nil)
+
+    func migrations(of key: any TypedKey) -> [AnyStorageMigration] {
+        if let made = made.withLock(\.self) { return made }
+        // Not under the lock: the program's own code makes them.
+        let migrations = key.migrations
+        return made.withLock { made in
+            if let made { return made }
+            made = migrations
+            return migrations
+        }
+    }
 }
 
 /// The parts of a key that do not depend on its type of value. `StorageKey` is the only type that conforms.
@@ -58,6 +83,7 @@ protocol TypedKey<Value>: Sendable {
     var membership: RecordMembership? { get }
     var hasMigration: Bool { get }
     var migrations: [AnyStorageMigration] { get }
+    var isWitnessed: Bool { get }
     var releaseWindow: ReleaseWindow? { get }
     /// How long the value is kept in an older shape.
     var shapeWindow: ReleaseWindow? { get }
@@ -91,7 +117,7 @@ extension TypedKey {
     /// Whether a record with another type's tag is refused, as in a collection.
     var demandsTypeTag: Bool { membership?.demandsTypeTag ?? false }
     /// Whether a removal leaves a tombstone, so that no older copy comes back.
-    var leavesTombstone: Bool { hasMigration || typed.isWitnessed || membership?.buriesRemoved == true }
+    var leavesTombstone: Bool { hasMigration || isWitnessed || membership?.buriesRemoved == true }
     /// Whether a value may have to be brought to its place or shape before it is read.
     var mayBeOutdated: Bool { hasMigration || evolution != nil }
 
