@@ -153,6 +153,11 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     /// Whether the record says anything of a release window.
     var hasWindows: Bool { windows != nil }
 
+    /// Whether an encoded origin may tell of release windows: only one with the name of that property does.
+    static func mayHaveWindows(_ bytes: [UInt8]) -> Bool { Data(bytes).range(of: windowsName) != nil }
+
+    private static let windowsName = Data("\"\(CodingKeys.windows.stringValue)\"".utf8)
+
     /// Whether the record was written while the window of a place was open, and the window has not been ended since.
     func isInWindow(of place: String) -> Bool { windows?[place].map { $0 != .released } ?? false }
 

@@ -36,6 +36,8 @@ package struct Safeguards: OptionSet, Sendable {
     package static let referredRecords = Safeguards(rawValue: 1 << 14)
     /// A copy is known by its revision, and another program's value by its content only until its absence is recorded.
     package static let copiesByRevision = Safeguards(rawValue: 1 << 15)
+    /// A sweep passes over a key only if its older places are empty.
+    package static let olderPlacesRead = Safeguards(rawValue: 1 << 26)
 
     /// An expired value is purged only a day after it was first found expired.
     package static let purgeDelay = Safeguards(rawValue: 1 << 24)
@@ -65,7 +67,7 @@ package struct Safeguards: OptionSet, Sendable {
     package static let all: Safeguards = [
         .lanes, .destinationFirst, .durabilityBarrier, .secondLook, .sharedSources, .protection, .carriedOrigin, .convertedUnchanged,
         .markWithRecords, .backups, .carriedExpiry, .expiryDecides, .validation, .laterVersions,
-        .referredRecords, .copiesByRevision, .purgeDelay, .removalEpoch, .mirrorRevision,
+        .referredRecords, .copiesByRevision, .olderPlacesRead, .purgeDelay, .removalEpoch, .mirrorRevision,
         .mirrorsKept, .olderWriteSeen, .olderShapeChecked, .olderShapeWritten, .removalNamed, .sealsProven, .resealedUnchanged,
     ]
 }

@@ -2,7 +2,7 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// Visits registered keys and collections, as many at once as their stores can use.
+/// Visits registered keys and collections, as many at once as their stores can use; not those that have nothing to do.
 struct Sweep: Sendable {
     let env: Environment
     let host: any MigrationHost
@@ -15,7 +15,20 @@ struct Sweep: Sendable {
     /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
     func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
         let counter = Mutex(MigrationProgress(finished: 0, total: entries.count, moved: 0, key: ""))
-        let rows = await visit(entries) { entry in
+        @Sendable func finish(_ row: MigrationReport.Row) {
+            guard let progress else { return }
+            counter.withLock { counter in
+                counter.finished += 1
+                counter.key = row.key
+                counter.records = nil
+                if row.state == .moved || row.state == .converted { counter.moved += 1 }
+                progress(counter)
+            }
+        }
+        var rows = await SettledEntries(env).rows(of: entries)
+        for case let row? in rows { finish(row) }
+        let open = rows.indices.filter { rows[$0] == nil }
+        let visited = await visit(open.map { entries[$0] }) { entry in
             guard let progress else { return await SweepRows(env).sweep(entry, host) }
             let meter = RecordMeter(await SweepRows(env).recordCount(entry), env.runtime.clock)
             let row = await SweepRows(env).sweep(entry, host) { count in
@@ -27,18 +40,11 @@ struct Sweep: Sendable {
                     }
                 }
             }
-            do {
-                counter.withLock { counter in
-                    counter.finished += 1
-                    counter.key = row.key
-                    counter.records = nil
-                    if row.state == .moved || row.state == .converted { counter.moved += 1 }
-                    progress(counter)
-                }
-            }
+            finish(row)
             return row
         }
-        return MigrationReport(rows: await revisited(entries, rows))
+        for (index, row) in zip(open, visited) { rows[index] = row }
+        return MigrationReport(rows: await revisited(entries, rows.compactMap(\.self)))
     }
 
     /// The rows after a second visit of those with residue: a copy that several keys share can only go once the last of them has its value.

@@ -3,7 +3,8 @@ package import LocalData
 /// The protocol with one of its parts taken away. The campaigns must find out.
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Parts of writing and moving values.
-    case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, sharedSourceCollected, noProtectionCheck,
+    case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
+        noProtectionCheck,
         originNotCarried, copiesByContent
     /// Parts of versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
@@ -27,6 +28,7 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
         case .noDurabilityBarrier: Safeguards.all.subtracting(.durabilityBarrier)
         case .deleteBeforeDurable: Safeguards.all.subtracting(.destinationFirst)
         case .noSecondLook: Safeguards.all.subtracting(.secondLook)
+        case .olderPlacesNotRead: Safeguards.all.subtracting(.olderPlacesRead)
         case .sharedSourceCollected: Safeguards.all.subtracting(.sharedSources)
         case .noProtectionCheck: Safeguards.all.subtracting(.protection)
         case .originNotCarried: Safeguards.all.subtracting(.carriedOrigin)

@@ -15,7 +15,7 @@ package enum MovingValues: Subject {
 
     package static let mutants: [Mutant] = [
         .noLane, .noPrecondition, .noTombstone, .noDurabilityBarrier, .deleteBeforeDurable, .lockedAsAbsent, .unavailableAsAbsent,
-        .noSecondLook, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
+        .noSecondLook, .olderPlacesNotRead, .sharedSourceCollected, .noProtectionCheck, .originNotCarried, .copiesByContent, .lockDropped,
         .lyingStore, .resealedOverAnything,
     ]
 

@@ -1,0 +1,108 @@
+import BackendContract
+import BackendRuntime
+
+/// Finds the entries of a sweep that have nothing to do: the value is in its place, as the key says, and its older places are empty.
+///
+/// Most entries of most sweeps are such, and a visit of each costs a lane and several calls. Here a page of places is read with one call to each
+/// store. Nothing is written, and no lane is taken: where a value stands and its older places are empty afterwards, a visit at that moment would
+/// have found the same. Every other entry is left to a visit, also one whose store cannot be read.
+struct SettledEntries: Sendable {
+    let env: Environment
+
+    init(_ env: Environment) { self.env = env }
+
+    /// How many entries are read at once.
+    private static let page = 256
+    /// The least that a store does at once. In a slower one, such as a keyring, a page would take longer than a call may.
+    private static let leastConcurrency = 16
+
+    private struct Candidate {
+        let index: Int
+        let entry: KeyRegistry.Entry
+        let sources: [Route]
+    }
+
+    /// The rows of entries that have nothing to do; nil for each that needs a visit.
+    func rows(of entries: [KeyRegistry.Entry]) async -> [MigrationReport.Row?] {
+        let pages = stride(from: 0, to: entries.count, by: Self.page).map { $0..<min(entries.count, $0 + Self.page) }
+        return await pages.concurrently(atMost: 2) { await page(entries[$0]) }.flatMap(\.self)
+    }
+
+    private func page(_ entries: ArraySlice<KeyRegistry.Entry>) async -> [MigrationReport.Row?] {
+        let start = env.runtime.clock.now
+        var rows = [MigrationReport.Row?](repeating: nil, count: entries.count)
+        let candidates = entries.enumerated().compactMap { candidate($1, at: $0) }
+        // The places come first: a value that is moved meanwhile is in its older place, or in its own by now.
+        var settled: [Candidate] = []
+        for (candidate, probe) in zip(candidates, await probes(candidates.map(\.entry.route))) {
+            if case .value(let record) = probe, await isAsItsKeySays(record, candidate.entry.key.base, candidate.entry.route) {
+                settled.append(candidate)
+            }
+        }
+        let older = await probes(settled.flatMap(\.sources))
+        var place = 0
+        for candidate in settled {
+            let found = older[place..<place + candidate.sources.count]
+            place += candidate.sources.count
+            guard found.allSatisfy(Self.isEmpty) || !env.safeguards.contains(.olderPlacesRead) else { continue }
+            for source in candidate.sources { env.ledger.isGone(source, of: candidate.entry.route) }
+            rows[candidate.index] = MigrationReport.Row(
+                key: candidate.entry.key.name, owner: candidate.entry.key.owner, to: "\(candidate.entry.route.domain)",
+                protection: candidate.entry.route.protection, bytes: 0, state: .unchanged, residue: [], seconds: 0)
+        }
+        let count = rows.count { $0 != nil }
+        let each = Double(start.duration(to: env.runtime.clock.now).wholeNanoseconds) / 1e9 / Double(max(1, count))
+        for index in rows.indices { rows[index]?.seconds = each }
+        return rows
+    }
+
+    /// An entry whose value and older places tell all that a visit would find; nil for any other.
+    private func candidate(_ entry: KeyRegistry.Entry, at index: Int) -> Candidate? {
+        let (key, route) = (entry.key.base, entry.route)
+        guard entry.key.collection == nil, key.membership == nil, key.evolution == nil, key.releaseWindow == nil, key.shapeWindow == nil,
+            route.judge == nil, route.witnesses == nil, Self.isFast(route), Self.hasReadyMadeMigrations(entry.key),
+            let older = try? LegacyLocations(env).all(entry.key.legacyLocations, of: route.slot)
+        else { return nil }
+        guard older.allSatisfy({ $0.key.collection == nil && Self.hasReadyMadeMigrations($0.key) && Self.isFast($0.route) }) else {
+            return nil
+        }
+        return Candidate(index: index, entry: entry, sources: older.map(\.route))
+    }
+
+    private static func isFast(_ route: Route) -> Bool { route.capabilities.usefulConcurrency >= leastConcurrency }
+
+    /// Whether no migration is the program's own, which may do something whatever the places hold.
+    private static func hasReadyMadeMigrations(_ key: AnyStorageKey) -> Bool {
+        key.migrations.allSatisfy { if case .step = $0.form { true } else { false } }
+    }
+
+    /// Whether a record is one that a visit leaves as it is.
+    private func isAsItsKeySays<Key: TypedKey>(_ record: StorageRecord, _ key: Key, _ route: Route) async -> Bool {
+        // What a window of an earlier release left is cleared by a visit.
+        if let origin = record.metadata.origin, RecordOrigin.mayHaveWindows(origin) { return false }
+        guard record.metadata.expiresAt == nil, let decoded = try? await env.coder.read(record, Slot(key: key.typed, route: route)) else {
+            return false
+        }
+        return !decoded.isOutdated && !decoded.isUnmerged && decoded.displaced.isEmpty
+    }
+
+    private static func isEmpty(_ probe: StorageProbe) -> Bool {
+        switch probe {
+        case .absent, .tombstone: true
+        default: false
+        }
+    }
+
+    /// What places hold, with one call to each store.
+    private func probes(_ routes: [Route]) async -> [StorageProbe] {
+        var found = [StorageProbe](repeating: .locked, count: routes.count)
+        let parts = Dictionary(grouping: routes.indices, by: { routes[$0].slot.store })
+        // In the order of the catalog: a run of the simulation is repeated by its seed.
+        for part in parts.values.sorted(by: { $0[0] < $1[0] }) {
+            // An entry of a store that does not answer gets a visit, which tells why.
+            guard let probes = try? await Route.read(part.map { routes[$0] }, .validated) else { continue }
+            for (index, probe) in zip(part, probes) { found[index] = probe }
+        }
+        return found
+    }
+}
