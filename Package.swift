@@ -222,10 +222,12 @@ if Context.environment["LOCALDATA_FUZZING"] != nil {
             name: "fuzz", dependencies: fuzzed, path: "Tests/FuzzTests", exclude: ["Corpus", "CorpusTests.swift"], swiftSettings: house))
 }
 
-// The whole suite takes little more than half the time where the library is optimized, module by module. Tests stay as they are: they would
-// take longer to build than they save.
+// The whole suite takes little more than half the time where the library is optimized, module by module, and the simulation with it. Tests stay
+// as they are: they would take longer to build than they save.
 if Context.environment["LOCALDATA_OPTIMIZED"] != nil {
-    for target in package.targets where [.regular, .executable].contains(target.type) && target.path?.hasPrefix("Tests") != true {
+    let searches = ["Simulation", "TestSupport"]
+    for target in package.targets
+    where [.regular, .executable].contains(target.type) && (target.path?.hasPrefix("Tests") != true || searches.contains(target.name)) {
         target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])]
     }
 }
