@@ -12,7 +12,7 @@ final class RouteTable: Sendable {
     let gate: LockGate
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
     /// Where keys led that were used before, so that a read does not check a name again.
-    private let known = Mutex<[Lead: Route]>([:])
+    private let known = Mutex(Known())
     /// The chains of versions that migration policies give to registered keys and collections. A policy is known to a catalog's registration only, and keys are made anew
     /// wherever a program uses them: the slot is what they have in common.
     private let policyChains: Mutex<[PhysicalSlot: EvolutionChain]>
@@ -97,15 +97,32 @@ final class RouteTable: Sendable {
             keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
             security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge, gate: gate,
             witnesses: lead.isWitnessed ? witnesses : nil)
-        known.withLock { known in
-            // The names of a program's keys are few; those of records have no end.
-            if known.count >= Self.maximumKnown { known.removeAll(keepingCapacity: true) }
-            known[lead] = route
-        }
+        known.withLock { $0[lead] = route }
         return route
     }
 
-    private static let maximumKnown = 65_536
+    /// Routes by what leads to them. The names of a program's keys are few; those of records have no end, and must not push keys out.
+    private struct Known {
+        private var keys: [Lead: Route] = [:]
+        private var records: [Lead: Route] = [:]
+
+        private static let (maximumKeys, maximumRecords) = (65_536, 4_096)
+
+        var all: [Route] { Array(keys.values) + records.values }
+
+        subscript(lead: Lead) -> Route? {
+            get { lead.address.namespace == .values ? keys[lead] : records[lead] }
+            set {
+                if lead.address.namespace == .values {
+                    if keys.count >= Self.maximumKeys { keys.removeAll(keepingCapacity: true) }
+                    keys[lead] = newValue
+                } else {
+                    if records.count >= Self.maximumRecords { records.removeAll(keepingCapacity: true) }
+                    records[lead] = newValue
+                }
+            }
+        }
+    }
 
     /// What of a key decides where it leads.
     private struct Lead: Hashable {
@@ -194,7 +211,7 @@ final class RouteTable: Sendable {
     }
 
     /// Where keys led that were used or registered.
-    var leads: [Route] { known.withLock { Array($0.values) } }
+    var leads: [Route] { known.withLock(\.all) }
 
     /// The backends that were made so far.
     var opened: [any StorageBackend] { backends.withLock { Array($0.values) } }
