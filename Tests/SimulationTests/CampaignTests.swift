@@ -21,12 +21,12 @@ import Testing
         }
     }
 
-    @Test func `twenty thousand runs break no rule, and come to everything`() async throws {
+    @Test func `forty thousand runs break no rule, and come to everything`() async throws {
         let answers = [
             "value answered", "set done", "set unavailable unknown", "update done", "remove residueRemains applied", "batch done",
             "sweep answered",
         ]
-        try await run(MovingValues.self, seeds: "LOCALDATA_SEEDS", 20_000, answers)
+        try await run(MovingValues.self, seeds: "LOCALDATA_SEEDS", 40_000, answers)
     }
 
     @Test func `a seed gives the same run again`() throws { try repeats(MovingValues.self, 300) }
@@ -104,7 +104,7 @@ import Testing
         for violation in result.violations { Issue.record("\(violation)") }
         print(result.coverage.text)
         print("\(result.runs) seeds, \(result.steps) steps, \(result.violations.count) violations, \(begin.duration(to: clock.now))")
-        if count >= 20_000 { #expect(result.coverage.gaps.isEmpty) }
+        if count >= 40_000 { #expect(result.coverage.gaps.isEmpty) }
         for answer in answers { #expect(result.counts[answer, default: 0] > 0, "\(answer)") }
         return result.coverage
     }
