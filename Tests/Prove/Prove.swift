@@ -69,7 +69,7 @@ extension ShapesInPlace: CommandSubject {
 struct Campaigns<S: CommandSubject>: ParsableCommand {
     static var configuration: CommandConfiguration { S.campaigns }
 
-    @Option(help: "How many seeds.") var seeds: UInt64 = 40_000
+    @Option(help: "How many seeds.") var seeds: UInt64 = 20_000
     @Option(help: "The first seed.") var first: UInt64 = 0
     @Option(help: "One kind only.") var kind: S.Kind?
     @Option(help: "A part of the protocol that is taken away.") var mutant: Mutant?

@@ -3,9 +3,9 @@ import BackendRuntime
 
 /// Finds the entries of a sweep that have nothing to do: the value is in its place, as the key says, and its older places are empty.
 ///
-/// Most entries of most sweeps are such, and a visit of each costs a lane and several calls. Here a page of places is read with one call to each
-/// store. Nothing is written, and no lane is taken: where a value stands and its older places are empty afterwards, a visit at that moment would
-/// have found the same. Every other entry is left to a visit, also one whose store cannot be read.
+/// In most sweeps this is so for most entries, and to visit each of them takes a lane and several calls. This type reads the places of many entries with
+/// one call to each store, and then their older places. It writes nothing, so it takes no lane. An entry is passed over only if its place held a value and its
+/// older places were empty afterwards: a visit would have changed nothing. Every other entry is visited, also one whose store cannot be read.
 struct SettledEntries: Sendable {
     let env: Environment
 
@@ -32,7 +32,7 @@ struct SettledEntries: Sendable {
         let start = env.runtime.clock.now
         var rows = [MigrationReport.Row?](repeating: nil, count: entries.count)
         let candidates = entries.enumerated().compactMap { candidate($1, at: $0) }
-        // The places come first: a value that is moved meanwhile is in its older place, or in its own by now.
+        // The places come first: only a place that holds a value makes what is in the older ones a leftover.
         var settled: [Candidate] = []
         for (candidate, probe) in zip(candidates, await probes(candidates.map(\.entry.route))) {
             if case .value(let record) = probe, await isAsItsKeySays(record, candidate.entry.key.base, candidate.entry.route) {
@@ -96,9 +96,7 @@ struct SettledEntries: Sendable {
     /// What places hold, with one call to each store.
     private func probes(_ routes: [Route]) async -> [StorageProbe] {
         var found = [StorageProbe](repeating: .locked, count: routes.count)
-        let parts = Dictionary(grouping: routes.indices, by: { routes[$0].slot.store })
-        // In the order of the catalog: a run of the simulation is repeated by its seed.
-        for part in parts.values.sorted(by: { $0[0] < $1[0] }) {
+        for part in Route.partsByStore(routes) {
             // An entry of a store that does not answer gets a visit, which tells why.
             guard let probes = try? await Route.read(part.map { routes[$0] }, .validated) else { continue }
             for (index, probe) in zip(part, probes) { found[index] = probe }

@@ -120,11 +120,16 @@ final class Route: Sendable {
         try zip(routes, try await read(routes, .fresh)).map { try $0.known($1) }
     }
 
+    /// Which of some routes lead to one store, for each store: in the order of the routes, so that a run of the simulation is the same again.
+    static func partsByStore(_ routes: [Route]) -> [[Int]] {
+        Dictionary(grouping: routes.indices, by: { routes[$0].slot.store }).values.sorted { $0[0] < $1[0] }
+    }
+
     /// What several slots hold, with one call for each store.
     /// - Throws: ``StorageError`` when that cannot be known.
     static func probes(inAnyStore routes: [Route]) async throws -> [StorageProbe] {
         var found = [StorageProbe](repeating: .absent, count: routes.count)
-        for (_, part) in Dictionary(grouping: routes.indices, by: { routes[$0].slot.store }) {
+        for part in partsByStore(routes) {
             for (index, probe) in zip(part, try await probes(part.map { routes[$0] })) { found[index] = probe }
         }
         return found

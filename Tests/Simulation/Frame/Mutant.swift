@@ -4,8 +4,7 @@ package import LocalData
 package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Parts of writing and moving values.
     case noLane, noTombstone, noDurabilityBarrier, deleteBeforeDurable, noSecondLook, olderPlacesNotRead, sharedSourceCollected,
-        noProtectionCheck,
-        originNotCarried, copiesByContent
+        noProtectionCheck, originNotCarried, copiesByContent
     /// Parts of versions, collections and lifetimes.
     case convertedOverAnything, markBeforeRecords, noBackup, expiryNotCarried, expiredFallsBack, purgesAtOnce, noValidation,
         laterVersionNotChecked
