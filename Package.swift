@@ -131,7 +131,7 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "BackendConformance", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend",
-                "SQLiteBackend", "Sealing", "FolderStore", "Simulation", "TestSupport",
+                "SQLiteBackend", "Sealing", "FolderStore", "TestSupport",
             ], swiftSettings: house),
         .testTarget(
             name: "DefaultsBackendTests",
@@ -140,9 +140,6 @@ let package = Package(
         .executableTarget(
             name: "DefaultsProbe", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend"], path: "Tests/DefaultsProbe",
             swiftSettings: house),
-        .testTarget(
-            name: "FuzzTests",
-            dependencies: fuzzed + ["TestSupport"], exclude: ["Corpus", "Program.swift"], swiftSettings: house),
         .testTarget(
             name: "FaultingBackendTests",
             dependencies: ["BackendConformance", "BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "TestSupport"],
@@ -161,7 +158,7 @@ let package = Package(
             name: "LocalDataTests",
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
-                "RealFaults", "TestSupport",
+                "TestSupport",
                 "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary", "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
@@ -170,22 +167,6 @@ let package = Package(
             dependencies: ["LocalData", "LocalDataModels", "TestSupport", macros]
                 + syntax("SwiftSyntax", "SwiftSyntaxMacros", "SwiftSyntaxMacroExpansion", "SwiftSyntaxMacrosGenericTestSupport"),
             swiftSettings: house),
-        .target(
-            name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
-            path: "Tests/Simulation",
-            swiftSettings: house),
-        .target(
-            name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Tests/RealFaults", exclude: ["shim.c"],
-            swiftSettings: house),
-        .executableTarget(
-            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataVocabulary"], path: "Tests/FaultWorker",
-            swiftSettings: house,
-            linkerSettings: bindingNow),
-        .executableTarget(
-            name: "Prove", dependencies: ["Simulation", "RealFaults", arguments], path: "Tests/Prove", swiftSettings: house),
-        .testTarget(
-            name: "SimulationTests", dependencies: ["Simulation", "BackendContract", "BackendRuntime", "TestSupport"],
-            resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
         .testTarget(
             name: "SealingTests",
             dependencies: ["BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "Sealing", "TestSupport", crypto],
@@ -214,12 +195,38 @@ if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// Only for Scripts/fuzz: the fuzz targets as a program, whose `main` is libFuzzer's. In every other build they are tests over the committed inputs.
+// Only for Scripts/prove: the searches. In the folder of the ordinary build, which compiles nothing else again.
+if Context.environment["LOCALDATA_PROOF"] != nil {
+    package.targets += [
+        .target(
+            name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
+            path: "Proof/Simulation", swiftSettings: house),
+        .target(
+            name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
+            swiftSettings: house),
+        .executableTarget(
+            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataVocabulary"], path: "Proof/FaultWorker",
+            swiftSettings: house, linkerSettings: bindingNow),
+        .executableTarget(
+            name: "Prove", dependencies: ["Simulation", "RealFaults", arguments], path: "Proof/Prove", swiftSettings: house),
+        .testTarget(
+            name: "SimulationTests",
+            dependencies: ["Simulation", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
+            path: "Proof/Searches/Simulation", resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
+        .testTarget(
+            name: "RealFaultTests", dependencies: ["RealFaults", "TestSupport"], path: "Proof/Searches/RealFaults",
+            swiftSettings: house),
+        .testTarget(
+            name: "FuzzTests", dependencies: fuzzed + ["TestSupport"], path: "Proof/Fuzz", exclude: ["Corpus", "Program.swift"],
+            swiftSettings: house),
+    ]
+}
+
+// Only for Scripts/fuzz: the fuzz targets as a program, whose `main` is libFuzzer's.
 if Context.environment["LOCALDATA_FUZZING"] != nil {
-    package.targets.removeAll { $0.name == "FuzzTests" }
     package.targets.append(
         .executableTarget(
-            name: "fuzz", dependencies: fuzzed, path: "Tests/FuzzTests", exclude: ["Corpus", "CorpusTests.swift"], swiftSettings: house))
+            name: "fuzz", dependencies: fuzzed, path: "Proof/Fuzz", exclude: ["Corpus", "CorpusTests.swift"], swiftSettings: house))
 }
 
 // The whole suite takes little more than half the time where the library is optimized, module by module, and the simulation with it. Tests stay

@@ -4,7 +4,6 @@ import BackendRuntime
 import FolderStore
 import Foundation
 import MemoryBackend
-import Simulation
 import TestSupport
 
 /// Every backend that the laws are checked on. Adding one is one line here.
@@ -18,9 +17,6 @@ let benches: [LawBench] = [
     Mutant("memory that seals names", claims: Mutant.sealedClaims, fault: FaultyStore.Fault()).bench,
     .folder,
     .propertyList,
-    .simulated("simulated property list", .list),
-    .simulated("simulated database", .database), .simulated("simulated keyring", .ring()),
-    .simulated("simulated keyring without a folder", .ring(acknowledges: .untilPowerLoss)),
 ]
 
 /// Claims like those of a property list.

@@ -4,7 +4,7 @@ import LocalDataTesting
 import TestSupport
 import Testing
 
-/// What the model of the protocol (`Models/migration.pml`) found in the engine.
+/// What the model of the protocol (`Proof/Models/migration.pml`) found in the engine.
 @Suite(.inTurn) struct ModelFindingTests {
     private let machine = TestMachine()
     private let place = StorageDomain.userDefaults(suite: "b")

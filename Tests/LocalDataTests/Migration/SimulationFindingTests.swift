@@ -7,7 +7,7 @@ import Testing
 
 @testable import LocalData
 
-/// What the simulation found, each as the life of a program. The runs that found it are in `Tests/SimulationTests/PastFailures`.
+/// What the simulation found, each as the life of a program. The runs that found it are in `Proof/Searches/Simulation/PastFailures`.
 @Suite(.inTurn) struct SimulationFindingTests {
     let machine = TestMachine()
 
