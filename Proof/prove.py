@@ -1,0 +1,289 @@
+"""What Scripts/prove runs. Each run is a command that prints what it tried, and exits with 1 if it finds something."""
+
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from pathlib import Path
+
+USAGE = """usage: Scripts/prove [--quick | --long] [--list] [step…]
+
+  --quick   at most 4 minutes once built: a part of every search that needs no other build
+  (neither) at most 90 minutes
+  --long    hours: every step is cut into parts; an interrupted run continues after the last part that ended
+  --list    prints the commands of the steps instead of running them
+
+steps: campaigns   simulated programs over the real router, by the thousand (Proof/Simulation)
+       mutants     one part of the protocol is taken away at a time, and the campaigns notice (Proof/Mutants)
+       faults      real operations on real files, killed, torn or failing at each of their calls (Proof/RealFaults)
+       cuts        the same operations: every disk that a power cut could leave
+       processes   several real processes on the same stores, killed and stopped at random
+       attacks     every bit of every format flipped, every table exchanged (Proof/Searches)
+       limits      a full disk, no memory, no open file left (needs root)
+       laws        the laws of backends and of pure parts over more values than in the tests
+       model       the migration protocol in all its states, with spin (Proof/Models)
+       fuzz        libFuzzer on every reader of foreign bytes (Proof/Fuzz)
+       providers   KeePassXC, KWallet and pass_secret_service as they really are; installs them; only where it is named
+
+Each run writes its row into Proof/Evidence.md. A run that finds something prints the command that repeats it; the exit status is then 1."""
+
+TOP = Path(__file__).resolve().parent.parent
+EVIDENCE = TOP / "Proof/Evidence.md"
+WORK = TOP / ".build/prove"
+
+
+@dataclass
+class Run:
+    """One command of a step."""
+
+    name: str
+    command: str
+    #: The command finds a planted mistake: exit status 0 is the failure.
+    is_planted: bool = False
+    #: The parts of a long run; `{part}` in the command is replaced by each.
+    parts: list = field(default_factory=lambda: [""])
+
+
+def steps(length):
+    """The runs of each step, for "quick", "default" or "long"."""
+    quick, long = length == "quick", length == "long"
+    prove = ".build/debug/Prove" if quick else ".build/release/Prove"
+    today = datetime.now(timezone.utc).strftime("%Y%m%d")
+
+    def pick(*choices):
+        return choices[("quick", "default", "long").index(length)]
+
+    def campaign(name, default):
+        if long:
+            parts = [f"{today}{part:02}000000" for part in range(20)]
+            return Run(name, f"{prove} {name} --seeds 100000 --first {{part}}", parts=parts)
+        return Run(name, f"{prove} {name} --seeds 4000" if quick else f"{prove} {name} --seeds {default} --complete")
+
+    operations = ["list: set", "database: set"]
+    # Asked for only where a long run needs them: the program has to be built.
+    operation_parts = listed(f"{prove} faults --list") if long else [""]
+    return {
+        "campaigns": [campaign("campaigns", 100_000), campaign("records", 40_000), campaign("windows", 40_000)],
+        "mutants": [Run("mutants", pick(f"{prove} mutants --recorded", "Scripts/mutate", "Scripts/mutate --search"))],
+        "faults": (
+            [Run(f"faults: {name}", f"{prove} faults --operation '{name}' --exactly") for name in operations]
+            if quick
+            else [Run("faults", f"{prove} faults " + pick("", "--every 20", "--operation {part} --exactly"), parts=operation_parts)]
+        ),
+        "cuts": (
+            [Run("cuts: list: set", f"{prove} cuts --operation 'list: set' --exactly")]
+            if quick
+            else [
+                Run("cuts", f"{prove} cuts " + pick("", "", "--operation {part} --exactly"), parts=operation_parts),
+                Run("cuts of a real ext4", f"{prove} cuts --ext4"),
+            ]
+        )
+        + [
+            Run("cuts, flushes of folders left out", f"{prove} cuts --operation 'list: first set' --planted directories", True),
+            Run("cuts, flushes of logs left out", f"{prove} cuts --operation 'database: set' --planted logs", True),
+        ],
+        "processes": [
+            Run(
+                "processes",
+                f"{prove} processes " + pick("--seconds 10 --rounds 1", "--seconds 60 --rounds 4", "--seconds 60 --rounds 1 --seed {part}"),
+                parts=[f"{today}{part:02}" for part in range(30)] if long else [""],
+            ),
+            Run("processes, changes acknowledged but not made", f"{prove} processes --seconds 6 --rounds 1 --planted forgetful", True),
+            Run("processes, increments made twice", f"{prove} processes --seconds 6 --rounds 1 --planted twice", True),
+        ],
+        "limits": [Run("limits", f"{prove} limits")],
+        "attacks": [Run("attacks", "swift test --skip-build --filter '^Searches'")],
+        "laws": [
+            Run("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")
+        ],
+        "model": [Run("model", "Scripts/check-model")],
+        "fuzz": [Run("fuzz", f"Scripts/fuzz --seconds {pick(5, 30, 1200)} {{part}}", parts=listed("Scripts/fuzz --list") if long else [""])],
+        "providers": [Run("providers", "Scripts/providers")],
+    }
+
+
+#: The steps of each length where none is named.
+ORDINARY = {
+    "quick": ["campaigns", "mutants", "faults", "cuts", "processes"],
+    "default": ["campaigns", "mutants", "faults", "cuts", "processes", "attacks", "limits", "laws", "model", "fuzz"],
+}
+ORDINARY["long"] = ORDINARY["default"]
+
+#: What must be built for a step.
+PRODUCTS = {"campaigns": "Prove", "mutants": "Prove", "faults": "Prove", "cuts": "Prove", "processes": "Prove", "limits": "Prove"}
+
+
+def listed(command):
+    """The lines that a command prints."""
+    return subprocess.run(["bash", "-c", command], cwd=TOP, check=True, stdout=subprocess.PIPE, text=True).stdout.splitlines()
+
+
+def build(names, length):
+    """Builds what the steps run: without optimisation for a quick run, which then shares the folder and the objects of the tests."""
+    if any(PRODUCTS.get(name) for name in names):
+        configuration = ["--product", "Prove"] if length == "quick" else ["-c", "release", "--product", "Prove"]
+        subprocess.run(["Scripts/build", "--quiet", *configuration], cwd=TOP, check=True)
+    if {"attacks", "laws"} & set(names):
+        subprocess.run(["Scripts/build", "--quiet", "--build-tests"], cwd=TOP, check=True)
+
+
+class Interrupted(Exception):
+    """The user or the system ended the run."""
+
+
+class Runner:
+    """Runs commands one after the other, and leaves no process and no folder behind."""
+
+    def __init__(self, length):
+        self.length = length
+        self.process = None
+        # Sockets are made below: a path may have a hundred bytes only.
+        self.temporary = tempfile.mkdtemp(prefix="prove-")
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self.interrupted)
+
+    def interrupted(self, *_):
+        raise Interrupted
+
+    def close(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        if self.process and self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.temporary, ignore_errors=True)
+
+    def execute(self, command):
+        """Runs a command in a group of its own. Returns its exit status and the lines it printed."""
+        lines = []
+        self.process = subprocess.Popen(
+            ["bash", "-c", command], cwd=TOP, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", start_new_session=True, env={**os.environ, "TMPDIR": self.temporary})
+        for line in self.process.stdout:
+            print(line, end="", flush=True)
+            lines.append(line.rstrip("\n"))
+        return self.process.wait(), lines
+
+    def run(self, run):
+        """Runs all parts of a run that have not ended before. Returns whether it found something."""
+        revision = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=TOP, stdout=subprocess.PIPE, text=True).stdout.strip()
+        log = WORK / self.length / (re.sub(r"[^a-z0-9]+", "-", run.name) + ".log")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        # A log of parts that ended belongs to this revision, or is not continued.
+        ended = {}
+        if self.length == "long" and log.exists() and log.read_text().startswith(f"{revision}\n"):
+            for line in log.read_text().splitlines():
+                if line.startswith("part "):
+                    part, status, seconds, tried = line.removeprefix("part ").split("\t")
+                    ended[part] = (int(status), float(seconds), tried)
+        else:
+            log.write_text(f"{revision}\n")
+        for part in run.parts:
+            if part in ended:
+                continue
+            command = run.command.replace("{part}", shlex.quote(part) if part else "")
+            print(f"== {run.name}{': ' + part if part else ''}", flush=True)
+            begin = time.monotonic()
+            status, lines = self.execute(command)
+            seconds = time.monotonic() - begin
+            found = (status == 0) == run.is_planted
+            if found:
+                print(f"{run.name} {'noticed nothing' if run.is_planted else 'found something'}. Again: LOCALDATA_PROOF=1 {command}")
+            ended[part] = (int(found), seconds, tried(lines))
+            with log.open("a") as file:
+                file.write(f"part {part}\t{int(found)}\t{seconds:.1f}\t{ended[part][2]}\n")
+                file.writelines(f"    {line}\n" for line in lines[-200:])
+        found = sum(status for status, _, _ in ended.values())
+        note(
+            run.name, self.length, revision, sum(seconds for _, seconds, _ in ended.values()),
+            joined([tried for _, _, tried in ended.values()]),
+            ("NOT noticed" if found else "noticed") if run.is_planted else (f"SOMETHING, see {log.relative_to(TOP)}" if found else "nothing"))
+        return found > 0
+
+
+def tried(lines):
+    """What a command says that it tried: its last line that begins with `tried: `, or the closing line of the test runner."""
+    for line in reversed(lines):
+        if match := re.search(r"^tried: (.*)|Test run with (\d+ tests?)", line):
+            return match[1] or match[2]
+    return "?"
+
+
+def joined(texts):
+    """Texts of the same form as one, with their numbers added."""
+    numbers = [[int(number) for number in re.findall(r"\d+", text)] for text in texts]
+    if len(texts) == 1 or len({re.sub(r"\d+", "#", text) for text in texts}) > 1:
+        return "; ".join(texts)
+    sums = iter([sum(column) for column in zip(*numbers)])
+    return re.sub(r"\d+", lambda _: f"{next(sums)}", texts[0])
+
+
+HEAD = """# Evidence
+
+What the searches of `Scripts/prove` tried when they last ran, and what they found. `Scripts/prove` writes this table. A planted mistake is
+one that the search must notice.
+
+| search | length | revision | date | duration | tried | found |
+|---|---|---|---|---|---|---|
+"""
+
+
+def note(name, length, revision, seconds, tried, found):
+    """Replaces the row of a search and a length."""
+    rows = {}
+    if EVIDENCE.exists():
+        for line in EVIDENCE.read_text().splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if len(cells) == 7 and cells[0] not in ("search", "---"):
+                rows[(cells[0], cells[1])] = line
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
+    duration = f"{seconds / 60:.0f} min" if seconds >= 120 else f"{seconds:.0f} s"
+    rows[(name, length)] = f"| {name} | {length} | {revision} | {date} | {duration} | {tried} | {found} |"
+    EVIDENCE.write_text(HEAD + "".join(f"{row}\n" for row in rows.values()))
+
+
+def main(arguments):
+    length, names, lists = "default", [], False
+    for argument in arguments:
+        if argument in ("--quick", "--long"):
+            length = argument[2:]
+        elif argument == "--list":
+            lists = True
+        elif argument in ORDINARY["default"] + ["providers"]:
+            names.append(argument)
+        else:
+            asks = argument in ("-h", "--help")
+            print(USAGE, file=sys.stdout if asks else sys.stderr)
+            return 0 if asks else 64
+    names = names or ORDINARY[length]
+    os.environ["LOCALDATA_PROOF"] = "1"
+    build(names, length)
+    every = steps(length)
+    if lists:
+        for name in names:
+            for run in every[name]:
+                print(f"{name:12}{run.command}" + (f"   ({len(run.parts)} parts)" if len(run.parts) > 1 else ""))
+        return 0
+    runner, found = Runner(length), []
+    try:
+        for name in names:
+            found += [run.name for run in every[name] if runner.run(run)]
+    except Interrupted:
+        print("\nInterrupted." + (" The same command continues after the last part that ended." if length == "long" else ""))
+        return 130
+    finally:
+        runner.close()
+    if found:
+        print(f"Found something: {', '.join(found)}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
