@@ -214,6 +214,15 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             dependencies: ["Simulation", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
             path: "Proof/Searches/Simulation", resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
         .testTarget(
+            name: "StorageSearches",
+            dependencies: [
+                "LocalData", "LocalDataTesting", "LocalDataVocabulary", "BackendContract", "BackendRuntime", "MemoryBackend",
+                "DefaultsBackend", "Sealing", "TestSupport", logging,
+            ], path: "Proof/Searches/Storage", swiftSettings: house),
+        .testTarget(
+            name: "KeyringSearches", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
+            path: "Proof/Searches/Keyring", swiftSettings: house),
+        .testTarget(
             name: "RealFaultTests", dependencies: ["RealFaults", "TestSupport"], path: "Proof/Searches/RealFaults",
             swiftSettings: house),
         .testTarget(
@@ -227,14 +236,4 @@ if Context.environment["LOCALDATA_FUZZING"] != nil {
     package.targets.append(
         .executableTarget(
             name: "fuzz", dependencies: fuzzed, path: "Proof/Fuzz", exclude: ["Corpus", "CorpusTests.swift"], swiftSettings: house))
-}
-
-// The whole suite takes little more than half the time where the library is optimized, module by module, and the simulation with it. Tests stay
-// as they are: they would take longer to build than they save.
-if Context.environment["LOCALDATA_OPTIMIZED"] != nil {
-    let searches = ["Simulation", "TestSupport"]
-    for target in package.targets
-    where [.regular, .executable].contains(target.type) && (target.path?.hasPrefix("Tests") != true || searches.contains(target.name)) {
-        target.swiftSettings = (target.swiftSettings ?? []) + [.unsafeFlags(["-O", "-wmo", "-num-threads", "2"])]
-    }
 }

@@ -8,8 +8,8 @@
     import TestSupport
     import Testing
 
-    /// Whether the long form of the tests was asked for.
-    let isLong = ProcessInfo.processInfo.environment["LOCALDATA_LONG"] != nil
+    /// Whether a long search asks for every bit and every length.
+    let isLong = LawSettings().isLong
 
     /// A database with a few records, its key, and what every look at it has to find: the thing that is attacked.
     final class AttackTarget: Sendable {

@@ -7,8 +7,8 @@
 
     /// What is acknowledged stays: after a kill, a failed flush, a full disk.
     @Suite(.inTurn, .serialized, .slow("kills processes at every system call"), .tags(.process)) struct DurabilityTests {
-        /// How many rounds a killing test does; `LOCALDATA_ROUNDS` asks for more.
-        private static let rounds = Int(ProcessInfo.processInfo.environment["LOCALDATA_ROUNDS"] ?? "") ?? 30
+        /// How many rounds a killing test does.
+        private static let rounds = max(4, Int(4 * LawSettings().factor))
 
         // MARK: kill -9
 
@@ -63,9 +63,8 @@
             let calls = "pwrite64,fsync,fdatasync,?link,?linkat,?unlink,?unlinkat,ftruncate,?mkdir,?mkdirat,flock"
             let count = try await creationCalls(calls)
             #expect(count > 10)
-            let step = max(1, count / max(20, Self.rounds))
             var (none, whole) = (0, 0)
-            for number in stride(from: 1, through: count, by: step) {
+            for number in sample(1...count, 10) {
                 let place = try Place()
                 let probe = try place.probe(
                     "create", ["name"],

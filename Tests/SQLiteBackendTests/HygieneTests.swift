@@ -212,7 +212,7 @@
         // MARK: Nonces
 
         @Test func `no nonce comes twice, equal values never look alike, and sizes are classes`() async throws {
-            let groups = isLong ? 1_000 : 30
+            let groups = isLong ? 1_000 : 5
             let store = sqliteStore(at: path, keyFile: keyFile)
             let addresses = (0..<1_000).map { StorageAddress("name \($0)") }
             var nonces: Set<[UInt8]> = []

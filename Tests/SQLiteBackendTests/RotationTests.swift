@@ -199,7 +199,7 @@
             for (size, batch, filter) in [
                 (3, 2, []), (2, 7, []), (5, 1, [.typeTag("Note")]), (4, 3, [.attribute("colour", "red")]), (3, 4, [.modified(since: 0)]),
             ] as [(Int, Int, [StorageQuery.Condition])] {
-                for variant in LongForm.isOn ? Array(0..<40) : [0, 3] {
+                for variant in isLong ? Array(0..<40) : [0, 3] {
                     let place = try Place()
                     let store = place.store()
                     try await fill(store, count)
@@ -309,7 +309,7 @@
             #expect(try await run(nil).last == "rotated 13")
             let count = try Trace(place.folder + "/trace").calls.count { !$0.name.isEmpty }
             #expect(count > 30)
-            let step = LongForm.isOn ? 1 : max(1, count / 6)
+            let step = isLong ? 1 : max(1, count / 6)
             var counts: [String: Int] = [:]
             for number in stride(from: 1, through: count, by: step) {
                 let lines = try await run(number)
@@ -328,10 +328,5 @@
             print("rotation killed at \(counts.values.reduce(0, +)) of \(count) writes: \(counts)")
             #expect(counts.count >= 2)
         }
-    }
-
-    /// Whether the long forms of tests are asked for.
-    private enum LongForm {
-        static var isOn: Bool { ProcessInfo.processInfo.environment["LOCALDATA_LONG"] != nil }
     }
 #endif

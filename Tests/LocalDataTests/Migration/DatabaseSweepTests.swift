@@ -39,8 +39,8 @@
             return (old, new)
         }
 
-        @Test func `LD5: 10,000 keys are swept into a database with progress, none is lost, and many share a commit`() async throws {
-            let count = 10_000
+        @Test func `LD5: 2,000 keys are swept into a database with progress, none is lost, and many share a commit`() async throws {
+            let count = 2_000
             let stage = try Stage()
             try seed(stage, count)
             let files = HookedFiles()
@@ -70,7 +70,7 @@
         }
 
         @Test func `two processes that sweep one catalog into one database move every value once`() async throws {
-            let count = 1_000
+            let count = 200
             var shares: [[Int]] = []
             // On a busy machine one may be done before the other begins: until they have met twice.
             for round in 0..<12 where shares.count(where: { !$0.contains(0) }) < 2 {
@@ -95,7 +95,7 @@
         }
 
         @Test func `kill -9 in the middle of a sweep into a database, again and again: nothing is lost, nothing is twice`() async throws {
-            let (rounds, count) = (12, 1_500)
+            let (rounds, count) = (3, 400)
             var landed = 0
             for round in 0..<rounds {
                 let stage = try Stage()
@@ -140,7 +140,7 @@
         }
 
         @Test func `what is removed during a sweep never returns`() async throws {
-            let (stage, count) = (try Stage(), 600)
+            let (stage, count) = (try Stage(), 300)
             try seed(stage, count)
             let (router, other) = (stage.launch(), stage.launch())
             let catalog = TestCatalog((0..<count).map { .key(key($0)) })

@@ -200,12 +200,12 @@ import Testing
 
             let old = StorageCollection<NoteV1>(
                 "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
-            try await router.set((0..<300).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
+            try await router.set((0..<40).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
             let notes = notes(domain).evolving(Self.chain.keepingBackup())
             await router.sweep(TestCatalog([.collection(notes)]))
             #expect(try await launch().restoreBackup(of: notes.key("n7")) == 1)
             // The others too, in one call, and none twice.
-            #expect(try await launch().restoreBackups(of: notes) == 299)
+            #expect(try await launch().restoreBackups(of: notes) == 39)
             #expect(try await launch().restoreBackups(of: notes) == 0)
             #expect(try await launch().get("n9", in: notes).title == "N")
             let shelf = StorageCollection<NoteV1>(
@@ -224,7 +224,7 @@ import Testing
     ) async throws {
         try await place.withLaunches { launch, domain in
             let list = testKey("notes", .userDefaults(suite: "legacy"), of: [NoteV1].self)
-            let old = (0..<300).map { NoteV1(id: "n\($0)", name: "Note \($0)") }
+            let old = (0..<40).map { NoteV1(id: "n\($0)", name: "Note \($0)") }
             try await launch().set(old, for: list)
             let notes = notes(domain).version(3).moved(from: list) { list in
                 list.map { Self.note(NoteV2(id: $0.id, title: $0.name)) }
@@ -239,7 +239,7 @@ import Testing
             try await launch().set(old, for: list)
             let next = launch()
             #expect(try await next.value("n7", in: notes) == nil)
-            #expect(try await next.count(in: notes) == 299)
+            #expect(try await next.count(in: notes) == 39)
             try await launch().set(old + [NoteV1(id: "late", name: "Late")], for: list)
             #expect(try await next.value("late", in: notes) == nil)
             let report = try await next.registerCatalog(TestCatalog([.collection(notes)]), migrateImmediately: true)
@@ -247,7 +247,7 @@ import Testing
             #expect(report.rows.map(\.state) == [.resolved])
             #expect(try await next.value(for: list) == nil)
             #expect(try await next.audit().quarantine.count == 1)
-            #expect(try await next.count(in: notes) == 299)
+            #expect(try await next.count(in: notes) == 39)
         }
     }
 

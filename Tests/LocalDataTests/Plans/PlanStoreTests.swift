@@ -174,10 +174,11 @@ import Testing
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
             for (index, fault) in [StorageFault.stop, .stopAfterwards, .loseAnswer, .unavailable, .locked].enumerated() {
-                // Every change for the first two, and every fourth for what differs less.
-                var number = index < 2 ? 0 : -index % 3 - 1
+                // Some of the changes, and fewer for what differs less; all of them in a long search.
+                let step = max(1, Int(Double(index < 2 ? 5 : 20) / LawSettings().factor))
+                var number = -index % step
                 while true {
-                    number += index < 2 ? 1 : 4
+                    number += step
                     let machine = TestMachine()
                     try await program.fill(machine.launch())
                     let killed = machine.launch()
@@ -208,9 +209,11 @@ import Testing
     func `of two programs that run a plan at once both end as it says`(pair: Pair) async throws {
         let program = Program(pair: pair, ids: 2)
         for domain in Set([pair.first, pair.second]) {
-            var number = 0
+            // Some of the changes; all of them in a long search.
+            let step = max(1, Int(3 / LawSettings().factor))
+            var number = 1 - step
             while number < 200 {
-                number += 1
+                number += step
                 let machine = TestMachine()
                 try await program.fill(machine.launch())
                 let slow = machine.launch()

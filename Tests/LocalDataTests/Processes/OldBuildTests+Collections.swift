@@ -8,7 +8,7 @@
     extension OldBuildTests {
         private struct Person: Codable, Sendable, Identifiable { var id: String, name: String }
 
-        @Test(arguments: ["people", "members"]) func `both builds read and write the records of a collection, and add and remove some`(
+        @Test(arguments: ["people"]) func `both builds read and write the records of a collection, and add and remove some`(
             _ name: String
         ) async throws {
             let old = try OldProgram.start(stage)

@@ -24,7 +24,7 @@ import Testing
     @Test func `both releases write at once, and one is killed: what is read in the end was acknowledged last by one of them`() async throws
     {
         let stage = try Stage()
-        for round in 0..<12 {
+        for round in 0..<3 {
             let programs = [try stage.worker(), try stage.worker()]
             let killed = round % 3
             let kill = 3 + (round * 7) % 25
@@ -46,7 +46,7 @@ import Testing
         }
         let last = try stage.worker()
         #expect(try await last.run("release2", "end") == "done")
-        #expect(try await last.run("release2", "get") == "value d11-1")
+        #expect(try await last.run("release2", "get") == "value d2-1")
         #expect(try await last.run("release1", "get") == "value none")
     }
 }

@@ -103,7 +103,8 @@ import Testing
         try await place.withLaunches { launch, domain in
             let old = Note.collection("old", place.olderDomain)
             let notes = Note.collection(domain).moved(from: old)
-            for note in Note.many(300) { try await launch().set(note, in: note.id.hasSuffix("7") ? Note.collection(domain) : old) }
+            let seed = launch()
+            for note in Note.many(300) { try await seed.set(note, in: note.id.hasSuffix("7") ? Note.collection(domain) : old) }
             let router = launch()
             try await router.registerCatalog(TestCatalog(.collection(notes), .key(textKey("single", domain))))
             let seen = Mutex<[MigrationProgress]>([])

@@ -189,8 +189,8 @@ import Testing
     }
 
     #if SQLite
-        /// The records that the test of sessions makes in all: `LOCALDATA_SESSIONS=1000000` for the long form.
-        private static let sessions = ProcessInfo.processInfo.environment["LOCALDATA_SESSIONS"].flatMap(Int.init) ?? 2_000
+        /// The records that the test of sessions makes in all; a million in the longest search.
+        private static let sessions = max(400, Int(400 * LawSettings().factor))
 
         @Test(.timeLimit(.minutes(60)))
         func `the rows of a store of sessions that come and go stay as many as there are sessions`() async throws {
@@ -210,7 +210,7 @@ import Testing
             func rows() throws -> Int64 {
                 try PlainDatabase(path: stage.path(ofDatabase: "sessions")).value("SELECT count(*) FROM records")?.integer ?? -1
             }
-            let live = 200
+            let live = 100
             var counts: [Int64] = []
             for round in 0..<(Self.sessions / live) {
                 let sessions = (0..<live).map { Note(id: "s\(round * live + $0)", text: "a session") }

@@ -41,3 +41,17 @@ extension DomainStatus {
     /// Why the domain cannot be used.
     var error: StorageError? { if case .unavailable(let error) = self { error } else { nil } }
 }
+
+/// The key names and places of the scenarios.
+enum Places {
+    static let legacy = StorageDomain.userDefaults(suite: "a")
+    static let middle = StorageDomain.userDefaults(suite: "c")
+    static let modern = StorageDomain.keychain(service: "s")
+    static let source = textKey("old", legacy)
+    static let second = textKey("second", middle)
+    static let bare = textKey("new", modern)
+    static let key = bare.moved(from: source)
+    static let third = textKey("third", modern).moved(from: second.moved(from: source))
+
+    static func read(_ key: StorageKey<String>) -> @Sendable (StorageRouter) async throws -> String? { { try await $0.value(for: key) } }
+}

@@ -33,6 +33,8 @@ package struct Counterexample<Value: Sendable>: Sendable {
 package struct LawSettings: Sendable {
     /// `LOCALDATA_LAWS`: the factor by which the counts are multiplied.
     package var factor = 1.0
+    /// Whether a long search asks for every case.
+    package var isLong: Bool { factor >= 100 }
     /// `LOCALDATA_SEED`: the only seed to try.
     package var seed: UInt64?
 
@@ -46,6 +48,12 @@ package struct LawSettings: Sendable {
         if let seed { return [seed] }
         return (0..<UInt64(max(1, Double(count) * factor))).map { first &+ $0 }
     }
+}
+
+/// Some of many cases, evenly spread: so many in a test, more with `LOCALDATA_LAWS`, and all in a long search.
+package func sample<Cases: RandomAccessCollection>(_ cases: Cases, _ count: Int) -> [Cases.Element] {
+    let wanted = min(cases.count, max(1, Int(Double(count) * LawSettings().factor)))
+    return (0..<wanted).map { cases[cases.index(cases.startIndex, offsetBy: $0 * cases.count / wanted)] }
 }
 
 /// Looks for a value that breaks a law, and then for the smallest one below it.

@@ -4,9 +4,7 @@
     import Testing
 
     /// What a program gets told in each state of each keyring, and how soon. Prints the table of `Docs/Reliability.md`.
-    @Suite(
-        .alone, .serialized, .timeLimit(.minutes(10)), .tags(.keyring),
-        .enabled(if: ProcessInfo.processInfo.environment["LOCALDATA_PROVIDERS"] != nil, "run by Scripts/prove providers"))
+    @Suite(.alone, .serialized, .timeLimit(.minutes(10)), .tags(.keyring))
     struct StateTableTests {
         @Test func `every state of gnome-keyring`() async throws {
             let keeper = try await GnomeKeyring()

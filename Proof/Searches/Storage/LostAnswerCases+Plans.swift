@@ -89,12 +89,12 @@ extension LostAnswerCase {
             let after = to.map { documents($0, domain, version: version) }
             let collections = to == "notes" && !older ? [] : [before]
             let watched = (collections + [after].compactMap(\.self)).flatMap { collection in
-                ["a", "b"].map { ObservedSlot(collection.key($0), in: collection.name, mark: LocalDataTests.record($0)) }
+                ["a", "b"].map { ObservedSlot(collection.key($0), in: collection.name, mark: document($0)) }
             }
             return Scene(
                 destination: domain, watched: watched,
                 prepare: { machine in
-                    try await machine.launch().router.setEach(["a", "b"].map { LocalDataTests.record($0, ["text": "old"]) }, in: before)
+                    try await machine.launch().router.setEach(["a", "b"].map { oldDocument($0) }, in: before)
                 },
                 act: { router in
                     let keys = ([after ?? documents("other", domain)] + (keeps ? [before] : [])).map { AnyStorageKey.collection($0) }
@@ -151,3 +151,9 @@ extension LostAnswerCase {
         },
     ]
 }
+
+/// A document with an id: `record` is a method of the cases.
+private func document(_ id: String) -> StoredDocument { record(id) }
+
+/// A document with an id and a text.
+private func oldDocument(_ id: String) -> StoredDocument { record(id, ["text": "old"]) }

@@ -4,9 +4,7 @@
     import Testing
 
     /// Other keepers of secrets than gnome-keyring, as they really are: `Scripts/prove providers` installs and runs them.
-    @Suite(
-        .inTurn, .timeLimit(.minutes(5)), .tags(.keyring),
-        .enabled(if: ProcessInfo.processInfo.environment["LOCALDATA_PROVIDERS"] != nil, "run by Scripts/prove providers"))
+    @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring))
     struct ProviderTests {
         @Test func `KeePassXC keeps, lists, replaces and removes what it is given, also over its end`() async throws {
             let provider = try await KeePassXC()

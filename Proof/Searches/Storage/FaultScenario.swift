@@ -33,19 +33,6 @@ struct FaultScenario: Sendable, CustomStringConvertible {
     let older: [StorageKey<String>]
 }
 
-/// The key names and places of the scenarios.
-enum Places {
-    static let legacy = StorageDomain.userDefaults(suite: "a")
-    static let middle = StorageDomain.userDefaults(suite: "c")
-    static let modern = StorageDomain.keychain(service: "s")
-    static let source = textKey("old", legacy)
-    static let second = textKey("second", middle)
-    static let bare = textKey("new", modern)
-    static let key = bare.moved(from: source)
-
-    static func read(_ key: StorageKey<String>) -> @Sendable (StorageRouter) async throws -> String? { { try await $0.value(for: key) } }
-}
-
 extension FaultScenario {
     /// A change of the value that replaces "old" by something else.
     private static func change(
@@ -112,10 +99,10 @@ extension FaultScenario {
         change("batch remove", to: nil) { router in
             try await router.batch { $0.remove(Places.key) }
         },
-        chain("chain of three: get", to: "old") { _ = try await $0.get(third) },
-        chain("chain of three: set", to: "new") { try await $0.set("new", for: third) },
-        chain("chain of three: remove", to: nil) { try await $0.remove(third) },
-        chain("chain of three: remove after the move", to: nil, isMoved: true) { try await $0.remove(third) },
+        chain("chain of three: get", to: "old") { _ = try await $0.get(Places.third) },
+        chain("chain of three: set", to: "new") { try await $0.set("new", for: Places.third) },
+        chain("chain of three: remove", to: nil) { try await $0.remove(Places.third) },
+        chain("chain of three: remove after the move", to: nil, isMoved: true) { try await $0.remove(Places.third) },
         conflict("destination wins", .destinationWins, result: "mine", quarantined: ["theirs"]),
         conflict("source wins", .sourceWins, result: "theirs", quarantined: ["mine"]),
         conflict(
@@ -138,21 +125,18 @@ extension FaultScenario {
         prepare: { try await $0.launch().set("old", for: document) }, act: { _ = try await $0.get(Places.bare.moved(from: document)) },
         read: Places.read(Places.bare.moved(from: document)), outcomes: { _ in ["old"] }, older: [document])
 
-    static let third = textKey("third", Places.modern)
-        .moved(from: Places.second.moved(from: Places.source))
-
     private static func chain(
         _ description: String, to new: String?, isMoved: Bool = false, _ act: @escaping @Sendable (StorageRouter) async throws -> Void
     ) -> FaultScenario {
         var scenario = change(
-            description, third, stores: [Places.legacy, Places.middle, Places.modern], older: [Places.source, Places.second], to: new, act)
+            description, Places.third, stores: [Places.legacy, Places.middle, Places.modern], older: [Places.source, Places.second], to: new, act)
         if isMoved {
             scenario = FaultScenario(
                 description: description, stores: scenario.stores, keys: scenario.keys,
                 prepare: { machine in
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
                     // An old program has written the same value again.
-                    _ = try await machine.launch().get(third)
+                    _ = try await machine.launch().get(Places.third)
                     machine.seedUserDefaults(["old": .string("old")], suite: "a")
                 }, act: act, read: scenario.read, outcomes: scenario.outcomes, mayBeQuarantined: scenario.mayBeQuarantined,
                 older: scenario.older)

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Every operation of every store goes wrong once, in every way: nothing is lost, nothing comes back, and a few sweeps later all is in order.
-@Suite(.inTurn, .slow("every operation goes wrong in every way"), .tags(.campaign)) struct FaultEnumerationTests {
+@Suite(.inTurn, .tags(.campaign)) struct FaultEnumerationTests {
     struct Fault: Sendable {
         let name: String
         let fault: StorageFault

@@ -7,7 +7,7 @@ import Testing
 @testable import LocalData
 
 /// Every operation of the store goes wrong once, in every way, while a value is kept in two shapes: no shape is lost, and none is left behind.
-@Suite(.inTurn, .slow("every operation goes wrong in every way"), .tags(.campaign)) struct ShapeFaultTests {
+@Suite(.inTurn, .tags(.campaign)) struct ShapeFaultTests {
     private static let domain = StorageDomain.encryptedSQLite(database: "main")
     private static let old = ShapeWorld.old(domain)
     private static let key = ShapeWorld.key(domain)

@@ -3,6 +3,28 @@ import BackendContract
 import BackendRuntime
 import Simulation
 import Synchronization
+import TestSupport
+import Testing
+
+/// The simulated stores keep the laws that real ones keep: without that, a campaign over them shows nothing.
+@Suite(.inTurn) struct SimulatedLawTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let law: BackendLaw
+        let bench: LawBench
+        var testDescription: String { "\(bench): \(law)" }
+    }
+
+    static let benches: [LawBench] = [
+        .simulated("simulated property list", .list), .simulated("simulated database", .database),
+        .simulated("simulated keyring", .ring()),
+        .simulated("simulated keyring without a folder", .ring(acknowledges: .untilPowerLoss)),
+    ]
+
+    @Test(arguments: benches.flatMap { bench in BackendLaw.all.filter { $0.applies(to: bench) }.map { Case(law: $0, bench: bench) } })
+    func `every simulated store keeps every law that binds it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
+}
+
+private struct WrongStore: Error {}
 
 private let worlds = Atomic(UInt64(0))
 
