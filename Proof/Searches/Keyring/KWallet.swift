@@ -56,7 +56,7 @@
             // The wallet is open, which the Secret Service of KWallet notices when it is asked to unlock it; nobody is asked for anything.
             let probe = try probe()
             try await eventually { try await probe.ask("unlock").outcome == "unlocked" }
-            await probe.end()
+            _ = await probe.end()
         }
 
         private func eventually(_ isSo: () async throws -> Bool) async throws {

@@ -53,7 +53,7 @@
             for _ in 0..<600 where try await probe.ask("status").outcome != "status ready" {
                 try await Task.sleep(for: .milliseconds(100))
             }
-            await probe.end()
+            _ = await probe.end()
         }
 
         /// It writes its file a moment after a change.
@@ -67,7 +67,7 @@
             for _ in 0..<600 where try await probe.ask("status").outcome != "status locked" {
                 try await Task.sleep(for: .milliseconds(100))
             }
-            await probe.end()
+            _ = await probe.end()
         }
 
         func startOpen() async throws { try await start() }

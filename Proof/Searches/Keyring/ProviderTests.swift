@@ -29,7 +29,7 @@
             try await probe.expect("get b", "absent")
             try await probe.expect("put b four", "applied untilPowerLoss")
             try await probe.expect("get b", "value four")
-            await probe.end()
+            _ = await probe.end()
             await provider.kill()
         }
 
@@ -57,7 +57,7 @@
             try await probe.expect("create b", "applied untilPowerLoss")
             try await probe.expect("list", "list [\"a\", \"b\"]")
             try await probe.expect("get a", "value four")
-            await probe.end()
+            _ = await probe.end()
         }
 
         @Test func `of many sessions with KWallet none loses a write or reads noise`() async throws {
@@ -68,7 +68,7 @@
                 #expect(try await probe.ask("put a \(number)").outcome == "applied untilPowerLoss")
                 #expect(try await probe.ask("create b\(number)").outcome == "applied untilPowerLoss")
                 #expect(try await probe.ask("get a").outcome == "value \(number)")
-                await probe.end()
+                _ = await probe.end()
             }
         }
     }

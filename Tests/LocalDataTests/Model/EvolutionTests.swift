@@ -231,7 +231,7 @@ import Testing
             }
             let router = launch()
             #expect(try await router.get("n7", in: notes) == Note(id: "n7", title: "Note 7", words: 2))
-            #expect(try await router.count(in: notes) == 300)
+            #expect(try await router.count(in: notes) == 40)
             #expect(try await router.value(for: list) == nil)
             #expect(try await router.storedValue("n8", in: notes)?.schemaVersion == 3)
             // A removed record does not return when the same list turns up again; another list is a conflict for the sweep.
