@@ -6,7 +6,7 @@ MODIFIERS = set("""public package internal private fileprivate open final static
     override required convenience lazy weak unowned async prefix postfix infix isolated distributed borrowing consuming dynamic""".split())
 HIDDEN, EXPORTED = {"private", "fileprivate"}, {"public", "package", "open"}
 TOKEN = re.compile(r"""(?P<space>\s+)|(?P<comment>//[^\n]*|/\*)|(?P<string>\#*"{3}|\#*")|(?P<name>`[^`\n]+`|[@\#]?[^\W\d]\w*)
-    |(?P<number>\d[\w.]*)|(?P<other>->|.)""", re.X | re.S)
+    |(?P<number>\$\d+|\d\w*(?:\.\d\w*)?)|(?P<other>->|.)""", re.X | re.S)
 
 
 def tokens(text, at=0, nested=False):

@@ -93,7 +93,6 @@ struct Verify: AsyncParsableCommand {
         }
         if report.damagedRows > 0 { Output.line("\(report.damagedRows) rows are damaged. To list them: localdata damaged list DOMAIN.") }
         if report.damagedLabels > 0 { Output.line("\(report.damagedLabels) labels are damaged.") }
-        if report.damagedChunks > 0 { Output.line("\(report.damagedChunks) chunks of large values are damaged, missing or stray.") }
         if report.rowsOfDestroyedKeys > 0 { Output.line("\(report.rowsOfDestroyedKeys) rows claim a destroyed key.") }
     }
 }

@@ -1,7 +1,8 @@
 import BackendConformance
-import BackendContract
 import MemoryBackend
 import Synchronization
+
+@testable import BackendContract
 
 /// A rehearsal over memory that changes the memory itself with every second call, where it may: what it finds is then partly below and partly rehearsed.
 ///
@@ -42,14 +43,18 @@ final class MixedRehearsal: StorageBackend {
             let goesBelow: Bool? = turns.withLock { turns in
                 if turns.hasStoreToItself { return nil }
                 turns.isBelow.toggle()
-                turns.hasStoreToItself =
-                    mixes && turns.isBelow && turns.underWay == 0 && !rehearsal.changes.touch(mutations.map(\.address))
+                turns.hasStoreToItself = mixes && turns.isBelow && turns.underWay == 0 && !isRehearsed(mutations)
                 turns.underWay += 1
                 return turns.hasStoreToItself
             }
             if let goesBelow { return goesBelow }
             await Task.yield()
         }
+    }
+
+    /// Whether the rehearsal has changed a slot of these mutations.
+    private func isRehearsed(_ mutations: [StorageMutation]) -> Bool {
+        rehearsal.changes.slots.withLock { slots in mutations.contains { slots[$0.address] != nil } }
     }
 
     private func end() {

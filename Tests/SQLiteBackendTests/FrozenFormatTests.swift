@@ -70,8 +70,8 @@
         private static let frozenVectors: [String: [String: String]] = [
             "Fixtures/sealed-sqlite/vectors.json": [
                 "database": "9c45d15884a9d3ab", "header": "a806c26641e044ca", "keks": "5c41c49db4ce1156", "keys": "07cf536198cda4c6",
-                "label": "819aa4ecc4a7740f", "ordered": "8c852d4e7f448dd9", "records": "4fc461fb5ae49bcb", "seed": "f7eda3fcb74733a2",
-                "server": "2253b6671ff885d9", "sizes": "c8dfec11bced6da1", "state": "4639aa779ef7cffb", "streams": "8aa7125a119f9603",
+                "label": "819aa4ecc4a7740f", "records": "4fc461fb5ae49bcb", "seed": "f7eda3fcb74733a2",
+                "server": "2253b6671ff885d9", "sizes": "c8dfec11bced6da1", "state": "4639aa779ef7cffb",
                 "unindexed": "45bc52e42cdf7387", "wraps": "30a99b374607aff3",
             ],
             "Fixtures/envelopes/vectors.json": [

@@ -97,9 +97,6 @@
         var kind: String?
         var metadata: DumpedMetadata?
         var payload: String?
-        var stream: DumpedStream?
-        /// Of each ordered index its value, in hexadecimal.
-        var ordered: [String: String]?
 
         var address: StorageAddress? { name.map { StorageAddress($0, in: StorageNamespace(namespace ?? "")) } }
 
@@ -120,13 +117,6 @@
                 }
             }
         }
-    }
-
-    /// A large content as the reader prints it.
-    struct DumpedStream: Codable, Hashable {
-        var place: Int64
-        var length: Int64
-        var sha256: String
     }
 
     /// Metadata as the reader prints it.

@@ -44,62 +44,11 @@
             let state: StateVector
             let records: [Record]
             let sizes: [Size]
-            struct StreamVector: Decodable {
-                let place: Int64
-                let length: Int
-                let key, plaintext: String
-                let sizes: [Int]
-                let chunks: [String]
-            }
-            let streams: [StreamVector]
             struct Unindexed: Decodable {
                 let metadata: DumpedMetadata
                 let encoded, label: String
             }
             let unindexed: Unindexed
-            struct Ordered: Decodable {
-                /// A part as JSON has it: a number with a fraction is a text, bytes are in hexadecimal.
-                enum Part: Decodable {
-                    case bytes(String), number(String), other(OrderedValue.Part)
-
-                    private struct Bytes: Decodable { let bytes: String }
-                    private struct Number: Decodable { let number: String }
-
-                    init(from decoder: any Decoder) throws {
-                        let container = try decoder.singleValueContainer()
-                        if container.decodeNil() {
-                            self = .other(.nothing)
-                        } else if let value = try? container.decode(Bool.self) {
-                            self = .other(.truth(value))
-                        } else if let value = try? container.decode(Int64.self) {
-                            self = .other(.integer(value))
-                        } else if let value = try? container.decode(String.self) {
-                            self = .other(.text(value))
-                        } else if let value = try? container.decode(Bytes.self) {
-                            self = .bytes(value.bytes)
-                        } else {
-                            self = .number(try container.decode(Number.self).number)
-                        }
-                    }
-
-                    var part: OrderedValue.Part {
-                        get throws {
-                            switch self {
-                            case .bytes(let text): .bytes(try hex(text))
-                            case .number(let text): .number(try #require(Double(text)))
-                            case .other(let part): part
-                            }
-                        }
-                    }
-                }
-                struct Tuple: Decodable {
-                    let parts: [Part]
-                    let bytes: String
-                }
-                let tuples: [Tuple]
-                let plaintext, label, member, term: String
-            }
-            let ordered: Ordered
         }
 
         private let vectors: Vectors
@@ -282,60 +231,16 @@
             var filled = value.padded()
             filled[filled.count - 1] = 1
             #expect(throws: RecordDamage.self) { try RowContent(padded: filled) }
+            for bit: UInt8 in [0x08, 0x10, 0x20, 0x40] {
+                var unknown = value.padded()
+                unknown[4] |= bit
+                #expect(throws: RecordDamage.self) { try RowContent(padded: unknown) }
+            }
             #expect(throws: RecordDamage.self) { try RowContent(padded: tombstone.padded()) }
         }
 
         @Test func `contents are padded to the sizes of the vectors`() {
             for size in vectors.sizes { #expect(SizeClass.padded(size.content + 4) == size.plaintext) }
-        }
-
-        @Test func `chunks, and what a row says of them, are those of the vectors`() throws {
-            for (index, vector) in vectors.streams.enumerated() {
-                let key = try hex(vector.key)
-                let address = StorageAddress("large")
-                let stream = RowStream(place: vector.place, length: Int64(vector.length)) { _ in key }
-                var content = RowContent(address, .value, StorageMetadata(serializer: "json"), payload: Array("{}".utf8))
-                content.stream = stream
-                #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
-                #expect(try RowContent(padded: try hex(vector.plaintext)).stream == stream)
-                var padded = (0..<vector.length).map { UInt8((31 * $0 + index) % 251) }
-                padded += [UInt8](repeating: 0, count: Int(stream.paddedLength) - padded.count)
-                var sealer = stream.sealer(database: database, address)
-                #expect(Int(stream.count) == vector.chunks.count)
-                for (number, digest) in vector.chunks.enumerated() {
-                    let start = number * SealedStream.chunkLength
-                    let plain = Array(padded[start..<min(start + SealedStream.chunkLength, padded.count)])
-                    let sealed = try sealer.seal(plain, isLast: number == vector.chunks.count - 1)
-                    #expect(hexadecimalText(of: Array(SHA256.hash(data: sealed))) == digest)
-                    #expect(sealed.count == vector.sizes[number])
-                    let range = stream.contentRange(ofChunk: Int64(number))
-                    #expect(
-                        try stream.open(sealed, number: Int64(number), database: database, address)
-                            == Array(padded[Int(range.lowerBound)..<Int(range.upperBound)]))
-                }
-            }
-        }
-
-        @Test func `ordered values, and what a row says of them, are those of the vectors`() throws {
-            let (vector, key) = (vectors.ordered, try keyset(keks[0]).active)
-            var last: [UInt8]?
-            for tuple in vector.tuples {
-                let bytes = OrderedValue.bytes(try tuple.parts.map { try $0.part })
-                #expect(hexadecimalText(of: bytes) == tuple.bytes, "\(tuple.parts)")
-                if let last { #expect(last.lexicographicallyPrecedes(bytes)) }
-                last = bytes
-            }
-            let address = StorageAddress("entry", in: StorageNamespace("ledger"))
-            var content = RowContent(address, .value, StorageMetadata(serializer: "json"), payload: Array("{}".utf8))
-            let due = try OrderedValue("due", [.integer(20_777), .text("a")])
-            try content.setOrdered([try OrderedValue("price", [.number(-12.5)]), due])
-            #expect(hexadecimalText(of: content.padded()) == vector.plaintext)
-            #expect(try RowContent(padded: try hex(vector.plaintext)).ordered == content.ordered)
-            let label = key.label(of: Label.ordered("due", address.namespace).fields)
-            #expect(hexadecimalText(of: label) == vector.label)
-            let member = Label.member(due, key.slot(of: address, table: DatabaseFormat.table))
-            #expect(hexadecimalText(of: member) == vector.member)
-            #expect(hexadecimalText(of: key.term(of: member, under: label)) == vector.term)
         }
 
         @Test func `metadata without an index of attributes, and its label, are those of the vectors`() throws {
@@ -350,10 +255,10 @@
         @Test func `the schema is word for word that of the documentation and of the independent reader`() async throws {
             let root = URL(filePath: Reader.folder).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
             let design = try String(contentsOf: root.appending(path: "Docs/Design.md"), encoding: .utf8)
-            let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables + DatabaseFeature.chunks.tables
+            let statements = DatabaseFormat.schema + DatabaseFeature.labels.tables
             #expect(design.split(separator: "\n").filter { $0.hasPrefix("CREATE TABLE ") }.map(String.init) == statements)
             let script =
-                "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS, reader.COUNTS, reader.CHUNKS]))"
+                "import sys; sys.path.insert(0, sys.argv[1]); import reader; print('\\n'.join([*reader.SCHEMA.values(), reader.LABELS, reader.COUNTS]))"
             let result = try await run("/usr/bin/python3", ["-B", "-c", script, Reader.folder])
             #expect(result.status == 0, "\(result.stderr) (apt-get install -y --no-install-recommends python3-cryptography)")
             #expect(result.stdout.split(separator: "\n").map(String.init) == statements)

@@ -15,7 +15,7 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
     public var rowsOfDestroyedKeys: Int
     /// The number of labels of values whose entries are not those that were written, and of entries that are missing or too many.
     public var damagedLabels: Int
-    /// The number of chunks of large contents that are missing or not those that were written, and of those that belong to no value.
+    /// Always 0 in a report of this version: no database has chunks.
     public var damagedChunks: Int
 
     /// Whether nothing is wrong.

@@ -27,9 +27,6 @@ package final class RehearsedChanges: Sendable {
     /// Creates an empty set of changes.
     package init() {}
 
-    /// Whether the rehearsal changed any of some slots.
-    package func touch(_ addresses: [StorageAddress]) -> Bool { slots.withLock { slots in addresses.contains { slots[$0] != nil } } }
-
     static func nextRevision() -> StorageRevision {
         let number = changes.add(1, ordering: .relaxed).newValue
         return StorageRevision(Array("rehearsal".utf8) + withUnsafeBytes(of: number.bigEndian, Array.init))

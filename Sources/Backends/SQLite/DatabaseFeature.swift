@@ -27,16 +27,8 @@
                 "CREATE TABLE counts (label BLOB PRIMARY KEY NOT NULL, sealed BLOB NOT NULL) WITHOUT ROWID",
             ])
 
-        /// Chunks: values may have a large content beside their payload. A program that does not know it would take such a row for damage.
-        static let chunks = DatabaseFeature(
-            name: "chunks", need: .reading, tables: ["CREATE TABLE chunks (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)"])
-
-        /// Ordered values: values can be found by them in their order. They stand in the table of labels, so the feature has no table of its own. A program that does not
-        /// know it would take such a row for damage.
-        static let ordered = DatabaseFeature(name: "ordered", need: .reading, tables: [])
-
         /// Those that this version of the library knows.
-        static let known = [chunks, labels, ordered]
+        static let known = [labels]
 
         /// Whether this version of the library knows the feature.
         var isKnown: Bool { Self.known.contains(self) }

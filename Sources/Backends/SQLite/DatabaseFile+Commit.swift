@@ -7,13 +7,6 @@
     struct CommitRequest: Sendable {
         let session: DatabaseSession
         let mutations: [StorageMutation]
-        /// The large content of the value that the one mutation puts.
-        var source: StreamSource?
-        /// The values of ordered indexes of the value that the one mutation puts.
-        var ordered: [OrderedValue] = []
-
-        /// How much work it is: a large content is a group of its own.
-        var weight: Int { source == nil ? mutations.count : .max }
 
         /// Whether the call was made for this header of this file.
         func isFor(_ file: DatabaseFile.FileID, _ header: DatabaseHeader) -> Bool { session.file == file && session.header == header }
@@ -72,9 +65,7 @@
                         continue
                     }
                     // A call that is alone is undone with its transaction.
-                    let outcome =
-                        requests.count == 1
-                        ? evaluate(request, rows, stepped, progressed) : try rows.one { evaluate(request, rows, stepped, progressed) }
+                    let outcome = requests.count == 1 ? evaluate(request, rows, stepped) : try rows.one { evaluate(request, rows, stepped) }
                     responses.append(.results(outcome.results))
                     isChanged = isChanged || outcome.isChanged
                 }
@@ -102,10 +93,7 @@
         /// Carries out one call inside the transaction.
         /// - Parameters:
         ///   - stepped: Called before each mutation is looked at, and before it is carried out.
-        ///   - progressed: Called for each chunk of a large content.
-        private func evaluate(
-            _ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ stepped: () -> Void, _ progressed: () -> Void
-        ) -> CallOutcome {
+        private func evaluate(_ request: CommitRequest, _ rows: DatabaseWriter.Rows, _ stepped: () -> Void) -> CallOutcome {
             // An address occurs only once in a call, so all conditions can be checked before anything is changed.
             let moves = rows.moves
             var found: [RowFinder.Found?] = []
@@ -124,7 +112,7 @@
                 // A row that was deleted before in this call may have made another move to its place.
                 let row = known == nil || rows.moves == moves ? known : look(mutation.address, request.session.keyset, rows).row
                 isChanged = isChanged || mutation.operation != .check && (row != nil || mutation.operation != .delete)
-                do throws(BackendError) { results.append(try carryOut(mutation, row, request, rows, progressed)) } catch {
+                do throws(BackendError) { results.append(try carryOut(mutation, row, request, rows)) } catch {
                     return CallOutcome(results: request.mutations.results(endingIn: .failed(error), at: index), failure: error)
                 }
             }
@@ -146,24 +134,18 @@
         }
 
         private func carryOut(
-            _ mutation: StorageMutation, _ row: RowFinder.Found?, _ request: CommitRequest, _ rows: DatabaseWriter.Rows,
-            _ progressed: () -> Void
+            _ mutation: StorageMutation, _ row: RowFinder.Found?, _ request: CommitRequest, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) -> MutationResult {
             let keyset = request.session.keyset
-            var content: RowContent
+            let content: RowContent
             switch mutation.operation {
             case .check: return .applied(row?.probe.revision, .durable)
             case .delete:
                 try rows.relabel(mutation.address, row, nil, keyset)
                 if let row { try clear(row, mutation.address, keyset, rows) }
-                try rows.removeChunks(of: row?.stream)
                 return .applied(nil, .durable)
             case .put(.bytes(let bytes), let metadata):
                 content = RowContent(mutation.address, .value, metadata, payload: bytes)
-                try content.setOrdered(request.ordered)
-                if let source = request.source {
-                    content.stream = try rows.writeChunks(source, of: mutation.address, runtime, progressed)
-                }
             case .put: throw BackendError(.unsupported, "The database keeps bytes only. Nothing was changed.")
             case .tombstone(let metadata):
                 content = RowContent(mutation.address, .tombstone, metadata)
@@ -172,13 +154,13 @@
             return .applied(SealedRow.revision(of: try write(content, over: row, keyset, rows)), .durable)
         }
 
-        /// Writes a row, with its labels, under the active key, and removes the chunks of the value before it, in place of the one that its name has.
+        /// Writes a row and its labels under the active key, in place of the row that its name has.
         /// - Returns: The sealed bytes.
         func write(
             _ content: RowContent, over row: RowFinder.Found?, _ keyset: Keyset, _ rows: DatabaseWriter.Rows
         ) throws(BackendError) -> [UInt8] {
             let address = content.address
-            try rows.relabel(address, row, content.kind == .value ? content : nil, keyset)
+            try rows.relabel(address, row, content.kind == .value ? content.metadata : nil, keyset)
             let place = row.flatMap { $0.key.id == keyset.active.id ? $0 : nil }
             let slot = place?.slot ?? keyset.active.slot(of: address, table: DatabaseFormat.table)
             // It starts at a random number, so that it does not tell how often the row was changed.
@@ -199,7 +181,6 @@
                 if let row { try clear(row, address, keyset, rows) }
                 try rows.insert(slot, version: version, sealed: sealed)
             }
-            if row?.stream != content.stream { try rows.removeChunks(of: row?.stream) }
             return sealed
         }
 

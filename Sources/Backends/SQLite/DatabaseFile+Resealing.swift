@@ -48,7 +48,7 @@
             var part = Resealed(next: next)
             for old in found {
                 guard let address = old.address, let row = try rows.row(of: address), row.probe.revision == old.revision,
-                    row.key.id != rows.keyset.active.id, var content = try RowContent(row)
+                    row.key.id != rows.keyset.active.id, var content = RowContent(row)
                 else {
                     part.damaged += 1
                     continue
@@ -96,14 +96,12 @@
 
     extension RowContent {
         /// The content of a row that was found and opened; nil for damage.
-        fileprivate init?(_ row: RowFinder.Found) throws(BackendError) {
+        fileprivate init?(_ row: RowFinder.Found) {
             guard let address = row.address else { return nil }
             switch row.probe {
             case .value(let record):
                 guard case .bytes(let payload) = record.payload else { return nil }
                 self.init(address, .value, record.metadata, payload: payload)
-                stream = row.stream
-                try setOrdered(row.ordered)
             case .tombstone(let tombstone): self.init(address, .tombstone, tombstone.metadata)
             case .absent, .locked, .unavailable, .corrupt: return nil
             }

@@ -46,12 +46,6 @@
         /// Whether there are labels.
         var isIndexed: Bool { features.contains(.labels) }
 
-        /// Whether values may have chunks.
-        var hasChunks: Bool { features.contains(.chunks) }
-
-        /// Whether values may have ordered values.
-        var hasOrdered: Bool { features.contains(.ordered) }
-
         /// The entries of the table `header`, without the tag.
         var entries: [(name: String, value: [UInt8])] {
             [

@@ -2,8 +2,8 @@
     import BackendContract
     import Sealing
 
-    /// Checks a whole database in one read transaction: every row is opened, and all of them are compared with the sealed state; every label
-    /// is compared with its sealed count and with the rows, and every chunk of a large content is opened.
+    /// Checks a whole database in one read transaction: opens every row, compares all of them with the sealed state, and compares every label
+    /// with its sealed count and with the rows.
     struct IntegrityCheck {
         typealias Interruption = PageReader.Interruption
 
@@ -25,8 +25,7 @@
             return IntegrityReport(
                 commits: state?.commits, rows: rows.found, expectedRows: state.map { Int(clamping: $0.rows.count) },
                 areRowsWhole: state?.rows == rows.sum, damagedRows: rows.damaged, rowsOfDestroyedKeys: rows.destroyed,
-                damagedLabels: session.header.isIndexed ? try labels(of: rows, pause) : 0,
-                damagedChunks: rows.damagedChunks + (try strayChunks(besides: rows)))
+                damagedLabels: session.header.isIndexed ? try labels(of: rows, pause) : 0)
         }
 
         /// The state; nil unless the table holds exactly one row, and it opens.
@@ -49,10 +48,6 @@
             /// How many entries the table of labels has for the rows, days not counted, and how many of them are not there.
             var labels = 0
             var missingLabels = 0
-            /// How many chunks of values there are, and how many of them are missing or do not open.
-            var chunks = 0
-            var damagedChunks = 0
-            var places: Set<Int64> = []
         }
 
         private func rows(_ pause: Pause) throws(Interruption) -> Rows {
@@ -60,7 +55,6 @@
             var places = DatabaseScanner.Places()
             let entry = try session.header.isIndexed ? statement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2") : nil
             defer { entry?.finalize() }
-            let chunks = session.header.hasChunks ? try run { () throws(SQLiteFault) in try ChunkStatements(connection) } : nil
             let total = try number("SELECT count(*) FROM records")
             try connection.rows(
                 "SELECT slot, version, sealed, id FROM records ORDER BY id", Self.failure
@@ -75,31 +69,10 @@
                 case .damaged, .stranger, .refused: rows.damaged += 1
                 case .content(let content, _):
                     if let entry { try count(content, row, entry, &rows) }
-                    if let stream = content.stream { try count(stream, of: content.address, chunks, &rows, pause) }
                 }
             }
             try pause(IntegrityProgress(checked: rows.found, total: total))
             return rows
-        }
-
-        /// Opens the chunks of a value. Without the table, all of them are missing.
-        private func count(
-            _ stream: RowStream, of address: StorageAddress, _ chunks: ChunkStatements?, _ rows: inout Rows, _ pause: Pause
-        ) throws(Interruption) {
-            // Two values cannot have the same chunks.
-            let isNew = rows.places.insert(stream.place).inserted
-            for number in 0..<stream.count {
-                if number % Int64(Self.stride) == 0 { try pause(nil) }
-                let sealed = try run { () throws(SQLiteFault) in try chunks?.chunk(at: stream.place + number) }
-                if sealed != nil, isNew { rows.chunks += 1 }
-                let content = sealed.flatMap { try? stream.open($0, number: number, database: keyset.database, address) }
-                if content == nil { rows.damagedChunks += 1 }
-            }
-        }
-
-        /// How many chunks belong to no value.
-        private func strayChunks(besides rows: Rows) throws(Interruption) -> Int {
-            session.header.hasChunks ? max(0, try number("SELECT count(*) FROM chunks") - rows.chunks) : 0
         }
 
         /// Looks for the labels of a row.
@@ -110,11 +83,6 @@
             for label in Label.labels(of: content.metadata, content.address.namespace) {
                 rows.labels += 1
                 if try !exists(entry, key.label(of: label.fields), Array(slot)) { rows.missingLabels += 1 }
-            }
-            for value in content.ordered {
-                rows.labels += 1
-                let label = key.label(of: Label.ordered(value.index, content.address.namespace).fields)
-                if try !exists(entry, label, Label.member(value, slot)) { rows.missingLabels += 1 }
             }
             if let day = content.metadata.modifiedAt.flatMap(Label.day) {
                 let days = key.label(of: Label.days(content.address.namespace).fields)

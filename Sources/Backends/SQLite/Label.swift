@@ -1,7 +1,6 @@
 #if SQLite
     import BackendContract
     import Sealing
-    import Sealing
 
     /// Something that values of a namespace have in common, and are found by. The table holds a keyed hash of it, which means nothing
     /// without the key.
@@ -37,18 +36,6 @@
 
         /// The days on which values were last changed.
         static func days(_ namespace: StorageNamespace) -> Label { Label("days", namespace) }
-
-        /// The values of an ordered index. Unlike other labels, it has entries that begin with the value: ``member(_:_:)``.
-        static func ordered(_ index: String, _ namespace: StorageNamespace) -> Label { Label("ordered", namespace, index) }
-
-        /// An entry of an ordered index: the value, a zero, and the slot. With the zero, entries sort as their values do.
-        static func member(_ value: OrderedValue, _ slot: some Sequence<UInt8>) -> [UInt8] { value.bytes + [0] + slot }
-
-        /// The value and the slot of an entry of an ordered index; nil for anything else.
-        static func parts(of member: [UInt8]) -> (value: ArraySlice<UInt8>, slot: [UInt8])? {
-            guard member.count > DataKey.slotLength, member[member.count - DataKey.slotLength - 1] == 0 else { return nil }
-            return (member.dropLast(DataKey.slotLength + 1), Array(member.suffix(DataKey.slotLength)))
-        }
 
         /// The labels of a value.
         static func labels(of metadata: StorageMetadata, _ namespace: StorageNamespace) -> Set<Label> {

@@ -7,15 +7,13 @@
         /// - Parameters:
         ///   - address: The name.
         ///   - row: Its current row; nil where there is none.
-        ///   - content: The new value; nil for a removal or a tombstone.
+        ///   - metadata: The metadata of the new value; nil for a removal or a tombstone.
         ///   - keyset: The keys.
         func relabel(
-            _ address: StorageAddress, _ row: RowFinder.Found?, _ content: RowContent?, _ keyset: Keyset
+            _ address: StorageAddress, _ row: RowFinder.Found?, _ metadata: StorageMetadata?, _ keyset: Keyset
         ) throws(BackendError) {
-            let (namespace, metadata) = (address.namespace, content?.metadata)
+            let namespace = address.namespace
             guard namespace != .values else { return }
-            let ordered = content?.ordered ?? []
-            if !ordered.isEmpty, !header.hasOrdered { try add(.ordered, keyset) }
             if labels == nil, metadata != nil { try addLabels(keyset) }
             guard let labels else { return }
             var old: Set<Label> = []
@@ -26,7 +24,6 @@
                 for key in [keyset.active] + keyset.decryptOnly { try labels.purge(slot(of: address, key), keyset) }
             default: break
             }
-            try reorder(address, row, ordered, labels, keyset)
             let new = metadata.map { Label.labels(of: $0, namespace) } ?? []
             let active = keyset.active
             if let row, row.key.id != active.id {
@@ -41,22 +38,6 @@
             if let day = metadata?.modifiedAt.flatMap(Label.day), added.contains(.day(day, namespace)) {
                 try labels.use(day, namespace, active)
             }
-        }
-
-        /// Updates the ordered values of a name.
-        private func reorder(
-            _ address: StorageAddress, _ row: RowFinder.Found?, _ new: [OrderedValue], _ labels: LabelWriter, _ keyset: Keyset
-        ) throws(BackendError) {
-            if new.isEmpty, row?.ordered.isEmpty ?? true { return }
-            let active = keyset.active
-            var old = Set(row?.ordered ?? [])
-            if let row, row.key.id != active.id {
-                try labels.remove(old, address.namespace, slot(of: address, row.key), row.key)
-                old = []
-            }
-            let slot = slot(of: address, active)
-            try labels.remove(old.subtracting(new), address.namespace, slot, active)
-            try labels.add(Set(new).subtracting(old), address.namespace, slot, active)
         }
 
         private func slot(of address: StorageAddress, _ key: DataKey) -> [UInt8] { key.slot(of: address, table: DatabaseFormat.table) }
@@ -87,7 +68,6 @@
                 let namespace = content.address.namespace
                 guard namespace != .values, content.kind == .value, let slot = row.slot, let key = row.key(keyset) else { return }
                 try labels.add(Label.labels(of: content.metadata, namespace), Array(slot), key)
-                try labels.add(Set(content.ordered), namespace, Array(slot), key)
                 if let day = content.metadata.modifiedAt.flatMap(Label.day) { try labels.use(day, namespace, key) }
             }
         }
@@ -96,9 +76,8 @@
         func rebuildLabels(_ keyset: Keyset) throws(BackendError) {
             guard let labels else { return }
             var kept: [(label: [UInt8], slot: [UInt8], key: DataKey)] = []
-            for entry in try labels.entries() where entry.slot.count >= DataKey.slotLength {
-                let slot = Array(entry.slot.suffix(DataKey.slotLength))
-                do throws(SQLiteFault) { guard try finder.damage(of: slot, keyset) != nil else { continue } } catch {
+            for entry in try labels.entries() where entry.slot.count == DataKey.slotLength {
+                do throws(SQLiteFault) { guard try finder.damage(of: entry.slot, keyset) != nil else { continue } } catch {
                     throw error.backendError()
                 }
                 kept.append((entry.label, entry.slot, try labels.key(of: entry.label, keyset) ?? keyset.active))

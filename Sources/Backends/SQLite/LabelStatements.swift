@@ -18,7 +18,7 @@
             self.database = database
             entry = try database.keptStatement("SELECT 1 FROM labels WHERE label = ?1 AND slot = ?2")
             slotsOf = try database.keptStatement("SELECT slot FROM labels WHERE label = ?1")
-            labelsOf = try database.keptStatement("SELECT label, slot FROM labels WHERE substr(slot, -\(DataKey.slotLength)) = ?1")
+            labelsOf = try database.keptStatement("SELECT label FROM labels WHERE slot = ?1")
             count = try database.keptStatement("SELECT sealed FROM counts WHERE label = ?1")
             putCount = try database.keptStatement("INSERT OR REPLACE INTO counts VALUES (?1, ?2)")
             deleteCount = try database.keptStatement("DELETE FROM counts WHERE label = ?1 AND ?2 = ?2")
@@ -37,18 +37,8 @@
         /// Every slot of a label.
         func slots(of label: [UInt8]) throws(BackendError) -> [[UInt8]] { try column(slotsOf, label) }
 
-        /// Every entry that ends with a slot: it reads the whole table.
-        func entries(of slot: [UInt8]) throws(BackendError) -> [(label: [UInt8], slot: [UInt8])] {
-            defer { labelsOf.reset() }
-            var entries: [(label: [UInt8], slot: [UInt8])] = []
-            do throws(SQLiteFault) {
-                try labelsOf.bind(slot, at: 1)
-                while try labelsOf.step() { entries.append((labelsOf.bytes(0), labelsOf.bytes(1))) }
-            } catch {
-                throw error.backendError()
-            }
-            return entries
-        }
+        /// Every label of a slot. Reads the whole table.
+        func labels(of slot: [UInt8]) throws(BackendError) -> [[UInt8]] { try column(labelsOf, slot) }
 
         /// The sealed count of a label; nil where there is none.
         func count(of label: [UInt8]) throws(BackendError) -> [UInt8]? { try column(count, label).first }

@@ -52,16 +52,6 @@
             }
         }
 
-        /// Adds the entries that a slot has in ordered indexes.
-        func add(_ values: Set<OrderedValue>, _ namespace: StorageNamespace, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
-            for value in values { try add([.ordered(value.index, namespace)], Label.member(value, slot), key) }
-        }
-
-        /// Removes the entries that a slot has in ordered indexes.
-        func remove(_ values: Set<OrderedValue>, _ namespace: StorageNamespace, _ slot: [UInt8], _ key: DataKey) throws(BackendError) {
-            for value in values { try remove([.ordered(value.index, namespace)], Label.member(value, slot), key) }
-        }
-
         /// Removes an entry of which it is not known whether it was ever written.
         func drop(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(BackendError) {
             guard let key = try key(of: label, keyset) else { return try statements.delete(label, slot) }
@@ -70,9 +60,9 @@
             if isCounted { change(label) { $0.remove(key.term(of: slot, under: label)) } }
         }
 
-        /// Removes a slot from every label, and from every ordered index.
+        /// Removes a slot from every label.
         func purge(_ slot: [UInt8], _ keyset: Keyset) throws(BackendError) {
-            for entry in try statements.entries(of: slot) { try drop(entry.label, entry.slot, keyset) }
+            for label in try statements.labels(of: slot) { try drop(label, slot, keyset) }
         }
 
         /// Removes every label of a key, with its count: the days of values that are gone, once no row of the key is left. Entries without a count of the key's own stay.
@@ -88,7 +78,7 @@
 
         /// Every slot that has a label: it reads the whole table.
         func slots() throws(BackendError) -> Set<[UInt8]> {
-            Set(try statements.slots().lazy.filter { $0.count >= DataKey.slotLength }.map { Array($0.suffix(DataKey.slotLength)) })
+            try statements.slots().filter { $0.count == DataKey.slotLength }
         }
 
         /// Every entry: it reads the whole table.

@@ -27,7 +27,6 @@
         var counting: Statement?
         var sealedCounts: Statement?
         var anyEntry: Statement?
-        var chunks: ChunkStatements?
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database

@@ -111,25 +111,16 @@
 
         /// Whether an entry of the table of labels leads to no value that has the label. A damaged row is damage of its own.
         func isStray(_ label: [UInt8], _ slot: [UInt8], _ keyset: Keyset) throws(SQLiteFault) -> Bool {
-            // An entry of an ordered index begins with the value.
-            let (entry, parts) = (slot, Label.parts(of: slot))
-            let slot = parts?.slot ?? entry
             guard slot.count == DataKey.slotLength else { return true }
             for key in [keyset.active] + keyset.decryptOnly {
-                if key.day(hiddenIn: entry, under: label) != nil { return false }
+                if key.day(hiddenIn: slot, under: label) != nil { return false }
                 switch try find(slot, key, keyset, inTransaction: true) {
                 case .absent, .needsTransaction: continue
                 case .found(let found):
                     switch found.probe {
                     case .value(let record):
                         guard let namespace = found.address?.namespace else { return true }
-                        let labels =
-                            if let parts {
-                                Set(found.ordered.filter { $0.bytes.elementsEqual(parts.value) }.map { Label.ordered($0.index, namespace) })
-                            } else {
-                                Label.labels(of: record.metadata, namespace)
-                            }
-                        return !labels.contains { found.key.label(of: $0.fields) == label }
+                        return !Label.labels(of: record.metadata, namespace).contains { found.key.label(of: $0.fields) == label }
                     case .tombstone, .absent, .locked: return true
                     case .corrupt, .unavailable: return false
                     }

@@ -22,10 +22,6 @@
             var isStranger = false
             /// Whether the row was sealed again since it was written, under its revision.
             var isResealed = false
-            /// The large content that the value has in chunks.
-            var stream: RowStream?
-            /// The values of ordered indexes that it is found by.
-            var ordered: [OrderedValue] = []
             /// The row's term in the sum of all rows, where the search was told to compute it; nil for a row that has none.
             var term: [UInt8]?
         }
@@ -119,7 +115,7 @@
                     return .found(
                         Found(
                             id: id, version: version, key: key, slot: slot, address: content?.address, probe: probe, isStranger: isStranger,
-                            isResealed: content?.keptRevision != nil, stream: content?.stream, ordered: content?.ordered ?? [], term: term))
+                            isResealed: content?.keptRevision != nil, term: term))
                 }
             }
         }

@@ -16,13 +16,11 @@
             }
         }
 
-        /// Makes the sealed state and all labels anew from the rows that are there, and removes chunks that belong to none of them unless a row
-        /// is damaged, in one transaction under the lock.
+        /// Rebuilds the sealed state and all labels from the rows in the file, in one transaction under the lock.
         package func acceptContents() async throws(BackendError) {
             try await rewriteState { (rows) throws(BackendError) in
                 try rows.rebuildState(above: 0)
                 try rows.rebuildLabels(rows.keyset)
-                try rows.removeStrayChunks()
             }
         }
 

@@ -82,7 +82,7 @@
             readLane = runtime.makeLane("sqlite.\(name).read")
             scanLane = runtime.makeLane("sqlite.\(name).scan")
             commits = GroupCommit(
-                lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: \.weight,
+                lane: lane, clock: runtime.clock, maximumGroup: 1_024, maximumWeight: 4_096, weight: \.mutations.count,
                 hold: file.lockedForCommits, perform: file.commit)
             flushes = GroupCommit(lane: lane, clock: runtime.clock, hold: file.lockedIfItExists) { requests, deadline, _ in
                 let result = Result { () throws(BackendError) in try file.flush(deadline: deadline) }
@@ -222,16 +222,6 @@
         /// Calls that wait at the same time share one transaction and one flush; each stays a batch of its own.
         /// - Throws: ``BackendError`` with `timedOut` or `cancelled`; its outcome says whether anything may have happened.
         package func apply(_ mutations: [StorageMutation]) async throws(BackendError) -> [MutationResult] {
-            try await apply(mutations, nil, [])
-        }
-
-        /// Changes slots.
-        /// - Parameters:
-        ///   - source: The large content of the value that the one mutation puts.
-        ///   - ordered: The values of ordered indexes that it is found by.
-        func apply(
-            _ mutations: [StorageMutation], _ source: StreamSource?, _ ordered: [OrderedValue]
-        ) async throws(BackendError) -> [MutationResult] {
             guard !mutations.isEmpty else { return [] }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed.") }
             try mutations.requireDistinctAddresses()
@@ -246,7 +236,7 @@
                         known = try await openedOrCreated(deadline: deadline)
                         continue
                     }
-                    let request = CommitRequest(session: session, mutations: mutations, source: source, ordered: ordered)
+                    let request = CommitRequest(session: session, mutations: mutations)
                     switch try await commits.submit(request, deadline: deadline, isMutation: true) {
                     case .results(let results): return results
                     case .outdated: known = try await opened(insteadOf: session, deadline: deadline)

@@ -21,7 +21,6 @@
         private let insertState: Statement
         /// Made when they are first needed: most databases have no labels.
         private var madeLabels: LabelStatements?
-        private var madeChunks: ChunkStatements?
 
         init(_ database: Connection) throws(SQLiteFault) {
             self.database = database
@@ -46,14 +45,6 @@
             if let madeLabels { return madeLabels }
             let made = try LabelStatements(database)
             madeLabels = made
-            return made
-        }
-
-        /// The statements on the table of chunks.
-        func chunks() throws(SQLiteFault) -> ChunkStatements {
-            if let madeChunks { return madeChunks }
-            let made = try ChunkStatements(database)
-            madeChunks = made
             return made
         }
 

@@ -13,26 +13,9 @@ package struct RowContent: Sendable {
     package var payload: [UInt8] = []
     /// The revision of a row that was sealed again and is otherwise unchanged; nil for one whose revision is its nonce.
     package var keptRevision: StorageRevision?
-    /// The large content that the value has beside its payload, in chunks; nil for none.
-    package var stream: RowStream?
-    /// The values of ordered indexes that it is found by, one for each index, in the order of their names.
-    package private(set) var ordered: [OrderedValue] = []
 
     /// Set in the byte of the kind: the kept revision follows.
     private static let keeps: UInt8 = 0x80
-    /// Set in the byte of the kind: the stream follows, after the revision.
-    private static let streams: UInt8 = 0x40
-    /// Set in the byte of the kind: ordered values follow, after the stream.
-    private static let orders: UInt8 = 0x20
-
-    /// Sets the values of ordered indexes.
-    /// - Throws: ``BackendError`` with `unsupported` for two of one index, and for more than 255.
-    package mutating func setOrdered(_ values: [OrderedValue]) throws(BackendError) {
-        guard values.count <= OrderedValue.maximumCount, Set(values.map(\.index)).count == values.count else {
-            throw BackendError(.unsupported, "A value has at most \(OrderedValue.maximumCount) ordered values, each of another index.")
-        }
-        ordered = values.sorted { $0.index.utf8.lexicographicallyPrecedes($1.index.utf8) }
-    }
 
     /// The content, after its length and before the zeros that fill its size class.
     package func padded() -> [UInt8] {
@@ -42,17 +25,11 @@ package struct RowContent: Sendable {
         // Exactly as much as is needed: a buffer that grows leaves copies behind.
         let kept = keptRevision?.bytes ?? []
         let length =
-            1 + kept.count + (stream == nil ? 0 : RowStream.byteCount) + OrderedValue.byteCount(ordered) + 12
-            + address.namespace.name.utf8.count + address.name.utf8.count
-            + facts.bytes.count + payload.count
+            1 + kept.count + 12 + address.namespace.name.utf8.count + address.name.utf8.count + facts.bytes.count + payload.count
         writer.bytes.reserveCapacity(SizeClass.padded(length + 4))
         writer.fixed(UInt32(length))
-        writer.byte(
-            kind.rawValue | (keptRevision == nil ? 0 : Self.keeps) | (stream == nil ? 0 : Self.streams)
-                | (ordered.isEmpty ? 0 : Self.orders))
+        writer.byte(kind.rawValue | (keptRevision == nil ? 0 : Self.keeps))
         writer.bytes.append(contentsOf: kept)
-        stream?.write(to: &writer)
-        if !ordered.isEmpty { OrderedValue.write(ordered, to: &writer) }
         writer.counted(address.namespace.name.utf8)
         writer.counted(address.name.utf8)
         writer.bytes.append(contentsOf: facts.bytes)
@@ -73,20 +50,14 @@ package struct RowContent: Sendable {
         guard bytes[(4 + count)...].allSatisfy({ $0 == 0 }) else { throw RecordDamage("is not filled up with zeros") }
         var reader = ByteReader(bytes[4..<(4 + count)])
         let first = try reader.byte()
-        guard let kind = Kind(rawValue: first & ~(Self.keeps | Self.streams | Self.orders)) else {
-            throw RecordDamage("is of an unknown kind")
-        }
+        guard let kind = Kind(rawValue: first & ~Self.keeps) else { throw RecordDamage("is of an unknown kind") }
         if first & Self.keeps != 0 { keptRevision = StorageRevision(try reader.take(XAES256GCM.nonceLength)) }
-        if first & Self.streams != 0 { stream = try RowStream(&reader) }
-        if first & Self.orders != 0 { ordered = try OrderedValue.read(&reader) }
         let namespace = try reader.text()
         address = StorageAddress(try reader.text(), in: StorageNamespace(namespace))
         self.kind = kind
         metadata = try RecordCodec.decodeMetadata(from: &reader)
         payload = try reader.counted()
         guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
-        guard kind == .value || payload.isEmpty && stream == nil && ordered.isEmpty else {
-            throw RecordDamage("is a tombstone with a payload")
-        }
+        guard kind == .value || payload.isEmpty else { throw RecordDamage("is a tombstone with a payload") }
     }
 }

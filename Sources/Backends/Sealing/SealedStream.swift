@@ -26,15 +26,6 @@ package struct SealedStream: Sendable {
         data = header.tag
     }
 
-    /// Begins with a chunk of something else than a file.
-    /// - Parameters:
-    ///   - key: A key for these chunks alone.
-    ///   - data: What they are bound to.
-    ///   - number: The first chunk.
-    init(key: SymmetricKey, authenticating data: [UInt8], from number: UInt64) {
-        (self.key, self.data, self.number) = (key, data, number)
-    }
-
     /// Seals the next chunk.
     package mutating func seal(_ chunk: [UInt8], isLast: Bool) throws(BackendError) -> [UInt8] {
         precondition(isLast ? chunk.count <= Self.chunkLength : chunk.count == Self.chunkLength, "Only the last chunk is shorter.")

@@ -56,7 +56,6 @@ package struct ServerRowCodec: Sendable {
 
     /// Seals a row with the active key.
     package func seal(_ content: RowContent, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> ServerRow {
-        precondition(content.stream == nil, "A server's row has no chunks.")
         var plain = content.padded()
         defer { wipe(&plain) }
         let slot = slot(of: content.address, active)
@@ -93,8 +92,6 @@ package struct ServerRowCodec: Sendable {
         defer { wipe(&plain) }
         let content: RowContent
         do throws(RecordDamage) { content = try RowContent(padded: plain) } catch { throw Self.damage(error.reason) }
-        // The seal binds the slot; a name of another slot was never sealed with it.
-        guard content.stream == nil else { throw Self.damage("has chunks, which no row of a server has") }
         return (content, content.keptRevision ?? StorageRevision(nonce))
     }
 

@@ -1,6 +1,7 @@
 import BackendContract
 
-/// A value that was encoded, before the lane of its slot is taken. What depends on the slot's present state is added under the lane: see ``RecordCoder/complete(_:origin:over:)``.
+/// A value that was encoded, before the lane of its slot is taken. The lane's holder adds what depends on the slot's present state: see
+/// ``over(_:now:)`` and ``RecordCoder/complete(_:origin:)``.
 struct Prepared: Sendable {
     var route: Route
     /// The serializer's bytes.

@@ -58,11 +58,6 @@ struct RecordCoder: Sendable {
         return try await sealed(prepared.bytes, metadata, origin, route)
     }
 
-    /// The same, over what the slot was seen to hold.
-    func complete(_ prepared: Prepared, origin: RecordOrigin?, over probe: StorageProbe) async throws -> CodedRecord {
-        try await complete(prepared.over(probe, now: runtime.clock.wallSeconds), origin: origin)
-    }
-
     private func sealed(
         _ content: [UInt8], _ metadata: StorageMetadata, _ origin: RecordOrigin?, _ route: Route
     ) async throws -> CodedRecord {

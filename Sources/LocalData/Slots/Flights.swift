@@ -87,7 +87,4 @@ final class Flights: Sendable {
         }
         try await flight.wait()
     }
-
-    /// Whether nothing is under way.
-    var isIdle: Bool { flights.withLock(\.isEmpty) }
 }

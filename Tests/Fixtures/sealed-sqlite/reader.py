@@ -51,8 +51,7 @@ KINDS = {1: "value", 3: "tombstone"}
 KIND_NUMBERS = {name: number for number, name in KINDS.items()}
 # What a feature demands of who does not know it.
 NEEDS = {1: "must know to read", 2: "must know to write", 3: "neither"}
-CHUNKS = "CREATE TABLE chunks (id INTEGER PRIMARY KEY, sealed BLOB NOT NULL)"
-KNOWN_FEATURES = {"chunks": (1, [CHUNKS]), "labels": (2, [LABELS, COUNTS]), "ordered": (1, [])}
+KNOWN_FEATURES = {"labels": (2, [LABELS, COUNTS])}
 ROW_OVERHEAD = 1 + 8 + 24 + 16
 CONTEXT = "LocalData store context 1"
 
@@ -285,20 +284,15 @@ def decode_metadata(cursor):
 
 # In the byte of the kind: the revision of the row follows, which was sealed again without a change.
 KEEPS = 0x80
-# In the byte of the kind: the stream follows, whose chunks are outside of the row.
-STREAMS = 0x40
-# In the byte of the kind: the values of ordered indexes follow.
-ORDERS = 0x20
 
 
-def encode_content(kind, namespace, name, metadata, payload, revision=b"", stream=None, ordered=()):
-    first = kind | (KEEPS if revision else 0) | (STREAMS if stream else 0) | (ORDERS if ordered else 0)
-    values = bytes([len(ordered)]) + b"".join(counted(index) + counted(value) for index, value in sorted(ordered)) if ordered else b""
-    return bytes([first]) + revision + (stream.encoded() if stream else b"") + values + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
+def encode_content(kind, namespace, name, metadata, payload, revision=b""):
+    first = kind | (KEEPS if revision else 0)
+    return bytes([first]) + revision + counted(namespace) + counted(name) + encode_metadata(metadata) + counted(payload)
 
 
 def decode_content(plaintext, what):
-    """Undoes the padding, reads the content: kind, kept revision or None, stream or None, ordered values, namespace, name, metadata, payload."""
+    """Undoes the padding, reads the content: kind, kept revision or None, namespace, name, metadata, payload."""
     cursor = Cursor(plaintext, what)
     content = cursor.counted()
     if len(plaintext) != size_class(len(content) + 4):
@@ -307,9 +301,7 @@ def decode_content(plaintext, what):
         raise broken("%s is padded with something else than zeros." % what)
     cursor = Cursor(content, what)
     first = cursor.byte()
-    kind, revision = first & ~(KEEPS | STREAMS | ORDERS), cursor.take(24) if first & KEEPS else None
-    stream = Stream.read(cursor) if first & STREAMS else None
-    ordered = read_ordered(cursor) if first & ORDERS else []
+    kind, revision = first & ~KEEPS, cursor.take(24) if first & KEEPS else None
     if kind not in KINDS:
         raise broken("%s has the unknown kind %d." % (what, kind))
     namespace, name = cursor.counted(), cursor.counted()
@@ -322,108 +314,9 @@ def decode_content(plaintext, what):
     metadata = decode_metadata(cursor)
     payload = cursor.counted()
     cursor.end()
-    if kind == 3 and (payload or stream or ordered):
+    if kind == 3 and payload:
         raise broken("%s is a tombstone with a payload." % what)
-    return kind, revision, stream, ordered, namespace, name, metadata, payload
-
-
-# Ordered values
-
-
-def read_ordered(cursor):
-    """The values of a row: (index, value), in the order of the indexes' names."""
-    values = []
-    for _ in range(cursor.byte()):
-        index, value = cursor.counted(), cursor.counted()
-        if not 1 <= len(utf8(index, cursor.what).encode()) <= 1024 or len(value) > 1024 or values and values[-1][0] >= index:
-            raise broken("%s has ordered values that are none, or out of order." % cursor.what)
-        values.append((index, value))
-    if not values:
-        raise broken("%s says that it has ordered values, and has none." % cursor.what)
-    return values
-
-
-def tuple_bytes(*parts):
-    """A tuple as bytes that sort as the tuples do: those of a nested tuple of FoundationDB's tuple layer, without the first."""
-    encoded = b""
-    for part in parts:
-        if part is None:
-            encoded += b"\x00\xff"
-        elif isinstance(part, bool):
-            encoded += b"\x27" if part else b"\x26"
-        elif isinstance(part, bytes):
-            encoded += b"\x01" + part.replace(b"\x00", b"\x00\xff") + b"\x00"
-        elif isinstance(part, str):
-            encoded += b"\x02" + part.encode().replace(b"\x00", b"\x00\xff") + b"\x00"
-        elif isinstance(part, int):
-            length = (abs(part).bit_length() + 7) // 8
-            content = part if part >= 0 else (1 << 8 * length) - 1 + part
-            encoded += bytes([0x14 + length if part >= 0 else 0x14 - length]) + content.to_bytes(length, "big")
-        else:
-            bits = struct.pack(">d", part)
-            encoded += b"\x21" + (bytes(0xFF ^ byte for byte in bits) if bits[0] & 0x80 else bytes([bits[0] | 0x80]) + bits[1:])
-    return encoded + b"\x00"
-
-
-# Large content
-
-
-CHUNK = 65536
-
-
-def seal_chunk(key, number, is_last, content, associated):
-    """One chunk of STREAM: the nonce is its number, and whether it is the last."""
-    return AESGCM(key).encrypt(number.to_bytes(11, "big") + bytes([is_last]), content, associated)
-
-
-class Stream:
-    """Large content in chunks: what the row says of it."""
-
-    def __init__(self, place, length, key):
-        self.place, self.length, self.key = place, length, key
-
-    @staticmethod
-    def read(cursor):
-        place, length = struct.unpack(">qq", cursor.take(16))
-        if place < 0 or place % (1 << 24) or not 0 <= length <= CHUNK << 23:
-            raise broken("%s has a large content of no possible size or place." % cursor.what)
-        return Stream(place, length, cursor.take(32))
-
-    def encoded(self):
-        return struct.pack(">qq", self.place, self.length) + self.key
-
-    def padded_length(self):
-        return size_class(max(1, self.length))
-
-    def count(self):
-        return -(-self.padded_length() // CHUNK)
-
-    def chunk_key(self, database):
-        return hkdf(self.key, database, b"LocalData SQLite 1 chunks", 32)
-
-    def associated(self, database, namespace, name):
-        return fields("LocalData SQLite 1 chunk", database, namespace, name, struct.pack(">q", self.place), struct.pack(">q", self.length))
-
-    def seal(self, content, database, namespace, name):
-        content += bytes(self.padded_length() - len(content))
-        key, associated, last = self.chunk_key(database), self.associated(database, namespace, name), self.count() - 1
-        return [seal_chunk(key, n, n == last, content[n * CHUNK : (n + 1) * CHUNK], associated) for n in range(last + 1)]
-
-    def open(self, chunks, database, namespace, name, what):
-        """The content; `chunks` is {place: sealed}, and those of this stream are taken out of it."""
-        key, associated, content = self.chunk_key(database), self.associated(database, namespace, name), b""
-        for number in range(self.count()):
-            sealed = chunks.pop(self.place + number, None)
-            if sealed is None:
-                raise broken("%s lacks the chunk %d." % (what, number))
-            nonce = number.to_bytes(11, "big") + bytes([number == self.count() - 1])
-            try:
-                content += AESGCM(key).decrypt(nonce, sealed, associated)
-            except InvalidTag:
-                raise broken("The chunk %d of %s is not the one that was written." % (number, what))
-        if len(content) != self.padded_length() or any(content[self.length :]):
-            raise broken("The content of %s is not filled up to its size class." % what)
-        return content[: self.length]
+    return kind, revision, namespace, name, metadata, payload
 
 
 # Keys
@@ -655,7 +548,7 @@ class ServerKey:
         except InvalidTag:
             raise broken("The row cannot be opened: it was changed, or belongs to another store.")
         content = decode_content(plaintext, "The row")
-        if self.slot(*content[4:6]) != slot:
+        if self.slot(*content[2:4]) != slot:
             raise broken("The row is in another slot than its name's.")
         return content
 
@@ -817,7 +710,7 @@ def read_keys(connection, database, kek):
     return keys, wraps, found
 
 
-def read_record(row, keys, formats, chunks=None):
+def read_record(row, keys, formats):
     number, slot, version, sealed = row
     what = "The row %d" % number
     if len(slot) != 16:
@@ -850,22 +743,13 @@ def read_record(row, keys, formats, chunks=None):
         plaintext = unseal(key.sealing, sealed[9:], key.associated(slot, version))
     except InvalidTag:
         raise broken("%s cannot be opened: it, its slot or its version was changed." % what)
-    kind, revision, stream, ordered, namespace, name, metadata, payload = decode_content(plaintext, what)
+    kind, revision, namespace, name, metadata, payload = decode_content(plaintext, what)
     if key.slot(namespace, name) != slot:
         raise broken("%s is in another slot than its name's." % what)
     result.update(namespace=namespace.decode(), name=name.decode(), kind=KINDS[kind], metadata=metadata)
     result["payload"] = base64.b64encode(payload).decode()
     if revision is not None:
         result["revision"] = revision.hex()
-    if stream is not None:
-        if chunks is None:
-            raise broken("%s has a large content, and the database no chunks." % what)
-        content = stream.open(chunks, key.database, namespace, name, what)
-        result["stream"] = {"place": stream.place, "length": stream.length, "sha256": hashlib.sha256(content).hexdigest()}
-    if ordered:
-        if not namespace:
-            raise broken("%s has ordered values, and no collection." % what)
-        result["ordered"] = {index.decode(): value.hex() for index, value in ordered}
     try:
         result["text"] = payload.decode("utf-8")
     except UnicodeDecodeError:
@@ -905,10 +789,6 @@ def labels_of(records, keys):
             label = key.label(namespace, "days")
             days.setdefault(label, set()).add(key.hidden_day(day, label))
             owners[label] = key
-        for index, value in record.get("ordered", {}).items():
-            label = key.label(namespace, "ordered", index)
-            expected.add((label, bytes.fromhex(value) + b"\x00" + slot))
-            owners[label] = key
         for label in labels:
             label = key.label(namespace, *label)
             expected.add((label, slot))
@@ -925,7 +805,7 @@ def check_labels(entries, counts, records, keys):
     for label, slot in found - expected:
         # A day stays in use when its values are gone, and so do the days of a namespace that is empty.
         slots = {bytes.fromhex(record["slot"]) for record in records}
-        if slot[-16:] in slots:
+        if slot in slots:
             raise broken("A row stands under a label that is not its own.")
     for label, used in days.items():
         if used - {slot for other, slot in found if other == label}:
@@ -999,7 +879,6 @@ def dump(path, key_path):
             has_labels = "labels" in features
             labels = list(typed(connection, "labels", {"label": "blob", "slot": "blob"})) if has_labels else []
             counts = dict(typed(connection, "counts", {"label": "blob", "sealed": "blob"})) if has_labels else {}
-            chunks = dict(typed(connection, "chunks", {"id": "integer", "sealed": "blob"})) if "chunks" in features else None
         finally:
             connection.close()
     except sqlite3.Error as error:
@@ -1009,7 +888,7 @@ def dump(path, key_path):
         raise broken("SQLite cannot read the file: its schema is damaged.")
     records, names = [], {}
     for row in rows:
-        record, name = read_record(row, keys, header["formats"], chunks)
+        record, name = read_record(row, keys, header["formats"])
         if name is not None:
             if name in names:
                 raise broken("The rows %d and %d have the same name." % (names[name], row[0]))
@@ -1017,10 +896,6 @@ def dump(path, key_path):
         records.append(record)
     check_places(rows)
     state = check_state(states, rows, keys, active)
-    if chunks:
-        raise broken("%d chunks belong to no value." % len(chunks))
-    if any("ordered" in record for record in records) and not (has_labels and "ordered" in features):
-        raise broken("Rows have ordered values, and the database has no such feature.")
     if has_labels:
         check_labels(labels, counts, records, keys)
     return {
@@ -1276,24 +1151,6 @@ def vectors(seed):
     state = state_of(table, {key.id: key for key in keys}, 7, True)
     lengths = [0, 1, 14, 123, 124, 125, 252, 253, 1019, 1020, 1021, 2043, 2044, 2045, 2300, 2301]
     lengths += [4091, 4092, 4093, 5120, 65532, 65533, 1000000]
-    stream_vectors = []
-    for index, length in enumerate((0, 1, 131072, 200000)):
-        stream = Stream(int.from_bytes(random.take("place %d" % index, 5), "big") >> 2 << 24, length, random.take("stream key %d" % index, 32))
-        content = bytes((31 * place + index) % 251 for place in range(length))
-        chunks = stream.seal(content, database, b"", b"large")
-        stream_vectors.append(
-            {
-                "place": stream.place,
-                "length": length,
-                "key": stream.key.hex(),
-                "chunkKey": stream.chunk_key(database).hex(),
-                "associated": stream.associated(database, b"", b"large").hex(),
-                "content": hashlib.sha256(content).hexdigest(),
-                "plaintext": padded(encode_content(1, b"", b"large", {"serializer": "json"}, b"{}", b"", stream)).hex(),
-                "sizes": [len(chunk) for chunk in chunks],
-                "chunks": [hashlib.sha256(chunk).hexdigest() for chunk in chunks],
-            }
-        )
     unindexed = {"typeTag": "note", "attributes": {"a": "first"}, "indexesAttributes": False}
     return {
         "seed": seed,
@@ -1362,39 +1219,12 @@ def vectors(seed):
         },
         "records": records,
         "sizes": [{"content": length, "plaintext": size_class(length + 4)} for length in lengths],
-        "streams": stream_vectors,
         "unindexed": {
             "metadata": unindexed,
             "encoded": encode_metadata(unindexed).hex(),
             "label": keys[0].label("ledger", "unindexed").hex(),
         },
-        "ordered": ordered_vectors(keys[0], random),
         "server": server_vectors(random),
-    }
-
-
-def ordered_vectors(key, random):
-    """Tuples in their order, and a row that is found by two of them."""
-    tuples = [
-        [], [None], [None, None], [None, 1], [{"bytes": ""}], [{"bytes": "00"}], [{"bytes": "0001"}], [{"bytes": "01"}], [""], ["\0"], ["a"], ["a", None], ["a", 1], ["a\0"], ["ab"], ["é"],
-        [-(2**63)], [-(2**32)], [-256], [-255], [-1], [0], [1], [255], [256], [2**63 - 1], [-math.inf], [-1.5], [-0.0], [0.0], [5e-324], [1.5], [math.inf],
-        [False], [True],
-    ]
-    encoded = [tuple_bytes(*(bytes.fromhex(part["bytes"]) if isinstance(part, dict) else part for part in parts)) for parts in tuples]
-    assert encoded == sorted(encoded) and len(set(encoded)) == len(encoded)
-    values = [(b"due", tuple_bytes(20777, "a")), (b"price", tuple_bytes(-12.5))]
-    slot = key.slot(b"ledger", b"entry")
-    label = key.label("ledger", "ordered", "due")
-    member = values[0][1] + b"\x00" + slot
-    return {
-        "tuples": [
-            {"parts": [{"number": str(part)} if isinstance(part, float) else part for part in parts], "bytes": value.hex()}
-            for parts, value in zip(tuples, encoded)
-        ],
-        "plaintext": padded(encode_content(1, b"ledger", b"entry", {"serializer": "json"}, b"{}", ordered=values)).hex(),
-        "label": label.hex(),
-        "member": member.hex(),
-        "term": hmac_sha256(key.members, fields("LocalData SQLite 1 member", label, member)).hex(),
     }
 
 
@@ -1410,7 +1240,7 @@ def server_vectors(random):
         slot, nonce = key.slot(namespace, name), random.take("server nonce %d" % index, 24)
         plaintext = padded(encode_content(1, namespace.encode(), name.encode(), metadata, payload, revision))
         sealed = key.seal(slot, nonce, plaintext)
-        if key.open(slot, key.id, sealed)[4:6] != (namespace.encode(), name.encode()):
+        if key.open(slot, key.id, sealed)[2:4] != (namespace.encode(), name.encode()):
             raise broken("A server's row does not open.")
         rows.append(
             {
@@ -1503,7 +1333,7 @@ def main():
     command.add_argument("--recipient", nargs=2, action="append", default=[], metavar=("SOURCE", "KEYFILE"), help="one more recipient")
     command.add_argument("--context", nargs=3, default=["test", "sqlite", "store"], metavar=("APPLICATION", "KIND", "SCOPE"))
     command.add_argument("--labels", action="store_true", help="with the feature labels: values outside the namespace of values have some")
-    command.add_argument("--feature", action="append", default=[], metavar="NAME:NEED", help="a feature without tables")
+    command.add_argument("--feature", action="append", default=[], metavar="NAME:NEED[:TABLE]", help="a feature, with the statement of its table if it has one")
     command.add_argument("--collide", action="store_true", help='a record with "collide": true finds its own id taken')
     command.add_argument("--seed", type=int, help="everything random comes from this number: for golden files only")
     command = commands.add_parser("vectors", help="print golden vectors")
@@ -1517,7 +1347,7 @@ def main():
         elif arguments.command == "make":
             records = json.load(sys.stdin)
             states = arguments.keys.split(",")
-            features = dict((name, (int(need), [])) for name, need in (feature.split(":") for feature in arguments.feature))
+            features = dict((name, (int(need), tables)) for name, need, *tables in (feature.split(":", 2) for feature in arguments.feature))
             if arguments.labels:
                 features["labels"] = KNOWN_FEATURES["labels"]
             make(
