@@ -57,14 +57,21 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     package func run(_ mutant: Mutant? = nil, isTraced: Bool = false) throws(Violation) -> Outcome {
         let machine = Machine<S>(seed: seed, mutant: mutant, isTraced: isTraced)
         let act = Act(campaign: self, machine: machine)
+        let result: Result<Outcome, Violation>
         do {
             try machine.world.run { try await S.play(act) }
+            result = .success(
+                Outcome(
+                    digest: machine.world.digest, steps: machine.world.steps, counts: machine.diary.counts,
+                    coverage: machine.coverage.withLock(\.self), history: machine.diary.lines, trace: machine.world.trace))
         } catch let violation as Violation {
-            throw violation
-        } catch { throw act.violation(.world, "\(error)") }
-        return Outcome(
-            digest: machine.world.digest, steps: machine.world.steps, counts: machine.diary.counts,
-            coverage: machine.coverage.withLock(\.self), history: machine.diary.lines, trace: machine.world.trace)
+            result = .failure(violation)
+        } catch { result = .failure(act.violation(.world, "\(error)")) }
+        // The result is complete: what the tasks do while they unwind changes nothing in it.
+        let left = machine.unwind()
+        let outcome = try result.get()
+        if left > 0 { throw act.violation(.world, "\(left) programs stay in memory after the run") }
+        return outcome
     }
 
     /// A shorter run that breaks the same rule: calls, programs and accidents that do not matter are left out.
