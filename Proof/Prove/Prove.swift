@@ -5,7 +5,6 @@ import Simulation
 extension ValueKind: ExpressibleByArgument {}
 extension RecordKind: ExpressibleByArgument {}
 extension WindowKind: ExpressibleByArgument {}
-extension InPlaceKind: ExpressibleByArgument {}
 extension Mutant: ExpressibleByArgument {}
 
 @main
@@ -13,9 +12,9 @@ struct Prove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulations by the thousand, and shows what they came to.",
         subcommands: [
-            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Campaigns<ShapesInPlace>.self,
+            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
             Faults.self, Cuts.self, Processes.self, Limits.self,
-            Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self, Replay<ShapesInPlace>.self,
+            Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
         ])
 }
 
@@ -51,17 +50,6 @@ extension ReleaseWindows: CommandSubject {
     }
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay-windows", abstract: "Runs one seed of `windows` again, and shows its history.")
-    }
-}
-
-extension ShapesInPlace: CommandSubject {
-    static var campaigns: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "shapes",
-            abstract: "Runs seeds with several versions of a value's shape in one place; exits with 1 if a rule was broken.")
-    }
-    static var replay: CommandConfiguration {
-        CommandConfiguration(commandName: "replay-shapes", abstract: "Runs one seed of `shapes` again, and shows its history.")
     }
 }
 
@@ -102,7 +90,7 @@ struct Mutants: ParsableCommand {
 
     func run() throws {
         // All are run, also when the first misses one.
-        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self), run(ShapesInPlace.self)]
+        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self)]
         if caught.contains(false) { throw ExitCode(1) }
     }
 
