@@ -1,3 +1,4 @@
+package import Foundation
 import Synchronization
 
 /// A rule that every run keeps, as the list of invariants names it.
@@ -108,5 +109,24 @@ package struct PastFailure<S: Subject>: Codable, Sendable {
     /// Keeps a run.
     package init(_ violation: Campaign<S>.Violation, note: String) {
         (self.note, rule, campaign) = (note, violation.rule, violation.campaign)
+    }
+
+    /// The runs that are kept in a folder, by the names of their files.
+    package static func all(in folder: URL) throws -> [(name: String, failure: PastFailure)] {
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return try files.sorted { $0.lastPathComponent < $1.lastPathComponent }.map {
+            ($0.lastPathComponent, try JSONDecoder().decode(PastFailure.self, from: try Data(contentsOf: $0)))
+        }
+    }
+
+    /// Runs it again, in several orders of its steps: the plan is what matters, and a seed gives another order as soon as the code changes.
+    /// - Returns: The first violation.
+    package func again(orders: UInt64 = 20) -> Campaign<S>.Violation? {
+        for seed in [campaign.seed] + (0..<orders) {
+            var campaign = campaign
+            campaign.seed = seed
+            do throws(Campaign<S>.Violation) { _ = try campaign.run() } catch { return error }
+        }
+        return nil
     }
 }
