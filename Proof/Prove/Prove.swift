@@ -5,7 +5,6 @@ import Simulation
 extension ValueKind: ExpressibleByArgument {}
 extension RecordKind: ExpressibleByArgument {}
 extension WindowKind: ExpressibleByArgument {}
-extension InPlaceKind: ExpressibleByArgument {}
 extension Mutant: ExpressibleByArgument {}
 
 @main
@@ -13,9 +12,9 @@ struct Prove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Runs the simulations by the thousand, and shows what they came to.",
         subcommands: [
-            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self, Campaigns<ShapesInPlace>.self,
+            Campaigns<MovingValues>.self, Campaigns<StoredRecords>.self, Campaigns<ReleaseWindows>.self,
             Faults.self, Cuts.self, Processes.self, Limits.self,
-            Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self, Replay<ShapesInPlace>.self,
+            Mutants.self, Replay<MovingValues>.self, Replay<StoredRecords>.self, Replay<ReleaseWindows>.self,
         ])
 }
 
@@ -23,14 +22,32 @@ struct Prove: AsyncParsableCommand {
 protocol CommandSubject: Subject where Plan.Kind: ExpressibleByArgument {
     static var campaigns: CommandConfiguration { get }
     static var replay: CommandConfiguration { get }
+    /// How calls must have ended at least once in many seeds, as the diary counts them.
+    static var answers: [String] { get }
+    /// The folder with plans that broke a rule once; nil where none is kept.
+    static var pastFailures: URL? { get }
+}
+
+extension CommandSubject {
+    static var pastFailures: URL? { nil }
 }
 
 extension MovingValues: CommandSubject {
     static var campaigns: CommandConfiguration {
-        CommandConfiguration(commandName: "campaigns", abstract: "Runs seeds of moving values; exits with 1 if a rule was broken.")
+        CommandConfiguration(
+            commandName: "campaigns", abstract: "Runs past failures and seeds of moving values; exits with 1 if a rule was broken.")
     }
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay", abstract: "Runs one seed of `campaigns` again, and shows its history.")
+    }
+    static var answers: [String] {
+        [
+            "value answered", "set done", "set unavailable unknown", "update done", "remove residueRemains applied", "batch done",
+            "sweep answered",
+        ]
+    }
+    static var pastFailures: URL? {
+        URL(filePath: #filePath).appending(path: "../../Searches/Simulation/PastFailures").standardizedFileURL
     }
 }
 
@@ -42,6 +59,12 @@ extension StoredRecords: CommandSubject {
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay-records", abstract: "Runs one seed of `records` again, and shows its history.")
     }
+    static var answers: [String] {
+        [
+            "value answered", "value incompatibleSchema notApplied", "set done", "set incompatibleSchema notApplied", "update done",
+            "carry done", "all answered", "sweep answered",
+        ]
+    }
 }
 
 extension ReleaseWindows: CommandSubject {
@@ -52,16 +75,12 @@ extension ReleaseWindows: CommandSubject {
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay-windows", abstract: "Runs one seed of `windows` again, and shows its history.")
     }
-}
-
-extension ShapesInPlace: CommandSubject {
-    static var campaigns: CommandConfiguration {
-        CommandConfiguration(
-            commandName: "shapes",
-            abstract: "Runs seeds with several versions of a value's shape in one place; exits with 1 if a rule was broken.")
-    }
-    static var replay: CommandConfiguration {
-        CommandConfiguration(commandName: "replay-shapes", abstract: "Runs one seed of `shapes` again, and shows its history.")
+    static var answers: [String] {
+        [
+            "value answered", "value locked notApplied", "value incompatibleSchema notApplied", "set done",
+            "set incompatibleSchema notApplied", "set encodingFailed notApplied", "set unavailable unknown", "update done", "remove done",
+            "batch done", "sweep done",
+        ]
     }
 }
 
@@ -76,19 +95,58 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
     @Option(help: "After how many violations to stop.") var limit = 1
     @Option(help: "How many threads.") var threads = 2
     @Flag(help: "Every violation in full, not only its first line.") var full = false
+    @Flag(help: "Exit with 1 if a row, a fault or an answer that is possible did not occur.") var covers = false
+
+    func validate() throws {
+        if covers, kind != nil || mutant != nil { throw ValidationError("--covers is for all kinds, without a mutant.") }
+    }
 
     func run() throws {
         let clock = ContinuousClock()
         let begin = clock.now
+        var isRuleBroken = try mutant == nil && kind == nil && isPastFailureBack()
         let result = Series<S>(first..<first + seeds, kind: kind, mutant: mutant, limit: limit).run(threads: threads)
         for violation in result.violations {
             print(full ? "\(violation)\n" : "\("\(violation)".split(separator: "\n").first ?? "")")
+            print("again: \(again(violation.campaign))")
         }
         print(result.coverage.text)
         print(result.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
-        print("not covered: \(result.coverage.gaps.isEmpty ? "nothing" : result.coverage.gaps.joined(separator: ", "))")
+        let missing = missing(result)
+        print("not covered: \(missing.isEmpty ? "nothing" : missing.joined(separator: ", "))")
         print("\(result.runs) seeds, \(result.steps) steps, \(result.violations.count) violations, \(begin.duration(to: clock.now))")
-        if !result.violations.isEmpty { throw ExitCode(1) }
+        isRuleBroken = isRuleBroken || !result.violations.isEmpty
+        if isRuleBroken || covers && !missing.isEmpty { throw ExitCode(1) }
+    }
+
+    /// The command that runs a seed again.
+    private func again(_ campaign: Campaign<S>) -> String {
+        let name = S.replay.commandName ?? "replay"
+        let mutant = mutant.map { " --mutant \($0.rawValue)" } ?? ""
+        return "\(CommandLine.arguments[0]) \(name) \(campaign.seed) --kind \(campaign.plan.kind.rawValue)\(mutant)"
+    }
+
+    /// The gaps of the coverage: pairs of the tables, rows that occurred less than three times, and answers that never occurred.
+    private func missing(_ result: Series<S>.Result) -> [String] {
+        let rare = S.Row.allCases.compactMap { row -> String? in
+            let count = result.coverage.rows.values.reduce(0) { $0 + $1[row, default: 0] }
+            return count < 3 ? "row \(row.rawValue) (\(count) times)" : nil
+        }
+        return result.coverage.gaps + rare + S.answers.filter { result.counts[$0] == nil }.map { "answer \($0)" }
+    }
+
+    /// Whether a plan that broke a rule once breaks one again, in any of some orders of its steps.
+    private func isPastFailureBack() throws -> Bool {
+        guard let folder = S.pastFailures else { return false }
+        let failures = try PastFailure<S>.all(in: folder)
+        var isBack = false
+        for (name, failure) in failures {
+            guard let violation = failure.again() else { continue }
+            isBack = true
+            print("past failure \(name) (\(failure.note)): \(full ? "\(violation)" : violation.what)")
+        }
+        print("\(failures.count) past failures\(isBack ? "" : ", none is back")")
+        return isBack
     }
 }
 
@@ -102,7 +160,7 @@ struct Mutants: ParsableCommand {
 
     func run() throws {
         // All are run, also when the first misses one.
-        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self), run(ShapesInPlace.self)]
+        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self)]
         if caught.contains(false) { throw ExitCode(1) }
     }
 

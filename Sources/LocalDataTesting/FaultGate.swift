@@ -37,10 +37,10 @@ public final class FaultGate: Sendable {
         }
     }
 
-    /// Waits until the gate is open; returns false if the calling task is cancelled first.
-    func pass() async -> Bool {
-        let number = arrive()
-        return await withTaskCancellationHandler {
+    /// Waits until the gate is open; returns false if the calling task is cancelled first, or if the wait is ended.
+    /// - Parameter number: The number of the arrival, from ``arrive()``.
+    func pass(_ number: Int) async -> Bool {
+        await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer = state.withLock { state -> Bool? in
                     if state.cancelled.remove(number) != nil { return false }
@@ -52,17 +52,23 @@ public final class FaultGate: Sendable {
                 if let answer { continuation.resume(returning: answer) }
             }
         } onCancel: {
-            let held = state.withLock { state in
-                let held = state.held.removeValue(forKey: number)
-                // The task was cancelled before it waits: `pass` returns false when it starts to wait.
-                if held == nil { state.cancelled.insert(number) }
-                return held
-            }
-            held?.resume(returning: false)
+            endWait(of: number)
         }
     }
 
-    private func arrive() -> Int {
+    /// Makes ``pass(_:)`` return false for one arrival.
+    func endWait(of number: Int) {
+        let held = state.withLock { state in
+            let held = state.held.removeValue(forKey: number)
+            // The wait has not begun: `pass` returns false when it starts to wait.
+            if held == nil { state.cancelled.insert(number) }
+            return held
+        }
+        held?.resume(returning: false)
+    }
+
+    /// Counts an operation that is about to wait, and returns its number.
+    func arrive() -> Int {
         state.withLock { state in
             state.arrivals += 1
             return state.arrivals

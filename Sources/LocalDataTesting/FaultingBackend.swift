@@ -19,6 +19,12 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         let repeats: Bool
     }
 
+    /// An operation that waits at a gate.
+    private struct Wait {
+        let gate: FaultGate
+        let arrival: Int
+    }
+
     private struct State {
         var injections: [Injection] = []
         var log: [LoggedOperation] = []
@@ -27,6 +33,8 @@ public final class FaultingBackend: LockableBackend, ObservableBackend, Recovera
         var isOpen = false
         var unlockRefusal: BackendError?
         var unlocks = 0
+        var waits: [Int: Wait] = [:]
+        var waitsEver = 0
 
         var isUndisturbed: Bool { injections.isEmpty && !isLocked && !isStopped }
     }
@@ -225,6 +233,15 @@ extension FaultingBackend {
     /// Makes ``unlock()`` fail from now on, as if the user declined the prompt; nil makes it succeed again.
     public func refuseUnlock(with error: BackendError?) { state.withLock { $0.unlockRefusal = error } }
 
+    /// Ends the process of this backend: no operation reaches the store from now on, and operations that wait fail at once.
+    func stop() {
+        let waits = state.withLock { state in
+            state.isStopped = true
+            return Array(state.waits.values)
+        }
+        for wait in waits { wait.gate.endWait(of: wait.arrival) }
+    }
+
     /// Whether operations no longer reach the store.
     public var isStopped: Bool { state.withLock { $0.isStopped } }
 
@@ -271,14 +288,14 @@ extension FaultingBackend {
         var stopsAfterwards = false
         for fault in faults {
             switch fault {
-            case .hold(let gate): try await wait(at: gate)
-            case .delay(let duration): try await wait(duration)
+            case .hold(let gate): try await wait(at: gate, unknown)
+            case .delay(let duration): try await wait(duration, unknown)
             case .fail(let error): throw error
             case .locked: incident = .locked
             case .unavailable: incident = .unavailable
             case .loseAnswer: incident = .loseAnswer
             case .tear(let count): incident = .tear(after: count)
-            case .stop: state.withLock { $0.isStopped = true }
+            case .stop: stop()
             case .stopAfterwards: stopsAfterwards = true
             }
         }
@@ -288,6 +305,7 @@ extension FaultingBackend {
             if case .none = incident, !state.isLocked, !state.isStopped { state.isOpen = true }
             return (state.isLocked, state.isStopped)
         }
+        if stopsAfterwards { stop() }
         if wasStopped { throw Self.stopped(unknown) }
         if stopsAfterwards { return .loseAnswer }
         return isLocked ? .locked : incident
@@ -308,14 +326,26 @@ extension FaultingBackend {
         }
     }
 
-    private func wait(at gate: FaultGate) async throws(BackendError) {
-        guard await gate.pass() else { throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed; retry.") }
+    /// Waits at a gate.
+    /// - Parameter outcome: The outcome of the operation if the process stops during the wait.
+    private func wait(at gate: FaultGate, _ outcome: MutationOutcome) async throws(BackendError) {
+        let arrival = gate.arrive()
+        let (number, isStopped) = state.withLock { state in
+            state.waitsEver += 1
+            state.waits[state.waitsEver] = Wait(gate: gate, arrival: arrival)
+            return (state.waitsEver, state.isStopped)
+        }
+        defer { state.withLock { $0.waits[number] = nil } }
+        if isStopped { gate.endWait(of: arrival) }
+        if await gate.pass(arrival) { return }
+        if self.isStopped { throw Self.stopped(outcome) }
+        throw BackendError(.cancelled, "The caller was cancelled. Nothing was changed; retry.")
     }
 
-    private func wait(_ duration: Duration) async throws(BackendError) {
+    private func wait(_ duration: Duration, _ outcome: MutationOutcome) async throws(BackendError) {
         let gate = FaultGate()
         let timer = clock.schedule(at: clock.now.advanced(by: duration)) { gate.open() }
         defer { timer.cancel() }
-        try await wait(at: gate)
+        try await wait(at: gate, outcome)
     }
 }

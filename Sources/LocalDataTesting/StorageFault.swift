@@ -17,7 +17,7 @@ public enum StorageFault: Sendable {
     /// Only the first mutations of a change are applied, and the call throws with an unknown outcome, as a store does that claims more than it keeps.
     /// Any other operation loses its answer.
     case tear(after: Int)
-    /// From this operation on, nothing reaches the store: the process was killed just before it.
+    /// From this operation on, nothing reaches the store: the process was killed just before it. Operations that wait for another fault fail too.
     case stop
     /// The operation runs, and nothing after it reaches the store: the process was killed just after it.
     case stopAfterwards

@@ -10,7 +10,7 @@ import Synchronization
 /// let machine = TestMachine()
 /// machine.seedUserDefaults(["token": .string("abc")], suite: "app")   // as an old program left it
 /// try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true)
-/// machine.cut()                                                        // pending operations never complete
+/// machine.cut()                                                        // pending operations fail
 /// let token = try await machine.launch().get(.modernToken)
 /// ```
 ///
@@ -51,13 +51,15 @@ public final class TestMachine: Sendable {
         return StorageRouter(configuration: configuration)
     }
 
-    /// Ends every running launch at once. From now on, none of their operations reaches a store.
+    /// Ends every running launch at once. From now on, none of their operations reaches a store: pending and later ones throw `unavailable`.
+    ///
+    /// An operation that waits at a closed gate or for a delay throws at once. So a launch is freed as soon as the test releases it.
     public func cut() {
         let running = state.withLock { state in
             defer { state.running = [:] }
             return state.running.values.flatMap(\.self)
         }
-        for backend in running { backend.inject(.stop, repeats: true) }
+        for backend in running { backend.stop() }
     }
 
     // MARK: Stores

@@ -210,7 +210,7 @@ import Testing
         #expect(try await present == [first])
     }
 
-    @Test func `an operation that waits when the process stops never reaches the store`() async throws {
+    @Test func `an operation that waits when the process stops fails at once, and never reaches the store`() async throws {
         let gate = FaultGate()
         faulty.inject(.hold(gate))
         faulty.inject(.stop, at: 2)
@@ -218,8 +218,9 @@ import Testing
         let held = Task { @concurrent in try await faulty.apply(mutation) }
         await gate.untilArrivals()
         await #expect(throws: BackendError.self) { try await faulty.read(second) }
-        gate.open()
-        await #expect(throws: BackendError.self) { try await held.value }
+        // The gate stays closed.
+        let error = await #expect(throws: BackendError.self) { try await held.value }
+        #expect(error?.code == .unavailable && error?.outcome == .unknown)
         #expect(try await present.isEmpty)
     }
 

@@ -20,11 +20,6 @@ import Testing
         try await notices(ReleaseWindows.self, mutant)
     }
 
-    @Test(arguments: ShapesInPlace.mutants)
-    func `the campaign of shapes in place notices when a part of the protocol is missing`(_ mutant: Mutant) async throws {
-        try await notices(ShapesInPlace.self, mutant)
-    }
-
     /// The seed that noticed it last time is tried first; the search is for when it does not any more.
     private func notices<S: Subject>(_ subject: S.Type, _ mutant: Mutant) async throws {
         let known = try NoticingSeeds.load().seed(of: mutant, in: S.self)

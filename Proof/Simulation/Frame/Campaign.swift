@@ -1,3 +1,4 @@
+package import Foundation
 import Synchronization
 
 /// A rule that every run keeps, as the list of invariants names it.
@@ -57,14 +58,21 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     package func run(_ mutant: Mutant? = nil, isTraced: Bool = false) throws(Violation) -> Outcome {
         let machine = Machine<S>(seed: seed, mutant: mutant, isTraced: isTraced)
         let act = Act(campaign: self, machine: machine)
+        let result: Result<Outcome, Violation>
         do {
             try machine.world.run { try await S.play(act) }
+            result = .success(
+                Outcome(
+                    digest: machine.world.digest, steps: machine.world.steps, counts: machine.diary.counts,
+                    coverage: machine.coverage.withLock(\.self), history: machine.diary.lines, trace: machine.world.trace))
         } catch let violation as Violation {
-            throw violation
-        } catch { throw act.violation(.world, "\(error)") }
-        return Outcome(
-            digest: machine.world.digest, steps: machine.world.steps, counts: machine.diary.counts,
-            coverage: machine.coverage.withLock(\.self), history: machine.diary.lines, trace: machine.world.trace)
+            result = .failure(violation)
+        } catch { result = .failure(act.violation(.world, "\(error)")) }
+        // The result is complete: what the tasks do while they unwind changes nothing in it.
+        let left = machine.unwind()
+        let outcome = try result.get()
+        if left > 0 { throw act.violation(.world, "\(left) programs stay in memory after the run") }
+        return outcome
     }
 
     /// A shorter run that breaks the same rule: calls, programs and accidents that do not matter are left out.
@@ -101,5 +109,24 @@ package struct PastFailure<S: Subject>: Codable, Sendable {
     /// Keeps a run.
     package init(_ violation: Campaign<S>.Violation, note: String) {
         (self.note, rule, campaign) = (note, violation.rule, violation.campaign)
+    }
+
+    /// The runs that are kept in a folder, by the names of their files.
+    package static func all(in folder: URL) throws -> [(name: String, failure: PastFailure)] {
+        let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
+        return try files.sorted { $0.lastPathComponent < $1.lastPathComponent }.map {
+            ($0.lastPathComponent, try JSONDecoder().decode(PastFailure.self, from: try Data(contentsOf: $0)))
+        }
+    }
+
+    /// Runs it again, in several orders of its steps: the plan is what matters, and a seed gives another order as soon as the code changes.
+    /// - Returns: The first violation.
+    package func again(orders: UInt64 = 20) -> Campaign<S>.Violation? {
+        for seed in [campaign.seed] + (0..<orders) {
+            var campaign = campaign
+            campaign.seed = seed
+            do throws(Campaign<S>.Violation) { _ = try campaign.run() } catch { return error }
+        }
+        return nil
     }
 }

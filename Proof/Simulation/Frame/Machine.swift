@@ -19,6 +19,17 @@ package final class Machine<S: Subject>: Sendable {
     private let fingerprints = Mutex<[String: Int]>([:])
     private let shownSecret = Mutex<String?>(nil)
     private let accidentsEver = Mutex(0)
+    private let programs = Mutex(Programs())
+
+    /// The programs that were started.
+    private struct Programs: Sendable {
+        var processes: [SimulatedProcess] = []
+        var routers: [WeakRouter] = []
+        /// Whether the run has been judged.
+        var areReleased = false
+    }
+
+    private struct WeakRouter: Sendable { weak let router: StorageRouter? }
 
     init(seed: UInt64, mutant: Mutant?, isTraced: Bool) {
         world = Simulation(seed: seed, isTraced: isTraced)
@@ -55,8 +66,26 @@ package final class Machine<S: Subject>: Sendable {
         configuration.closesWhenReleased = false
         configuration.makeOwnStore = { make("own \($0)", .list) }
         let router = StorageRouter(configuration: configuration)
+        let isReleased = programs.withLock { programs in
+            programs.processes.append(process)
+            programs.routers.append(WeakRouter(router: router))
+            return programs.areReleased
+        }
+        if isReleased { process.release() }
         do { try await router.registerCatalog(catalog) } catch { diary.note("the catalog was refused: \(error)") }
         return (router, process)
+    }
+
+    /// Frees the memory of a run that has been judged: every program unwinds, without a store to reach.
+    /// - Returns: How many programs are still in memory.
+    func unwind() -> Int {
+        let processes = programs.withLock { programs in
+            programs.areReleased = true
+            return programs.processes
+        }
+        for process in processes { process.release() }
+        world.unwind()
+        return programs.withLock { $0.routers.count { $0.router != nil } }
     }
 
     func spawn(_ work: @escaping @Sendable () async -> Void) -> ScheduledAction { world.runtime("callers").tasks.spawn(work) }

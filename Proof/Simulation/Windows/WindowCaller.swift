@@ -8,137 +8,128 @@ struct WindowCaller: Sendable {
 
     private var router: StorageRouter { running.router }
     private var version: Int { running.version }
-    private var diary: Diary<WindowDeed> { scene.machine.diary }
+    private var isInPlace: Bool { scene.plan.kind.isInPlace }
 
     func make(_ call: Call<WindowPlan.Verb>) async {
         let index = call.key % scene.keys.count
-        if version == 1 { return await makeOlder(call.verb, index) }
-        let key = scene.keys[index]
-        let calls = key.calls
+        guard let calls = scene.keys[index].calls[version] else { return }
         let router = router
-        let text = key.rules.isEnriched ? WindowModel.Rules.text(text(0), text(5)) : text(0)
         func isCalm() -> Bool { scene.isCalm(since: running) }
-        switch call.verb {
+        switch verb(of: call) {
         case .get:
-            await diary.call([(index, .look)], by: version, label("get", index)) {
+            await self.call([(index, .look)], "get", index) {
                 do { return try await calls.get(router) as String? } catch StorageError.notFound { return nil }
             } _: {
                 [.read($0)]
             }
         case .value:
-            await diary.call([(index, .look)], by: version, label("value", index)) {
+            await self.call([(index, .look)], "value", index) {
                 try await calls.value(router)
             } _: {
                 [.read($0)]
             }
         case .exists:
-            await diary.call([(index, .look)], by: version, label("exists", index)) {
+            await self.call([(index, .look)], "exists", index, converts: false) {
                 try await calls.exists(router)
             } _: {
                 [.exists($0)]
             }
         case .set:
-            keepSecret(text)
-            await diary.call([(index, .write(text, isCalm: false))], by: version, label("set \(text)", index)) {
+            // Version 1 writes an old content again: the same bytes as in the beginning.
+            let text = call.verb == .batch ? WindowScene.beginning(of: index) : text(0, of: index)
+            await self.call([(index, .write(text, isCalm: false))], "set \(text)", index) {
                 try await calls.set(router, text)
             } _: {
                 [.write(text, isCalm: isCalm())]
             }
         case .update, .erase:
-            let new = call.verb == .update ? text : nil
-            if let new { keepSecret(new) }
-            let kind = label(new.map { "update \($0)" } ?? "erase", index)
-            await diary.call([(index, .swap(nil, new, isCalm: false))], by: version, kind) {
+            let new = call.verb == .update ? text(0, of: index) : nil
+            await self.call([(index, .swap(nil, new, isCalm: false))], new.map { "update \($0)" } ?? "erase", index) {
                 try await calls.update(router, new)
             } _: { seen in
                 seen == nil && new == nil ? [.read(nil)] : [.swap(seen, new, isCalm: isCalm())]
             }
         case .remove:
-            await diary.call([(index, .write(nil, isCalm: false))], by: version, label("remove", index)) {
+            await self.call([(index, .write(nil, isCalm: false))], "remove", index) {
                 try await calls.remove(router)
             } _: {
                 [.write(nil, isCalm: isCalm())]
             }
         case .batch: await batch(index)
-        case .force, .sweep, .plan, .release: await settle(call.verb, index)
+        case .force:
+            await self.call([(index, .settle(isCalm: false))], "force", index, converts: false) {
+                try await calls.force(router).success
+            } _: {
+                [.settle(isCalm: $0 && isCalm())]
+            }
+        case .release: await scene.release(running, index, label("release", index))
+        case .sweep: _ = await scene.sweep(running, label("sweep", index))
+        case .plan:
+            await self.call([(index, .look)], "plan", index, converts: false) {
+                await router.planSweep().rows.count
+            } _: { _ in
+                [.look]
+            }
+        }
+    }
+
+    /// The call that a program makes for a planned call. Version 1 has no migrations, so it makes other calls instead of theirs.
+    private func verb(of call: Call<WindowPlan.Verb>) -> WindowPlan.Verb {
+        guard version == 1 else { return call.verb }
+        return switch (call.verb, isInPlace) {
+        case (.force, false), (.exists, false), (.batch, false): .set
+        case (.get, false), (.plan, false), (.force, true), (.sweep, _), (.release, _): .value
+        default: call.verb
         }
     }
 
     private func batch(_ index: Int) async {
-        let changes = scene.keys.indices.map { key -> (key: Int, text: String?) in
-            if key % 2 == turn.position % 2 { return (key, nil) }
-            let isEnriched = scene.keys[key].rules.isEnriched
-            return (key, isEnriched ? WindowModel.Rules.text(text(1 + key), text(6 + key)) : text(1 + key))
+        let changes = scene.keys.indices.map { key in
+            (key: key, text: key % 2 == turn.position % 2 ? nil : text(1 + key, of: key))
         }
-        for case (_, let text?) in changes { keepSecret(text) }
+        let router = router
         let deeds = changes.map { (key: $0.key, deed: WindowDeed.write($0.text, isCalm: false)) }
-        await diary.call(deeds, by: version, label("batch \(changes.map { $0.text ?? "nothing" })", index)) {
-            try await router.batch { batch in for (key, text) in changes { scene.keys[key].calls.change(&batch, text) } }
+        await call(deeds, "batch \(changes.map { $0.text ?? "nothing" })", index) {
+            try await router.batch { batch in
+                for (key, text) in changes { scene.keys[key].calls[version]?.change(&batch, text) }
+            }
         } _: {
             let isCalm = scene.isCalm(since: running)
             return changes.map { .write($0.text, isCalm: isCalm) }
         }
     }
 
-    private func settle(_ verb: WindowPlan.Verb, _ index: Int) async {
-        let calls = scene.keys[index].calls
-        let router = router
-        switch verb {
-        case .force:
-            await diary.call([(index, .settle(isCalm: false))], by: version, label("force", index)) {
-                try await calls.force(router).success
-            } _: {
-                [.settle(isCalm: $0 && scene.isCalm(since: running))]
-            }
-        case .release: await scene.release(running, index, label("release", index))
-        case .plan:
-            await diary.call([(index, .look)], by: version, label("plan", index)) {
-                await router.planSweep().rows.count
-            } _: { _ in
-                [.look]
-            }
-        default: _ = await scene.sweep(running, label("sweep", index))
+    /// - Parameter converts: Whether the call may bring the value to the shape of the program on its way.
+    private func call<R: Sendable>(
+        _ deeds: [(key: Int, deed: WindowDeed)], _ verb: String, _ index: Int, converts: Bool = true, _ body: () async throws -> R,
+        _ made: (R) -> [WindowDeed]
+    ) async {
+        for (_, deed) in deeds { if let text = deed.written { scene.keepSecret(text) } }
+        let diary = scene.machine.diary
+        if converts, let reader = scene.readers[version], !reader.keepsOlder, reader.newest > 1 {
+            // It may, whatever becomes of the call.
+            _ = diary.begin(deeds.map { ($0.key, .settle(isCalm: false, isRead: true)) }, by: version, label("conversion", index))
         }
+        let refused: ((WindowDeed) -> Void)? = isInPlace ? { cover($0) } : nil
+        await diary.call(deeds, by: version, label(verb, index), body, made, refused: refused)
     }
 
-    /// What version 1 does: it knows the older place only.
-    private func makeOlder(_ verb: WindowPlan.Verb, _ index: Int) async {
-        guard let calls = scene.keys[index].older.calls else { return }
-        let router = router
-        let text = verb == .batch ? WindowScene.beginning(of: index) : text(0)
-        switch verb {
-        case .set, .batch, .force, .exists:
-            keepSecret(text)
-            await diary.call([(index, .older(text, isBare: false, isRepeated: false))], by: 1, label("set older \(text)", index)) {
-                try await calls.set(router, text)
-            } _: {
-                [.older(text, isBare: false, isRepeated: false)]
-            }
-        case .update, .erase:
-            let new = verb == .update ? text : nil
-            if let new { keepSecret(new) }
-            let kind = label(new.map { "update older \($0)" } ?? "erase older", index)
-            await diary.call([(index, .olderSwap(nil, new))], by: 1, kind) {
-                try await calls.update(router, new)
-            } _: { seen in
-                seen == nil && new == nil ? [.olderRead(nil)] : [.olderSwap(seen, new)]
-            }
-        case .remove:
-            await diary.call([(index, .older(nil, isBare: false, isRepeated: false))], by: 1, label("remove older", index)) {
-                try await calls.remove(router)
-            } _: {
-                [.older(nil, isBare: false, isRepeated: false)]
-            }
-        default:
-            await diary.call([(index, .look)], by: 1, label("value older", index)) {
-                try await calls.value(router)
-            } _: {
-                [.olderRead($0)]
-            }
-        }
+    private func cover(_ refusal: WindowDeed) {
+        if case .refusedVersion = refusal { scene.hit(.refusedVersion) } else { scene.hit(.refusedShape) }
     }
 
-    private func text(_ number: Int) -> String { Marks.text(of: turn.first + number) }
+    /// A value that the program writes, by the number of its first text: as many parts as it knows.
+    private func text(_ number: Int, of index: Int) -> String {
+        func mark(_ number: Int) -> String { Marks.text(of: turn.first + number) }
+        guard let reader = scene.readers[version] else {
+            let isEnriched = scene.keys[index].rules.isEnriched && version > 1
+            return isEnriched ? WindowModel.Rules.text(mark(number), mark(number + 5)) : mark(number)
+        }
+        // If the store keeps nothing beside an older shape, most values must fit into that shape.
+        let isWhole = scene.plan.stores.keepsBeside ? turn.position % 4 == 3 : turn.position % 3 != 2
+        let more = (1..<3).map { isWhole ? InPlaceModel.nothing : mark(number + 4 * $0) }
+        return InPlaceModel.text(Array(([mark(number)] + more).prefix(reader.newest)))
+    }
+
     private func label(_ verb: String, _ index: Int) -> String { "\(verb) \(index) (\(turn.name))" }
-    private func keepSecret(_ text: String) { scene.keepSecret(text) }
 }

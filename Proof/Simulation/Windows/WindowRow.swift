@@ -39,20 +39,20 @@ struct WindowRow {
 
     let row: ReleaseWindows.Row
 
-    init(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather) { row = Self.row(key, disk, weather) }
+    init(_ key: KeptKey, _ older: OlderPlace, _ disk: SimulatedDisk, _ weather: Weather) { row = Self.row(key, older, disk, weather) }
 
-    private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather) -> ReleaseWindows.Row {
+    private static func row(_ key: KeptKey, _ olderPlace: OlderPlace, _ disk: SimulatedDisk, _ weather: Weather) -> ReleaseWindows.Row {
         if weather.trouble(of: key.spot.medium) != nil { return .unknown }
-        let place = Moving.placeName(key.older.spot)
+        let place = Moving.placeName(olderPlace.spot)
         let newer = record(disk, key.spot.medium, key.spot.address)
         if newer?.origin?.windows?[place] == "released" { return .released }
-        switch weather.trouble(of: key.older.spot.medium) {
+        switch weather.trouble(of: olderPlace.spot.medium) {
         case .locked: return .locked
         case .unavailable: return .outOfReach
         case nil: break
         }
-        let older = record(disk, key.older.spot.medium, key.older.spot.address)
-        let mark = record(disk, key.older.spot.medium, key.mark)?.origin?.mirrors?.revision
+        let older = record(disk, olderPlace.spot.medium, olderPlace.spot.address)
+        let mark = record(disk, olderPlace.spot.medium, KeptKey.mark(of: olderPlace))?.origin?.mirrors?.revision
         guard let newer else { return older?.isValue == true ? .pending : .absent }
         func isNewer(_ revision: String) -> Bool {
             ([newer.revision] + (newer.origin?.rewrites ?? [])).contains { digits($0) == digits(revision) }

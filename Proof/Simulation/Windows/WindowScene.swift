@@ -17,66 +17,30 @@ final class WindowScene: Stage {
     let machine: Machine<ReleaseWindows>
     let plan: WindowPlan
     let keys: [KeptKey]
+    /// The shapes that the program of each version has; empty for values that move.
+    let readers: [Int: InPlaceModel.Reader]
     let media: [String]
     private let changesFromOutside = Mutex(0)
 
     init(_ act: Act<ReleaseWindows>) {
         (machine, plan) = (act.machine, act.plan)
-        keys = WindowShape(act.plan).keys
+        if act.plan.kind.isInPlace {
+            let shape = InPlaceKeys(act.plan)
+            (keys, readers) = (shape.keys, shape.readers)
+        } else {
+            (keys, readers) = (WindowShape.keys(act.plan), [:])
+        }
         var media: [String] = []
-        for name in keys.flatMap({ [$0.spot.medium, $0.older.spot.medium] }) where !media.contains(name) { media.append(name) }
+        for name in keys.flatMap({ [$0.spot.medium, $0.older?.spot.medium] }).compactMap(\.self) where !media.contains(name) {
+            media.append(name)
+        }
         self.media = media + ["own quarantine"]
         machine.weather.watchReads { [weak self] in self?.count($1, in: $0) }
     }
 
-    // MARK: The beginning
-
-    /// Fills the stores before the first program starts. Returns the state of each key for the model.
-    func plant() -> [WindowModel] {
-        keys.enumerated().map { index, key in
-            let (text, newer) = (Self.beginning(of: index), Marks.text(of: 200_000 + index))
-            let beginning = plan.beginnings[index]
-            let older = beginning == .nothing || beginning == .newer ? nil : text
-            if let older, let bytes = try? key.older.calls?.bytes(older) {
-                keepSecret(older)
-                put(.value(.bytes(bytes), metadata, isForeign: false), key.older.spot)
-            }
-            let isActive = isActive(plan.rounds.first)
-            let place = key.rules.up(newer, over: nil)
-            switch beginning {
-            case .older, .nothing: return WindowModel(key.rules, isActive: isActive, older: older)
-            case .removed:
-                put(.tombstone(StorageMetadata()), key.spot)
-                return WindowModel(key.rules, isActive: isActive, isSettled: true, older: older, standing: .conflict)
-            case .both, .newer:
-                keepSecret(newer)
-                if let bytes = try? key.calls.bytes(place) {
-                    put(.value(.bytes(bytes), metadata, isForeign: false), key.spot)
-                }
-                return WindowModel(
-                    key.rules, isActive: isActive, value: place, isSettled: true, older: older,
-                    standing: older == nil ? .behind : .conflict)
-            }
-        }
-    }
-
-    /// The metadata of the values with which a run begins. Queries find a record by its type and version.
-    private var metadata: StorageMetadata {
-        guard plan.stores == .records else { return StorageMetadata(serializer: "json") }
-        return StorageMetadata(
-            serializer: "json", typeTag: "Line", schemaVersion: 1, attributes: ["LocalData.version": "1"])
-    }
-
-    /// What the older place holds in the beginning, if it holds a value. It is written again later: a new write has an old content.
-    static func beginning(of index: Int) -> String { Marks.text(of: 100_000 + index) }
-
-    private func put(_ content: SimulatedDisk.Content, _ spot: Spot) {
-        machine.disk.plant(content, in: spot.medium, at: spot.address, isOneFile: !spot.medium.hasPrefix("keychain"))
-    }
-
     // MARK: Programs
 
-    private func isActive(_ round: Round<WindowPlan.Program>?) -> Bool { round?.programs.contains { $0.version > 1 } ?? true }
+    func isActive(_ round: Round<WindowPlan.Program>?) -> Bool { round?.programs.contains { $0.version > 1 } ?? true }
 
     /// Whether a program that knows the key's place runs in each of the rounds.
     var isActive: [Bool] { plan.rounds.map(isActive) }
@@ -84,41 +48,49 @@ final class WindowScene: Stage {
     func isOlder(_ program: WindowPlan.Program) -> Bool { program.version == 1 }
 
     func launch(_ name: String, version: Int) async -> Running {
-        let all = entries(version == 1 ? keys.compactMap { $0.older.calls?.key } : keys.map(\.calls.key))
         let (accidents, failedCalls) = (machine.accidents, machine.weather.failedCalls)
-        let (router, process) = await machine.launch(name, version: "\(version)", Catalog(allKeys: all, id: "keys"))
+        let (router, process) = await machine.launch(name, version: "\(version)", catalog(version))
         return Running(router: router, process: process, version: version, accidents: accidents, failedCalls: failedCalls)
     }
 
-    /// The entries of a catalog: records have one together.
-    private func entries(_ all: [AnyStorageKey]) -> [AnyStorageKey] { plan.stores == .records ? Array(all.prefix(1)) : all }
-
     func launch(_ name: String, _ program: WindowPlan.Program) async -> Running { await launch(name, version: program.version) }
+
+    /// The keys of a program. Records have one entry together.
+    private func catalog(_ version: Int) -> Catalog {
+        let all = keys.compactMap { $0.calls[version]?.key }
+        return Catalog(allKeys: plan.stores == .records ? Array(all.prefix(1)) : all, id: "keys")
+    }
 
     func make(_ call: Call<WindowPlan.Verb>, of running: Running, _ turn: Turn) async {
         await WindowCaller(scene: self, running: running, turn: turn).make(call)
     }
 
-    /// A sweep by a program that knows the key's place.
+    /// A sweep by a program that has migrations.
     func sweep(_ running: Running, _ label: String) async -> MigrationReport {
         let report = Mutex(MigrationReport())
         await machine.diary.call(keys.indices.map { ($0, .settle(isCalm: false)) }, by: running.version, label) {
-            let made = await running.router.sweep(Catalog(allKeys: entries(keys.map(\.calls.key)), id: "keys"))
+            let made = await running.router.sweep(catalog(running.version))
             report.withLock { $0 = made }
+            if plan.kind.isInPlace, !made.isComplete {
+                throw StorageError(StorageError.migrationFailed, key: "", "The sweep is not complete.", outcome: .unknown)
+            }
             return made.isComplete
         } _: { isComplete in
             let isCalm = isComplete && isCalm(since: running)
             return keys.map { _ in .settle(isCalm: isCalm) }
+        } refused: { _ in
         }
         return report.withLock(\.self)
     }
 
-    /// Ends the window of a key: from then on it is as for a program of version 3.
+    /// Ends the window of a key.
     func release(_ running: Running, _ index: Int, _ label: String) async {
-        await machine.diary.call([(index, .settle(isCalm: false))], by: 3, label) {
-            try await keys[index].calls.release(running.router).success
+        guard let calls = keys[index].calls[running.version] else { return }
+        await machine.diary.call([(index, .settle(isCalm: false, ends: true))], by: running.version, label) {
+            try await calls.release(running.router).success
         } _: {
-            [.settle(isCalm: $0 && isCalm(since: running))]
+            [.settle(isCalm: $0 && isCalm(since: running), ends: true)]
+        } refused: { _ in
         }
     }
 
@@ -128,36 +100,40 @@ final class WindowScene: Stage {
             && machine.world.isUnhurried
     }
 
-    /// Notes that a text was put where it is protected, if the older place protects it too.
+    /// Notes that a protected store holds a text, unless a legacy location keeps it in the plain.
     func keepSecret(_ text: String) {
         guard plan.stores.isSecret else { return }
-        machine.keepSecret(text)
+        for part in InPlaceModel.parts(of: text) where part != InPlaceModel.nothing { machine.keepSecret(part) }
     }
 
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int) {
         let index = key % keys.count
-        let older = keys[index].older
         // The search for an order takes long where there are many.
         let changes = changesFromOutside.withLock { changes in
             changes += 1
             return changes
         }
-        guard let foreign = older.foreign, changes <= 4 else { return }
+        guard plan.stores.isShared, changes <= 4 else { return }
         machine.cover(.foreign)
-        let isRepeated = !removes && number % 3 == 0
+        let (older, spot) = (keys[index].older, keys[index].older?.spot ?? keys[index].spot)
+        let isRepeated = older != nil && !removes && number % 3 == 0
         let text = removes ? nil : isRepeated ? Self.beginning(of: index) : Marks.text(of: number)
-        machine.disk.writeForeign(text.map(foreign), to: older.spot.medium, at: older.spot.address)
+        machine.disk.writeForeign(text.map(older?.foreign ?? { .string($0) }), to: spot.medium, at: spot.address)
         machine.diary.add(
-            index, .older(text, isBare: true, isRepeated: isRepeated), by: 0,
-            "another program leaves \(text ?? "nothing") in \(older.spot.address.name)")
+            index, .foreign(text, isRepeated: isRepeated), by: 0, "another program leaves \(text ?? "nothing") in \(spot.address.name)")
     }
 
     // MARK: What is covered
 
+    func hit(_ row: ReleaseWindows.Row) { machine.coverage.withLock { $0.hit(plan.kind, row) } }
+
     private func count(_ addresses: [StorageAddress], in medium: String) {
         for key in keys where key.spot.medium == medium && addresses.contains(key.spot.address) {
-            let row = WindowRow(key, machine.disk, machine.weather).row
-            machine.coverage.withLock { $0.hit(plan.kind, row) }
+            if let older = key.older {
+                hit(WindowRow(key, older, machine.disk, machine.weather).row)
+            } else {
+                hit(InPlaceRow(key, machine.disk, machine.weather, newest: plan.newest).row)
+            }
         }
     }
 }

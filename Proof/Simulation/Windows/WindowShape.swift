@@ -1,24 +1,26 @@
 import BackendContract
 import LocalData
 
-/// A key whose older place is kept up to date.
+/// A key that several versions of the program use.
 struct KeptKey: Sendable {
-    /// What a program of version 2 or 3 does with it.
-    let calls: KeyCalls
+    /// The calls of each version of the program.
+    let calls: [Int: KeyCalls]
     let spot: Spot
-    let older: OlderPlace
-    let rules: WindowModel.Rules
+    /// The legacy location, which version 1 uses; nil where all versions use one slot.
+    let older: OlderPlace?
+    var rules = WindowModel.Rules()
 
-    /// The slot of the mark beside the mirror.
-    var mark: StorageAddress {
+    /// The slot of the mark beside the mirror in a legacy location.
+    static func mark(of older: OlderPlace) -> StorageAddress {
         StorageAddress(older.spot.address.name, in: StorageNamespace("window:\(older.spot.address.namespace.name)"))
     }
+
+    /// The slot of a newer shape beside the key's own.
+    func beside(_ version: Int) -> StorageAddress { StorageAddress(spot.address.name, in: StorageNamespace("shape:\(version):")) }
 }
 
 /// The keys of a run, by the stores between which they move.
-struct WindowShape: Sendable {
-    let keys: [KeptKey]
-
+enum WindowShape {
     private static let list = StorageDomain.userDefaults(suite: "a")
     private static let otherList = StorageDomain.userDefaults(suite: "c")
     private static let database = StorageDomain.encryptedSQLite(database: "b")
@@ -30,17 +32,18 @@ struct WindowShape: Sendable {
     private struct Pair: Codable, Sendable { let text: String, more: String }
     private struct Line: Codable, Sendable, Identifiable { let id: String, text: String }
 
-    init(_ plan: WindowPlan) {
-        keys = plan.beginnings.indices.map { number in
+    /// The keys of a run in which values move.
+    static func keys(_ plan: WindowPlan) -> [KeptKey] {
+        plan.beginnings.indices.map { number in
             switch plan.stores {
-            case .listToDatabase: Self.text(plan, number, Self.list, Self.database)
-            case .listToList: Self.text(plan, number, Self.list, Self.otherList)
-            case .listToRing: Self.text(plan, number, Self.list, Self.ring)
-            case .databaseToDatabase: Self.text(plan, number, Self.otherDatabase, Self.database)
-            case .ringToRing: Self.text(plan, number, Self.otherRing, Self.ring)
-            case .numbers: Self.number(plan, number)
-            case .enriched: Self.enriched(plan, number)
-            case .records: Self.record(plan, number)
+            case .listToList: text(plan, number, list, otherList)
+            case .listToRing: text(plan, number, list, ring)
+            case .databaseToDatabase: text(plan, number, otherDatabase, database)
+            case .ringToRing: text(plan, number, otherRing, ring)
+            case .numbers: self.number(plan, number)
+            case .enriched: enriched(plan, number)
+            case .records: record(plan, number)
+            case .listToDatabase, .list, .database, .bare, .plain, .ring: text(plan, number, list, database)
             }
         }
     }
@@ -111,7 +114,7 @@ struct WindowShape: Sendable {
         }
         let place = OlderPlace(spot: Spot(list, id, of: old.name), calls: calls(old), foreign: nil)
         let decided = resolving(plan, { $0.text }, { Line(id: $0.id, text: $1) }).map(new.resolvingConflicts) ?? new
-        return KeptKey(calls: calls(decided), spot: Spot(database, id, of: new.name), older: place, rules: rules(plan))
+        return kept(calls(decided), Spot(database, id, of: new.name), place, plan)
     }
 
     private static func resolving<Value: Codable & Sendable>(
@@ -129,6 +132,12 @@ struct WindowShape: Sendable {
         _ make: @escaping @Sendable (String) -> Value
     ) -> KeptKey {
         let key = resolving(plan, text, { make($1) }).map(key.resolvingConflicts) ?? key
-        return KeptKey(calls: KeyCalls(key, text: text, make: make), spot: Spot(key.domain, key.name), older: older, rules: rules(plan))
+        return kept(KeyCalls(key, text: text, make: make), Spot(key.domain, key.name), older, plan)
+    }
+
+    private static func kept(_ calls: KeyCalls, _ spot: Spot, _ older: OlderPlace, _ plan: WindowPlan) -> KeptKey {
+        var all = [2: calls, 3: calls]
+        all[1] = older.calls
+        return KeptKey(calls: all, spot: spot, older: older, rules: rules(plan))
     }
 }

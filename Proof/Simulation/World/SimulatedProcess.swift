@@ -1,10 +1,14 @@
+import BackendContract
 import Synchronization
 
 /// What goes on in a process of a simulated machine, until it ends.
 package final class SimulatedProcess: Sendable {
     private struct State {
         var isOver = false
+        var isReleased = false
         var whenOver: [@Sendable () -> Void] = []
+        /// The tasks that wait for a store's answer, which never comes.
+        var waiting: [CheckedContinuation<Void, Never>] = []
     }
 
     private let state = Mutex(State())
@@ -22,14 +26,40 @@ package final class SimulatedProcess: Sendable {
         for action in actions { action() }
     }
 
+    /// Ends the process and resumes its tasks, so that they free their memory. Each call of a store throws at once from now on.
+    ///
+    /// Call this when the run has been judged, and then ``Simulation/unwind(limit:)``: callers are answered with errors.
+    package func release() {
+        end()
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            state.isReleased = true
+            return state.waiting
+        }
+        for task in waiting { task.resume() }
+    }
+
     package var hasEnded: Bool { state.withLock(\.isOver) }
+
+    /// The error of each call of a store after the process has ended.
+    static let ended = BackendError(.failed, "The process has ended.")
+
+    /// Throws when the process is released: its calls are not even begun.
+    func checkIsKept() throws(BackendError) { if state.withLock(\.isReleased) { throw Self.ended } }
 
     /// Does something when the process ends.
     func whenOver(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.whenOver.append(action) } }
 
-    /// Goes on, or never does.
-    func goOn() async {
+    /// Returns at once while the process runs. After its end, waits until the process is released, and throws.
+    func goOn() async throws(BackendError) {
         guard hasEnded else { return }
-        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        await withCheckedContinuation { continuation in
+            let isReleased = state.withLock { state in
+                if !state.isReleased { state.waiting.append(continuation) }
+                return state.isReleased
+            }
+            if isReleased { continuation.resume() }
+        }
+        throw Self.ended
     }
 }

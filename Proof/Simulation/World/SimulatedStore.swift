@@ -111,17 +111,18 @@ package final class SimulatedStore: StorageBackend {
         isMutation: Bool, _ body: @escaping @Sendable () throws(BackendError) -> R
     ) async throws(BackendError) -> R {
         let process = process
+        try process.checkIsKept()
         let result: Result<R, BackendError>
         do throws(BackendError) {
             result = .success(
                 try await lane.run(
                     clock: runtime.clock, deadline: runtime.clock.now.advanced(by: Self.deadline), isMutation: isMutation
                 ) { (_: LaneCall<R>) throws(BackendError) in
-                    if process.hasEnded { throw BackendError(.failed, "The process has ended.") }
+                    if process.hasEnded { throw SimulatedProcess.ended }
                     return try body()
                 })
         } catch { result = .failure(error) }
-        await process.goOn()
+        try await process.goOn()
         return try result.get()
     }
 

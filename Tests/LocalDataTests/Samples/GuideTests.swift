@@ -38,7 +38,7 @@ private struct AppKeys: StorageKeyCatalog {
 
     machine.unlock(.keychain)
     try await machine.launch().registerCatalog(AppKeys(), migrateImmediately: true).requireComplete()
-    machine.cut()  // pending operations never complete
+    machine.cut()  // pending operations fail
     #expect(try await machine.launch().get(.apiToken) == "abc")
 }
 // snippet.hide

@@ -1,27 +1,17 @@
 import BackendContract
 import LocalData
 
-/// A value that is kept in several shapes: the key of each version of the program.
-struct InPlaceKey: Sendable {
-    /// By the version of the program: 3 is the one after the window, or with one shape more; 4 is the same as 3, when its own window is over.
-    let calls: [Int: KeyCalls]
-    let spot: Spot
-
-    /// The slot of a newer shape.
-    func beside(_ version: Int) -> StorageAddress { StorageAddress(spot.address.name, in: StorageNamespace("shape:\(version):")) }
-}
-
-/// The keys of a run.
+/// The keys of a run in which values change their shape in one slot.
 struct InPlaceKeys: Sendable {
     private struct One: Codable, Sendable { let text: String }
     private struct Two: Codable, Sendable { let text: String, more: String }
     private struct Three: Codable, Sendable { let text: String, more: String, extra: String }
 
-    let keys: [InPlaceKey]
+    let keys: [KeptKey]
     /// What the program of each version knows.
     let readers: [Int: InPlaceModel.Reader]
 
-    init(_ plan: InPlacePlan) {
+    init(_ plan: WindowPlan) {
         let merges = plan.stores.merges
         let later =
             switch plan.later {
@@ -37,14 +27,14 @@ struct InPlaceKeys: Sendable {
         ]
         let domain: StorageDomain =
             switch plan.stores {
-            case .list, .bare: .userDefaults(suite: "a")
             case .database, .plain: .encryptedSQLite(database: "b")
             case .ring: .keychain(service: "k")
+            default: .userDefaults(suite: "a")
             }
         keys = plan.beginnings.indices.map { Self.key("value\($0)", domain, plan) }
     }
 
-    private static func key(_ name: String, _ domain: StorageDomain, _ plan: InPlacePlan) -> InPlaceKey {
+    private static func key(_ name: String, _ domain: StorageDomain, _ plan: WindowPlan) -> KeptKey {
         func bare<Value: Codable & Sendable>(_ type: Value.Type) -> StorageKey<Value> {
             StorageKey(name: name, domain: domain, security: .none, owner: "Simulation", description: "A value")
         }
@@ -78,11 +68,12 @@ struct InPlaceKeys: Sendable {
             }
             later = calls(kept(bare(Three.self), three, plan, until: "4", Self.parts, Self.three), Self.parts, Self.three)
         }
-        return InPlaceKey(calls: [1: first, 2: second, 3: later, 4: later], spot: Spot(domain, name))
+        // Version 4 is version 3 when its own window is over.
+        return KeptKey(calls: [1: first, 2: second, 3: later, 4: later], spot: Spot(domain, name), older: nil)
     }
 
     private static func kept<Value: Codable & Sendable>(
-        _ key: StorageKey<Value>, _ evolution: TypedEvolution<Value>, _ plan: InPlacePlan, until version: String,
+        _ key: StorageKey<Value>, _ evolution: TypedEvolution<Value>, _ plan: WindowPlan, until version: String,
         _ parts: @escaping @Sendable (Value) -> [String], _ make: @escaping @Sendable ([String]) -> Value
     ) -> StorageKey<Value> {
         let window: ReleaseWindow = plan.end == .version ? .until(version: version) : .untilReleased

@@ -16,21 +16,21 @@ struct InPlaceRow {
         }
     }
 
-    let row: ShapesInPlace.Row
+    let row: ReleaseWindows.Row
 
     /// - Parameter newest: The version of the newest program.
-    init(_ key: InPlaceKey, _ disk: SimulatedDisk, _ weather: Weather, newest: Int) {
+    init(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather, newest: Int) {
         row = Self.row(key, disk, weather, newest)
     }
 
-    private static func row(_ key: InPlaceKey, _ disk: SimulatedDisk, _ weather: Weather, _ newest: Int) -> ShapesInPlace.Row {
-        if weather.trouble(of: key.spot.medium) != nil { return .outOfReach }
+    private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather, _ newest: Int) -> ReleaseWindows.Row {
+        if weather.trouble(of: key.spot.medium) != nil { return .slotOutOfReach }
         let contents = disk.contents(of: key.spot.medium)
         func record(_ address: StorageAddress) -> Record? {
             if case .value(_, let metadata, _)? = contents[address] { Record(metadata) } else { nil }
         }
         let newer = (2...newest).reversed().compactMap { record(key.beside($0)) }
-        guard let own = record(key.spot.address) else { return newer.isEmpty ? .absent : .removed }
+        guard let own = record(key.spot.address) else { return newer.isEmpty ? .noShape : .removedShape }
         guard let top = newer.first else { return own.version == 1 ? .alone : .ended }
         guard let pair = own.pair else { return .overwritten }
         if newer.contains(where: { $0.pair != pair }) { return .other }

@@ -1,0 +1,31 @@
+import LocalData
+import LocalDataTesting
+import Testing
+
+/// What `TestMachine.cut()` leaves of a launch.
+@Suite struct CutTests {
+    private struct WeakRouter: Sendable { weak let router: StorageRouter? }
+
+    private static let key = StorageKey<String>(
+        name: "a", domain: .userDefaults(suite: "app"), security: .none, owner: "Tests", description: "A value")
+
+    /// Cuts a launch while one of its operations waits at a gate that stays closed.
+    private func cutLaunch(at gate: FaultGate) async throws -> WeakRouter {
+        let machine = TestMachine()
+        let launch = machine.launch()
+        try await launch.set("one", for: Self.key)
+        try #require(machine.backends(of: Self.key.domain).first).inject(.hold(gate), of: .apply)
+        let call = Task { try await launch.set("two", for: Self.key) }
+        await gate.untilArrivals()
+        machine.cut()
+        await expectRefusal(StorageError.unavailable) { try await call.value }
+        #expect(try await machine.launch().get(Self.key) == "one")
+        return WeakRouter(router: launch)
+    }
+
+    @Test func `a launch is freed after a cut, although an operation waited at a closed gate`() async throws {
+        let launch = try await cutLaunch(at: FaultGate())
+        for _ in 0..<1_000 where launch.router != nil { await Task.yield() }
+        #expect(launch.router == nil)
+    }
+}
