@@ -210,8 +210,8 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .executableTarget(
             name: "Prove", dependencies: ["Simulation", "RealFaults", arguments], path: "Proof/Prove", swiftSettings: house),
         .testTarget(
-            name: "SimulationTests",
-            dependencies: ["Simulation", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
+            name: "SimulationSearches",
+            dependencies: ["Simulation", "RealFaults", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
             path: "Proof/Searches/Simulation", resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
         .testTarget(
             name: "StorageSearches",
@@ -223,10 +223,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             name: "KeyringSearches", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             path: "Proof/Searches/Keyring", swiftSettings: house),
         .testTarget(
-            name: "RealFaultTests", dependencies: ["RealFaults", "TestSupport"], path: "Proof/Searches/RealFaults",
-            swiftSettings: house),
-        .testTarget(
-            name: "FuzzTests", dependencies: fuzzed + ["TestSupport"], path: "Proof/Fuzz", exclude: ["Corpus", "Program.swift"],
+            name: "FuzzSearches", dependencies: fuzzed + ["TestSupport"], path: "Proof/Fuzz", exclude: ["Corpus", "Program.swift"],
             swiftSettings: house),
     ]
 }

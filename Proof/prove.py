@@ -99,7 +99,7 @@ def steps(length):
             Run("processes, increments made twice", f"{prove} processes --seconds 6 --rounds 1 --planted twice", True),
         ],
         "limits": [Run("limits", f"{prove} limits")],
-        "attacks": [Run("attacks", "swift test --skip-build --filter '^Searches'")],
+        "attacks": [Run("attacks", "swift test --skip-build --filter '^(Simulation|Storage|Database|Fuzz)Searches[.]'")],
         "laws": [
             Run("laws", f"LOCALDATA_LAWS={pick(1, 3, 100)} swift test --skip-build --filter 'LawTests|ConformanceTests'")
         ],

@@ -11,9 +11,10 @@ struct Limits: AsyncParsableCommand {
 
     func run() async throws {
         let place = try await Workplace()
-        var violations = 0
+        var (violations, count) = (0, 0)
         show("limit | what a caller sees | violations")
         for kind in Limit.Kind.allCases where only.isEmpty || kind.rawValue.contains(only) {
+            count += 1
             let limit: Limit
             do { limit = try await Limit(kind, place) } catch {
                 show("\(kind.rawValue) | not tried to the end: \(error) | 1")
@@ -24,6 +25,7 @@ struct Limits: AsyncParsableCommand {
             for violation in limit.violations { show("  \(violation)") }
             violations += limit.violations.count
         }
+        show("tried: \(count) limits")
         if violations > 0 { throw ExitCode(1) }
     }
 

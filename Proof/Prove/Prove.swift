@@ -114,7 +114,8 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
         print(result.counts.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }.joined(separator: ", "))
         let missing = missing(result)
         print("not covered: \(missing.isEmpty ? "nothing" : missing.joined(separator: ", "))")
-        print("\(result.runs) seeds, \(result.steps) steps, \(result.violations.count) violations, \(begin.duration(to: clock.now))")
+        print("\(result.violations.count) violations, \(begin.duration(to: clock.now))")
+        print("tried: \(result.runs) seeds, \(result.steps) steps")
         isRuleBroken = isRuleBroken || !result.violations.isEmpty
         if isRuleBroken || covers && !missing.isEmpty { throw ExitCode(1) }
     }

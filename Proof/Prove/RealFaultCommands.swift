@@ -7,21 +7,28 @@ extension Trials.Planted: ExpressibleByArgument {}
 /// Which operations, how many at once, and what is shown.
 struct RealFaultOptions: ParsableArguments {
     @Option(help: "Operations whose names contain this text only.") var operation = ""
+    @Flag(help: "Only the operation whose name is that text.") var exactly = false
+    @Flag(help: "Print the names of the operations, and end.") var list = false
     @Option(help: "How many runs at a time.") var width = 3
     @Option(help: "After how many violations of an operation to leave it.") var limit = 5
 
     /// Goes through the operations, shows a row for each, and ends with 1 if anything was wrong.
     func run(columns: [String], _ row: (Trials) async throws -> Tally) async throws {
         let place = try await Workplace()
+        func isChosen(_ name: String) -> Bool { exactly ? name == operation : operation.isEmpty || name.contains(operation) }
+        let operations = place.operations.filter { isChosen($0.name) }
+        if operations.isEmpty { throw ValidationError("There is no operation \"\(operation)\": --list prints them.") }
+        if list { return operations.forEach { show($0.name) } }
         show((["operation"] + columns).joined(separator: " | "))
         var total = Tally(counts: Array(repeating: 0, count: columns.count))
-        for one in place.operations where operation.isEmpty || one.name.contains(operation) {
+        for one in operations {
             let tally = try await row(try await Trials(one, in: place))
             show(([one.name] + tally.columns).joined(separator: " | "))
             for violation in tally.violations.prefix(limit) { show("  \(violation)") }
             total.add(tally)
         }
         show((["all"] + total.columns).joined(separator: " | "))
+        show("tried: " + zip(total.counts, columns).map { "\($0) \($1)" }.joined(separator: ", ") + ", \(operations.count) operations")
         if !total.violations.isEmpty { throw ExitCode(1) }
     }
 

@@ -173,6 +173,8 @@ extension ProcessRound {
         package let fates: (acknowledged: Int, lost: Int, replaced: Int)
         package let errors: [String: Int]
         package let writes: Int
+        /// How often the log of the library named changes that are lost.
+        package let reports: Int
     }
 
     /// Lets two workers and a Foundation program write one list for a while.
@@ -187,11 +189,13 @@ extension ProcessRound {
         try await Task.sleep(for: .seconds(seconds))
         try Data().write(to: URL(fileURLWithPath: end))
         var history = ProcessHistory()
+        var reports = 0
         for (index, worker) in workers.enumerated() {
-            _ = await worker.end(within: 30)
+            let result = await worker.end(within: 30)
+            reports += (result.stdout + result.stderr).split(separator: "\n").count { $0.contains("changes, which are lost") }
             history.add(try String(contentsOfFile: folder.file("log-\(index + 1)"), encoding: .utf8))
         }
         let writes = await foreign.end(within: 30).lines.first.flatMap { Int($0) } ?? 0
-        return Foreign(fates: history.fates(foreignPrefix: "foreign-"), errors: history.errors, writes: writes)
+        return Foreign(fates: history.fates(foreignPrefix: "foreign-"), errors: history.errors, writes: writes, reports: reports)
     }
 }
