@@ -220,6 +220,10 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(
+            name: "DatabaseSearches",
+            dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "TestSupport", crypto, sqlite],
+            path: "Proof/Searches/Database", swiftSettings: house),
+        .testTarget(
             name: "KeyringSearches", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
             path: "Proof/Searches/Keyring", swiftSettings: house),
         .testTarget(

@@ -1,5 +1,8 @@
 import Foundation
 
+/// The folder `Tests` of the checkout.
+package let testsFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+
 /// Writes a file that only its owner may read, unless other permissions are given.
 package func writeFile(_ bytes: some Sequence<UInt8>, to path: String, permissions: Int = 0o600) throws {
     guard FileManager.default.createFile(atPath: path, contents: Data(bytes), attributes: [.posixPermissions: permissions]) else {

@@ -10,8 +10,7 @@
     /// The independent reader of the format, and its golden files.
     enum Reader {
         /// `Tests/Fixtures/sealed-sqlite`.
-        static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "Fixtures/sealed-sqlite").path
+        static let folder = testsFolder.appending(path: "Fixtures/sealed-sqlite").path
 
         /// Runs the reader; a machine without what it needs fails with the line that installs it.
         static func run(_ arguments: [String], input: String = "") async throws -> String {

@@ -92,9 +92,7 @@
     }
 
     /// A file of `Tests/Fixtures/sealed-sqlite`.
-    func fixture(_ name: String, _ here: String = #filePath) -> String {
-        URL(filePath: here).deletingLastPathComponent().deletingLastPathComponent().appending(path: "Fixtures/sealed-sqlite/\(name)").path
-    }
+    func fixture(_ name: String) -> String { testsFolder.appending(path: "Fixtures/sealed-sqlite/\(name)").path }
 
     extension StorageMutation {
         static func text(_ text: String, at name: String, if condition: Precondition = .none) -> StorageMutation {
