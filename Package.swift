@@ -195,7 +195,8 @@ if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// Only for Scripts/prove: the searches. In the folder of the ordinary build, which compiles nothing else again.
+// Only for Scripts/prove and Scripts/bench counts: the searches and the counts. In the folder of the ordinary build, which compiles nothing else
+// again.
 if Context.environment["LOCALDATA_PROOF"] != nil {
     package.targets += [
         .target(
@@ -219,6 +220,12 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "FuzzTests", dependencies: fuzzed + ["TestSupport"], path: "Proof/Fuzz", exclude: ["Corpus", "Program.swift"],
             swiftSettings: house),
+        .executableTarget(
+            name: "counts", dependencies: ["LocalData", "CAllocationCounts", "CCollection"], path: "Benchmarks/Counts",
+            exclude: ["CCollection"], swiftSettings: house),
+        .target(name: "CCollection", path: "Benchmarks/Counts/CCollection"),
+        // The sources of the other benchmarks' CAllocations, under another name: one package graph has one target of a name.
+        .target(name: "CAllocationCounts", path: "Benchmarks/Sources/CAllocations"),
     ]
 }
 
