@@ -4,6 +4,7 @@ import LocalData
 /// Sweeps and registrations of a catalog whose keys have a legacy location each.
 struct Catalogs {
     private struct Catalog: StorageKeyCatalog {
+        let id: String
         let allKeys: [AnyStorageKey]
     }
 
@@ -19,24 +20,20 @@ struct Catalogs {
         StorageKey(name: "new-\(index)", domain: domain, owner: "Counts", description: "A value").moved(from: older(index))
     }
 
-    private func catalog(_ count: Int, _ domain: StorageDomain = .encryptedSQLite(database: "counts")) -> Catalog {
-        Catalog(allKeys: (0..<count).map { .key(key($0, domain)) })
+    private func catalog(_ id: String, _ indices: Range<Int>, _ domain: StorageDomain = .encryptedSQLite(database: "counts")) -> Catalog {
+        Catalog(id: id, allKeys: indices.map { .key(key($0, domain)) })
     }
 
     /// From a property list into a database: durable, verified, the older copy removed.
+    ///
+    /// Another catalog is swept first: how many connections the database opens for readers differs from run to run.
     func sweep() async throws {
-        let count = 200
-        let catalog = catalog(count)
-        try await sweep(catalog, in: folder.appendingPathComponent("warm"), measured: false)
-        try await sweep(catalog, in: folder.appendingPathComponent("real"), measured: true)
-    }
-
-    private func sweep(_ catalog: Catalog, in folder: URL, measured: Bool) async throws {
+        let (first, count) = (128, 384)
         let router = StorageRouter(configuration: configuration(folder))
-        let count = catalog.allKeys.count
-        try await router.batch { batch in for index in 0..<count { batch.set("value \(index)", for: older(index)) } }
-        func work() async throws { try await router.registerCatalog(catalog, migrateImmediately: true).requireComplete() }
-        if measured { try await measure(count, work) } else { try await work() }
+        try await router.batch { batch in for index in 0..<first + count { batch.set("value \(index)", for: older(index)) } }
+        let (warmUp, measured) = (catalog("first", 0..<first), catalog("second", first..<first + count))
+        try await router.registerCatalog(warmUp, migrateImmediately: true).requireComplete()
+        try await measure(count) { try await router.registerCatalog(measured, migrateImmediately: true).requireComplete() }
         try await router.shutdown()
     }
 
@@ -46,14 +43,14 @@ struct Catalogs {
         let router = StorageRouter(configuration: configuration(folder))
         let domain = StorageDomain.encryptedSQLite(database: "counts")
         try await router.batch { batch in for index in 0..<count { batch.set("value \(index)", for: key(index, domain)) } }
-        try await router.registerCatalog(catalog(count), migrateImmediately: true).requireComplete()
+        try await router.registerCatalog(catalog("settled", 0..<count), migrateImmediately: true).requireComplete()
         for _ in 0..<2 { try await router.sweep().requireComplete() }
         try await measure(count) { try await router.sweep().requireComplete() }
         try await router.shutdown()
     }
 
     func register() async throws {
-        let catalog = catalog(1_000, .userDefaults(suite: "modern"))
+        let catalog = catalog("keys", 0..<1_000, .userDefaults(suite: "modern"))
         let routers = (0..<3).map { _ in StorageRouter(configuration: configuration(folder)) }
         for router in routers.dropLast() { _ = try await router.registerCatalog(catalog) }
         try await measure(1_000) { _ = try await routers[2].registerCatalog(catalog) }

@@ -12,7 +12,9 @@ enum Counts {
     /// Synchronous: an asynchronous `main` ends the main thread once the first task starts, and valgrind 3.19 crashes or hangs when it does.
     static func main() {
         let words = CommandLine.arguments
-        if words.dropFirst().elementsEqual(["--list"]) { return print(Operation.allCases.map(\.rawValue).joined(separator: "\n")) }
+        if words.dropFirst().elementsEqual(["--list"]) {
+            return print(Operation.allCases.map { "\($0.rawValue)\t\($0.title)" }.joined(separator: "\n"))
+        }
         guard words.count == 3, let operation = Operation(rawValue: words[1]) else {
             print("usage: counts operation folder | counts --list")
             exit(64)

@@ -15,6 +15,22 @@ enum Operation: String, CaseIterable {
     case enumeration = "enumeration"
     case chain = "chain"
 
+    var title: String {
+        switch self {
+        case .getMemory: "hot get of a text from memory"
+        case .getDefaults: "hot get of a text from user defaults, 10 keys"
+        case .getSQLite: "hot get of five fields from encrypted SQLite, 1,000 rows"
+        case .set: "durable set of five fields in encrypted SQLite, one task"
+        case .setTasks: "the same by 64 tasks"
+        case .open: "open + first get, encrypted SQLite"
+        case .sweep: "a key of a sweep from a list into encrypted SQLite"
+        case .sweepIdle: "a key of a sweep with nothing to do, encrypted SQLite"
+        case .registration: "a key with a legacy location, registered without a sweep"
+        case .enumeration: "a record of a collection in encrypted SQLite, enumerated"
+        case .chain: "a record read through a chain of three steps, written back"
+        }
+    }
+
     /// Runs the operation once to warm up and then in the measured phase.
     /// - Parameter folder: An empty folder. The length of its path is part of what is counted.
     func run(in folder: URL) async throws {
