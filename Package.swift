@@ -128,6 +128,12 @@ let package = Package(
                 .target(name: "CLibSecret", condition: .when(platforms: [.linux], traits: ["Keyring"])), sqlite,
             ],
             path: "Tests/Support", swiftSettings: house),
+        .executableTarget(
+            name: "TestWorker",
+            dependencies: [
+                "LocalData", "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing",
+                "TestSupport", sqlite,
+            ], path: "Tests/TestWorker", swiftSettings: house, linkerSettings: bindingNow),
         .testTarget(
             name: "ContractTests", dependencies: ["BackendContract", "BackendRuntime", "TestSupport"], swiftSettings: house),
         .testTarget(
@@ -138,31 +144,26 @@ let package = Package(
             ], swiftSettings: house),
         .testTarget(
             name: "DefaultsBackendTests",
-            dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend", "DefaultsProbe", "TestSupport"],
+            dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend", "TestSupport", "TestWorker"],
             resources: [.copy("Fixtures")], swiftSettings: house),
-        .executableTarget(
-            name: "DefaultsProbe", dependencies: ["BackendContract", "BackendRuntime", "DefaultsBackend"], path: "Tests/DefaultsProbe",
-            swiftSettings: house),
         .testTarget(
             name: "FaultingBackendTests",
             dependencies: ["BackendConformance", "BackendContract", "BackendRuntime", "LocalDataTesting", "MemoryBackend", "TestSupport"],
             swiftSettings: house),
         .testTarget(
-            name: "KeyringBackendTests", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
+            name: "KeyringBackendTests",
+            dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport", "TestWorker"],
             swiftSettings: house),
         .testTarget(
             name: "SQLiteBackendTests",
-            dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "SQLiteProbe", "TestSupport", crypto, sqlite],
+            dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", "TestSupport", "TestWorker", crypto, sqlite],
             swiftSettings: house),
-        .executableTarget(
-            name: "SQLiteProbe", dependencies: ["BackendContract", "BackendRuntime", "Sealing", "SQLiteBackend", sqlite],
-            path: "Tests/SQLiteProbe", swiftSettings: house, linkerSettings: bindingNow),
         .testTarget(
             name: "LocalDataTests",
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
-                "TestSupport",
-                "MigrationWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary", "LocalDataVocabulary",
+                "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
+                "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .testTarget(
@@ -182,13 +183,6 @@ let package = Package(
         .target(
             name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
             swiftSettings: [.defaultIsolation(MainActor.self)]),
-        .executableTarget(
-            name: "MigrationWorker", dependencies: ["LocalData", "BackendRuntime"], path: "Tests/MigrationWorker", swiftSettings: house,
-            linkerSettings: bindingNow),
-        .executableTarget(
-            name: "KeyringProbe", dependencies: ["BackendContract", "BackendRuntime", "KeyringBackend", "TestSupport"],
-            path: "Tests/KeyringProbe",
-            swiftSettings: house),
     ],
     swiftLanguageModes: [.v6]
 )

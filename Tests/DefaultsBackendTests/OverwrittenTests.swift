@@ -146,8 +146,7 @@ import Testing
         _ = try await store.apply([.put(.text("first"), at: a)])
         var environment = ProcessInfo.processInfo.environment
         environment["XDG_CONFIG_HOME"] = "\(scratch.root)/config"
-        let program = try RunningProgram(
-            try Program.built("DefaultsProbe"), ["hammer-defaults", suite, "theirs"], environment: environment)
+        let program = try RunningProgram(worker: "defaults", ["hammer-defaults", suite, "theirs"], environment: environment)
         #expect(try await program.line() == "started")
         var acknowledged: [StorageAddress] = []
         for number in 0..<200 {

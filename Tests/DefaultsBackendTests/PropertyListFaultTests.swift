@@ -52,7 +52,7 @@ import Testing
     @Test func `a process killed while it writes leaves what it acknowledged, or the one write in flight, whole`() async throws {
         let path = scratch.path("killed")
         for round in 1...12 {
-            let probe = try RunningProgram(Program.built("DefaultsProbe"), ["serve", path, "n"])
+            let probe = try RunningProgram(worker: "defaults", ["serve", path, "n"])
             await probe.wait(forLines: round)
             let lines = await probe.kill()
             let acknowledged = try #require(lines.last.flatMap { Int64($0) })

@@ -141,8 +141,7 @@
         func `files are private and nothing temporary is left, whatever the umask`(_ mask: String) async throws {
             let place = folder.file("data/deep/er")
             let script = "umask \(mask); exec \"$0\" \"$@\""
-            let result = try await run(
-                "sh", ["-c", script, try Program.built("SQLiteProbe"), "leak", place])
+            let result = try await run("sh", ["-c", script] + Program.worker("database", ["leak", place]))
             #expect(result.status == 0, "\(result.stderr)")
             let manager = FileManager.default
             var names: Set<String> = []

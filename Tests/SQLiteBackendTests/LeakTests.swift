@@ -50,7 +50,7 @@
 
             let control = String(UInt64.random(in: .min ... .max), radix: 36)
             let core = place.folder + "/core"
-            let result = try await dumpMemory(of: try Program.built("SQLiteProbe"), ["leak", place.folder, control], to: core)
+            let result = try await dumpMemory(of: Program.worker("database", ["leak", place.folder, control]), to: core)
             #expect(result.stdout.contains("read 64"), "\(result.stdout)\n\(result.stderr)")
             let memory = try CoreDump(path: core)
             #expect(!memory.hits("control-\(control)".utf8).isEmpty, "the core does not show the program's memory")

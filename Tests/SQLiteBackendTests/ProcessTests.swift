@@ -79,7 +79,7 @@
             }
             for probe in probes {
                 let ended = await probe.end()
-                #expect(ended.status == 0 && ended.lines.last?.hasPrefix("done") == true, "\(ended)")
+                #expect(ended.status == 0 && ended.lines.last?.hasPrefix("won=\(rounds) ") == true, "\(ended)")
             }
             #expect(try await store.text("counter") == "\(3 * rounds)")
             print("three writers, \(3 * rounds) increments, \(conflicts) conflicts seen by one of them")

@@ -76,8 +76,7 @@
 
         func probe() throws -> RunningProgram {
             try RunningProgram(
-                Program.built("KeyringProbe"), ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring
-            )
+                worker: "keyring", ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring)
         }
     }
 #endif

@@ -23,7 +23,7 @@
         /// Starts a program that uses it.
         func anyProbe() throws -> RunningProgram {
             try RunningProgram(
-                Program.built("KeyringProbe"), ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring)
+                worker: "keyring", ["probe", keyring.file("probe.lock")], environment: keyring.environment, keeping: keyring)
         }
     }
 

@@ -51,8 +51,7 @@
             var all = keyring.environment
             for (name, value) in environment { all[name] = value }
             return try RunningProgram(
-                Program.built("KeyringProbe"), [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all,
-                keeping: keyring)
+                worker: "keyring", [service, keyring.file("probe.lock"), keyring.keyringsDirectory], environment: all, keeping: keyring)
         }
     }
 

@@ -56,8 +56,9 @@
         func setDefault(_ name: String, _ text: String) async throws {
             var environment = ProcessInfo.processInfo.environment
             environment["XDG_CONFIG_HOME"] = stage.preferences
-            let result = try await run(try Program.built("DefaultsProbe"), ["set-default", "app", name, text], environment: environment)
-            #expect(result.status == 0, "\(result.stderr)")
+            let worker = try RunningProgram(worker: "defaults", ["set-default", "app", name, text], environment: environment)
+            let result = await worker.end()
+            #expect(result.lines == ["true"], "\(result)")
         }
 
         // MARK: A value that version 2 moves

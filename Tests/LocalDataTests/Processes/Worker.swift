@@ -5,21 +5,23 @@ import TestSupport
 extension Stage {
     /// Starts the worker program: another process that uses the same stores.
     func worker(_ environment: [String: String] = ProcessInfo.processInfo.environment) throws -> RunningProgram {
-        try RunningProgram(try Program.built("MigrationWorker"), arguments(environment["XDG_DATA_HOME"]), environment: environment)
+        try RunningProgram(worker: "migration", arguments(environment["XDG_DATA_HOME"]), environment: environment)
     }
 
     /// Backs up the stage, verifies and restores, in a process of its own.
     /// - Returns: The most memory that it has used before, and after each of the three, in KiB.
     func memoryOfKeeping(in file: String, _ key: RecoveryKey) async throws -> [Int] {
-        let result = try await run(try Program.built("MigrationWorker"), arguments(nil) + ["kit", file, key.text], limit: 300)
+        let words = try Program.worker("migration", arguments(nil) + ["kit", file, key.text])
+        let result = try await run(words[0], Array(words.dropFirst()), limit: 300)
         guard result.stdout.hasPrefix("peak ") else { throw ProgramFailure("\(result)") }
         return result.stdout.split(whereSeparator: \.isWhitespace).dropFirst().compactMap { Int($0) }
     }
 
     /// Starts a worker as the user `nobody`: permissions hold for it, as they do not for root.
     func workerAsNobody() throws -> RunningProgram {
-        let words = try Program.asNobody(Program.built("MigrationWorker"))
-        return try RunningProgram(words[0], words.dropFirst() + arguments(nil))
+        let worker = try Program.worker("migration", arguments(nil))
+        let words = try Program.asNobody(worker[0]) + worker.dropFirst()
+        return try RunningProgram(words[0], Array(words.dropFirst()))
     }
 
     private func arguments(_ home: String?) -> [String] { [root.path, service, home ?? "-"] }

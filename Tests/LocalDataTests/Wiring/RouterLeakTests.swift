@@ -22,8 +22,9 @@
             let control = String(UInt64.random(in: .min ... .max), radix: 36)
             let core = stage.directory.file("core")
             let result = try await dumpMemory(
-                of: try Program.built("MigrationWorker"),
-                [stage.root.path, stage.service, keyring.environment["XDG_DATA_HOME"] ?? "-", "leak", place, control],
+                of: Program.worker(
+                    "migration",
+                    [stage.root.path, stage.service, keyring.environment["XDG_DATA_HOME"] ?? "-", "leak", place, control]),
                 environment: keyring.environment, to: core)
             #expect(result.stdout.contains("read\n") && result.stdout.contains("released\n"), "\(result.stdout)\n\(result.stderr)")
             let memory = try CoreDump(path: core)

@@ -7,7 +7,7 @@
     import TestSupport
     import Testing
 
-    /// The files of one database in a folder of a test's own, laid out as `SQLiteProbe` expects them.
+    /// The files of one database in a folder of a test's own, laid out as the test worker expects them.
     final class Place: Sendable {
         let folder: String
         private let temporary: TemporaryDirectory?
@@ -46,10 +46,10 @@
                 source: source ?? keyFile(), otherSealedIDs: otherSealedIDs, deadline: deadline, runtime: runtime)
         }
 
-        /// Starts `SQLiteProbe` on this database.
-        /// - Parameter prefix: A program with its arguments that starts the probe, such as `strace`.
+        /// Starts the test worker on this database.
+        /// - Parameter prefix: A program with its arguments that starts the worker, such as `strace`.
         func probe(_ command: String, _ arguments: [String] = [], under prefix: [String] = []) throws -> RunningProgram {
-            let words = prefix + [try Program.built("SQLiteProbe"), command, folder] + arguments
+            let words = prefix + (try Program.worker("database", [command, folder] + arguments))
             return try RunningProgram(words[0], Array(words.dropFirst()))
         }
 

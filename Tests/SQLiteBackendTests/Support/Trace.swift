@@ -3,7 +3,7 @@
     import TestSupport
     import Testing
 
-    /// The system calls of a run of `SQLiteProbe`, as `strace -f -y` wrote them down.
+    /// The system calls of the test worker, as `strace -f -y` wrote them down.
     struct Trace {
         struct Call: CustomStringConvertible {
             let name: String

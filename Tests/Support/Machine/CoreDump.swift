@@ -72,7 +72,7 @@
     ///
     /// gdb starts the program, so that no setting of the kernel keeps it from looking into it.
     package func dumpMemory(
-        of program: String, _ arguments: [String], environment: [String: String]? = nil, to core: String
+        of command: [String], environment: [String: String]? = nil, to core: String
     ) async throws -> ProgramResult {
         let library = core + ".keeping.so"
         try writeFile(keepingAllocator, to: core + ".keeping.c")
@@ -85,8 +85,8 @@
             [
                 "-nx", "-batch", "--readnever", "-iex", "set auto-load no", "-iex", "set debuginfod enabled off", "-ex",
                 "set startup-with-shell off", "-ex", "set environment LD_PRELOAD \(library)", "-ex", "run", "-ex",
-                "generate-core-file \(core)", "-ex", "kill", "--args", program,
-            ] + arguments, environment: environment, limit: 240)
+                "generate-core-file \(core)", "-ex", "kill", "--args",
+            ] + command, environment: environment, limit: 240)
     }
 
     /// An allocator that takes nothing back. With an ordinary one, a copy of a secret that was not overwritten is seen or not, as the memory is given out again.

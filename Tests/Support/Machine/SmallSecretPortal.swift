@@ -48,8 +48,7 @@
         /// Starts a program that asks it.
         package func probe() throws -> RunningProgram {
             try RunningProgram(
-                Program.built("KeyringProbe"), ["probe", keyring.file("probe.lock"), ""], environment: keyring.environment, keeping: keyring
-            )
+                worker: "keyring", ["probe", keyring.file("probe.lock"), ""], environment: keyring.environment, keeping: keyring)
         }
     }
 #endif

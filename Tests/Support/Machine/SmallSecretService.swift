@@ -60,8 +60,7 @@
         /// Starts a program that uses it.
         package func probe(_ more: [String] = []) throws -> RunningProgram {
             try RunningProgram(
-                Program.built("KeyringProbe"), ["probe", keyring.file("probe.lock"), ""] + more, environment: keyring.environment,
-                keeping: keyring)
+                worker: "keyring", ["probe", keyring.file("probe.lock"), ""] + more, environment: keyring.environment, keeping: keyring)
         }
     }
 #endif

@@ -1,10 +1,9 @@
 #if SQLite
     import BackendContract
-    import Foundation
     import SQLiteBackend
 
     /// A program that uses a database, lets go of it, and then lies open to whoever looks into its memory.
-    extension ProbeCommand {
+    extension DatabaseCommand {
         /// Stores a value that is not there yet and reads it, or reads the one that is there; closes the store and drops it. With a control text it then stops,
         /// with that text in memory, as if at a breakpoint.
         static let leak: Run = { place, arguments in
@@ -15,21 +14,17 @@
             for _ in 0..<1_000 where store != nil { try await Task.sleep(for: .milliseconds(10)) }
             // So may the threads of the source of keys, which nothing here refers to.
             try await Task.sleep(for: .milliseconds(500))
-            // What the arguments hold is not what is looked for.
-            let text = Array("control-\(control)".utf8)
-            fflush(nil)
-            raise(SIGTRAP)
-            print(text.count)
+            stopForMemoryDump(control: control)
         }
 
-        private static func use(_ place: ProbePlace) async throws -> SQLiteStore {
+        private static func use(_ place: DatabasePlace) async throws -> SQLiteStore {
             let store = place.store()
             let address = StorageAddress("secret")
             if try await store.read(address) == .absent {
                 _ = try await store.apply(.put(.bytes([1, 2, 3]), at: address))
             }
             let length = try await store.read(address).record?.payload.byteCount ?? 0
-            print("read \(length)")
+            writeLine("read \(length)")
             await store.close()
             return store
         }

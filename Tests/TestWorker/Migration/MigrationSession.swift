@@ -2,21 +2,21 @@ import BackendRuntime
 import Foundation
 import LocalData
 
-/// A program of its own for the tests: it does to a stage what it is told, so that it can be run twice at once, and killed.
+/// Executes commands on a router. Each line of the standard input is a command, and is answered by one line after any number of lines that
+/// begin with `progress`. Tests run several of these processes at the same time, and kill them.
 ///
-/// Arguments: the root folder, the application id, the data home of the keyring's daemon (or `-`); then, for a look at its memory, `leak`, a place and a control
-/// text. Each line of the standard input is a command; each is
-/// answered by one line, after any number of lines that begin with `progress`.
-@main
-struct MigrationWorker {
+/// The arguments are the root folder, the application id, and the data home of the keyring's daemon or `-`. Two modes take further
+/// arguments and no commands: `leak` with a place and a control text, and `kit` with a file and a recovery key.
+struct MigrationSession {
     let router: StorageRouter
     let service: String
 
-    static func main() async {
-        let arguments = CommandLine.arguments
-        var configuration = StorageConfiguration(root: URL(fileURLWithPath: arguments[1]), applicationID: arguments[2])
+    static func run(_ arguments: [String]) async {
+        guard arguments.count >= 3 else { exitWithUsageError("missing arguments") }
+        let service = arguments[1]
+        var configuration = StorageConfiguration(root: URL(fileURLWithPath: arguments[0]), applicationID: service)
         configuration.userDefaultsName = "standard"
-        if arguments[3] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[3] }
+        if arguments[2] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[2] }
         let deadline = configuration.runtime.host.environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
         configuration.deadlines.keyring = .milliseconds(deadline)
         configuration.allowsUnencryptedKeyringTransport = configuration.runtime.host.environment["WORKER_PLAIN_TRANSPORT"] != nil
@@ -34,11 +34,11 @@ struct MigrationWorker {
         case "passphrase": configuration.keychain = .sealedVault(.passphrase())
         case let file?: configuration.keychain = .sealedVault(.keyFile(file))
         }
-        if arguments.count > 6, arguments[4] == "leak" {
-            return await leak(configuration, arguments[2], place: arguments[5], control: arguments[6])
+        if arguments.count > 5, arguments[3] == "leak" {
+            return await leak(configuration, service, place: arguments[4], control: arguments[5])
         }
-        if arguments.count > 6, arguments[4] == "kit" { return await keep(configuration, arguments[5], key: arguments[6]) }
-        let worker = MigrationWorker(router: StorageRouter(configuration: configuration), service: arguments[2])
+        if arguments.count > 5, arguments[3] == "kit" { return await keep(configuration, arguments[4], key: arguments[5]) }
+        let worker = MigrationSession(router: StorageRouter(configuration: configuration), service: service)
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
             guard let command = words.first else {
@@ -56,10 +56,8 @@ struct MigrationWorker {
                 try await router.set(words[1], for: legacyToken(words[0]))
                 return "done"
             case "foundation":
-                // What an old program does: Foundation's own defaults, under XDG_CONFIG_HOME.
-                let defaults = UserDefaults(suiteName: "standard")
-                defaults?.set(words[1], forKey: words[0])
-                return defaults?.synchronize() == true ? "done" : "not synchronized"
+                // An old program uses Foundation's own defaults, under XDG_CONFIG_HOME.
+                return UserDefaultsCommand.setDefault("standard", words[0], words[1]) ? "done" : "not synchronized"
             case "get": return "value \(try await router.get(modernToken))"
             case "set":
                 try await router.set(words[0], for: modernToken)
@@ -183,6 +181,3 @@ struct ManyKeys: StorageKeyCatalog {
 
     var allKeys: [AnyStorageKey] { (0..<count).map { .key(key(isReversed ? count - 1 - $0 : $0)) } }
 }
-
-/// Writes a line past all buffers: what was said before a kill was said.
-func writeLine(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }

@@ -2,17 +2,17 @@
     import BackendContract
     import SQLiteBackend
 
-    extension ProbeCommand {
+    extension DatabaseCommand {
         /// Rotates the data key, with so many rows a part.
         static let rotate: Run = { place, arguments in
             let store = place.store()
-            say("ready")
-            guard listen() != nil else { return }
+            writeLine("ready")
+            guard readLine() != nil else { return }
             do throws(BackendError) {
-                let count = try await store.rotateDataKey(batch: Int(arguments[0]) ?? 1) { done, _ in say("done \(done)") }
-                say("rotated \(count)")
+                let count = try await store.rotateDataKey(batch: Int(arguments[0]) ?? 1) { done, _ in writeLine("done \(done)") }
+                writeLine("rotated \(count)")
             } catch {
-                say("\(error)")
+                writeLine("\(error)")
             }
             await store.close()
         }

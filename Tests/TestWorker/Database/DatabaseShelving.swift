@@ -2,18 +2,18 @@
     import BackendContract
     import SQLiteBackend
 
-    extension ProbeCommand {
+    extension DatabaseCommand {
         /// As soon as standard input says so, stores one value after the other in a namespace of their own, and tells of each; until killed.
         static let shelve: Run = { place, _ in
             let store = place.store()
             _ = try await store.read(StorageAddress("plain 0"))
-            say("ready")
-            guard listen() != nil else { return }
+            writeLine("ready")
+            guard readLine() != nil else { return }
             for number in 0... {
                 let metadata = StorageMetadata(typeTag: "note", modifiedAt: Double(number) * 40_000, attributes: ["half": "\(number / 2)"])
                 let address = StorageAddress("\(number)", in: StorageNamespace("shelf"))
                 let result = await outcome(store, [.put(.bytes([1]), metadata, at: address)])
-                say(result == "applied" ? "shelved \(number)" : result)
+                writeLine(result == "applied" ? "shelved \(number)" : result)
             }
         }
     }

@@ -1,14 +1,15 @@
 #if Keyring && os(Linux)
     import BackendContract
     import BackendRuntime
-    import Glibc
     import KeyringBackend
     import Synchronization
     import TestSupport
 
-    /// One conversation: `KeyringProbe <service> <lock file> <keyrings directory, or an empty text> [--allow-plain]`, then commands on the
-    /// standard input.
-    struct ProbeSession {
+    /// Executes commands on the keyring. Each line of the standard input is a command, and is answered by one line. Tests stop, kill or replace
+    /// the daemon or the bus while it runs.
+    ///
+    /// The arguments are the service, the lock file, the directory of keyrings or an empty text, and `--allow-plain` or nothing.
+    struct KeyringSession {
         private var store: SecretServiceStore
         private let arguments: [String]
         private let signal = PendingSignal()
@@ -16,7 +17,12 @@
         private var changes: AsyncStream<Set<StorageAddress>?>.Iterator?
         private var copy: [BackupItem] = []
 
-        init(arguments: [String]) {
+        static func run(_ arguments: [String]) async {
+            var session = KeyringSession(arguments: arguments)
+            while let line = readLine() { writeLine(await session.answer(line.split(separator: " ").map(String.init))) }
+        }
+
+        private init(arguments: [String]) {
             self.arguments = arguments
             store = Self.store(arguments, milliseconds: 20_000, signal)
         }
@@ -28,13 +34,13 @@
                 if operation == "status", path.hasSuffix(".keyring") { signal.send() }
             }
             return SecretServiceStore(
-                service: arguments.dropFirst().first ?? "probe", lockFile: arguments.dropFirst(2).first ?? "/tmp/probe.lock",
+                service: arguments.first ?? "probe", lockFile: arguments.dropFirst().first ?? "/tmp/probe.lock",
                 deadline: .milliseconds(milliseconds), promptDeadline: .milliseconds(4_000),
-                keyringsDirectory: arguments.dropFirst(3).first.flatMap { $0.isEmpty ? nil : $0 },
+                keyringsDirectory: arguments.dropFirst(2).first.flatMap { $0.isEmpty ? nil : $0 },
                 allowsPlainTransport: arguments.contains("--allow-plain"), runtime: runtime)
         }
 
-        mutating func answer(_ command: [String]) async -> String {
+        private mutating func answer(_ command: [String]) async -> String {
             let start = clock.now
             let text = await carryOut(command)
             let milliseconds = start.duration(to: clock.now).wholeNanoseconds / 1_000_000
@@ -100,12 +106,14 @@
                     task.cancel()
                     return "threw \(await task.value)"
                 case "look-during-prompt": return try await lookDuringPrompt(address)
-                case "increment": return await increment(address, rounds: Int(command.dropFirst(2).first ?? "") ?? 0)
+                case "increment":
+                    let rounds = Int(command.dropFirst(2).first ?? "") ?? 0
+                    return await countUp(address, in: store, rounds: rounds) { .bytes(Array(String($0).utf8)) }
                 case "ping": return await pingWhileHanging()
                 default: return "unknown command"
                 }
             } catch {
-                return "threw \(error.code) \(error.outcome.rawValue)"
+                return "threw \(error.text)"
             }
         }
 
@@ -117,28 +125,14 @@
         }
 
         private static func text(_ probe: StorageProbe) -> String {
-            switch probe {
-            case .value(let record):
-                if case .bytes(let bytes) = record.payload {
-                    "value \(String(decoding: bytes.prefix(100), as: UTF8.self))"
-                } else {
-                    "native"
-                }
-            case .tombstone: "tombstone"
-            case .absent: "absent"
-            case .locked: "locked"
-            case .unavailable(let error): "unavailable \(error.code)"
-            case .corrupt: "corrupt"
-            }
+            if case .bytes? = probe.record?.payload { "value \(probe.text.prefix(100))" } else { probe.text }
         }
 
         private static func text(_ result: MutationResult) -> String {
             switch result {
             case .applied(_, let durability): "applied \(durability)"
             case .conflict(let probe): "conflict \(text(probe))"
-            case .notAttempted: "notAttempted"
-            case .locked: "locked"
-            case .failed(let error): "failed \(error.code) \(error.outcome.rawValue)"
+            case .notAttempted, .locked, .failed: result.text
             }
         }
 
@@ -151,35 +145,13 @@
                     try await store.unlock()
                     return "unlocked"
                 } catch {
-                    return "threw \(error.code) \(error.outcome.rawValue)"
+                    return "threw \(error.text)"
                 }
             }
             var looks: Set<String> = []
             for _ in 0..<20 { looks.insert(Self.text(try await store.read(address))) }
             let state = isOver.value.withLock(\.self) ? "closed" : "open"
             return "\(looks.sorted().joined(separator: ",")) prompt=\(state) \(await prompt.value)"
-        }
-
-        /// Counts up by compare-and-swap, competing with other processes; says how many rounds were won and lost.
-        private func increment(_ address: StorageAddress, rounds: Int) async -> String {
-            var (won, lost) = (0, 0)
-            while won < rounds {
-                do throws(BackendError) {
-                    let current = try await store.read(address)
-                    guard case .value(let record) = current, case .bytes(let bytes) = record.payload,
-                        let number = Int(String(decoding: bytes, as: UTF8.self))
-                    else { return "won=\(won) lost=\(lost) \(Self.text(current))" }
-                    let next = Array(String(number + 1).utf8)
-                    switch try await store.apply(.put(.bytes(next), at: address, if: .revision(record.revision))) {
-                    case .applied: won += 1
-                    case .conflict: lost += 1
-                    case let other: return "won=\(won) lost=\(lost) \(Self.text(other))"
-                    }
-                } catch {
-                    return "won=\(won) lost=\(lost) threw \(error.code) \(error.outcome.rawValue)"
-                }
-            }
-            return "won=\(won) lost=\(lost)"
         }
 
         /// Two calls that hang until their deadline, and the latency of tasks meanwhile, in microseconds.
@@ -227,6 +199,4 @@
             }
         }
     }
-
-    func flushOutput() { fflush(nil) }
 #endif

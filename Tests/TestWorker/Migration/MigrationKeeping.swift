@@ -2,7 +2,7 @@ import Foundation
 import LocalData
 
 /// A program that makes, verifies and restores a backup, and says how much memory that took.
-extension MigrationWorker {
+extension MigrationSession {
     /// Backs up the stage to a file, verifies it, and restores it beside.
     /// - Parameter key: The text of a recovery key: a passphrase costs memory of its own.
     static func keep(_ configuration: StorageConfiguration, _ file: String, key: String) async {
@@ -23,8 +23,8 @@ extension MigrationWorker {
             try await StorageRouter.verifyBackup(at: kit, with: secret)
             let verified = peak()
             try await StorageRouter.restore(from: kit, with: secret, into: other)
-            print("peak \(before) \(made) \(verified) \(peak())")
-        } catch { print("failed \(error)") }
+            writeLine("peak \(before) \(made) \(verified) \(peak())")
+        } catch { writeLine("failed \(error)") }
     }
 
     /// The most memory that the process has used so far, in KiB.

@@ -3,7 +3,7 @@
     import Foundation
     import SQLiteBackend
 
-    extension ProbeCommand {
+    extension DatabaseCommand {
         /// Callers that each store one number after the other, in two slots at once, and print it once it is acknowledged; until killed.
         static let serve: Run = { place, arguments in
             let store = place.store()
@@ -15,27 +15,20 @@
                         for number in 1... {
                             let text = "\(number) \(filler)"
                             let result = await outcome(store, [.text(text, at: "left \(writer)"), .text(text, at: "right \(writer)")])
-                            guard result == "applied" else { return say("\(writer) \(result)") }
-                            say("\(writer) \(number)")
+                            guard result == "applied" else { return writeLine("\(writer) \(result)") }
+                            writeLine("\(writer) \(number)")
                         }
                     }
                 }
             }
         }
 
-        /// Adds one to a number so many times, each under the revision that was seen.
+        /// Adds one to a number as many times as asked.
         static let count: Run = { place, arguments in
-            let store = place.store()
-            var (done, tries) = (0, 0)
-            while done < Int(arguments[1]) ?? 0 {
-                tries += 1
-                let probe = try await store.read(StorageAddress(arguments[0]))
-                guard probe == .absent || probe.record != nil else { return say("read \(probe.text)") }
-                let condition = probe.revision.map(StorageMutation.Precondition.revision) ?? .absent
-                let result = await outcome(store, [.text("\((Int(probe.text) ?? 0) + 1)", at: arguments[0], if: condition)])
-                if result == "applied" { done += 1 } else if result != "conflict" { return say(result) }
+            let count = await countUp(StorageAddress(arguments[0]), in: place.store(), rounds: Int(arguments[1]) ?? 0) {
+                .bytes(Array("\($0)".utf8))
             }
-            say("done \(tries)")
+            writeLine(count)
         }
 
         /// Writes all the time until standard input ends, and then tells how often.
@@ -51,7 +44,7 @@
                                 let result = await outcome(store, [.text("\(number)", at: "churn \(caller) \(number % 50)")])
                                 if result != "applied" { break }
                                 number += 1
-                                if number == 1 { say("writing") }
+                                if number == 1 { writeLine("writing") }
                             }
                             return number
                         }
@@ -59,17 +52,17 @@
                     return await group.reduce(0, +)
                 }
             }
-            while listen() != nil {}
+            while readLine() != nil {}
             writing.cancel()
-            say("wrote \(await writing.value)")
+            writeLine("wrote \(await writing.value)")
         }
 
         /// Makes a database with one value, as soon as standard input says so.
         static let create: Run = { place, arguments in
             let store = place.store()
-            say("ready")
-            guard listen() != nil else { return }
-            say(await outcome(store, [.text(arguments[0], at: arguments[0])]))
+            writeLine("ready")
+            guard readLine() != nil else { return }
+            writeLine(await outcome(store, [.text(arguments[0], at: arguments[0])]))
             await store.close()
         }
 
@@ -80,13 +73,13 @@
             let filler = String(repeating: "x", count: size)
             for number in 0..<count {
                 let text = "\(number) \(filler)"
-                say(
+                writeLine(
                     "put \(number) \(await outcome(store, [.text(text, at: "\(prefix) \(number)"), .text(text, at: "\(prefix) \(number)'")]))"
                 )
             }
             for number in 0..<count {
                 let probes = try await store.read([StorageAddress("\(prefix) \(number)"), StorageAddress("\(prefix) \(number)'")], .fresh)
-                say("get \(number) \(probes.map { String($0.text.prefix(20)) }.joined(separator: "|"))")
+                writeLine("get \(number) \(probes.map { String($0.text.prefix(20)) }.joined(separator: "|"))")
             }
         }
 
@@ -94,7 +87,7 @@
         static let trace: Run = { place, _ in
             let store = place.store()
             func mark(_ name: String) { _ = access("/localdata-mark/\(name)", F_OK) }
-            func check(_ result: String) { if result != "applied" { say(result) } }
+            func check(_ result: String) { if result != "applied" { writeLine(result) } }
             mark("create")
             check(await outcome(store, [.text("0", at: "first")]))
             check(await outcome(store, [.text("0", at: "second")]))
@@ -114,7 +107,7 @@
             mark("close")
             await store.close()
             mark("end")
-            say("done")
+            writeLine("done")
         }
     }
 #endif

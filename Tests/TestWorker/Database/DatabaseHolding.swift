@@ -4,7 +4,7 @@
     import CSQLite
 
     /// Programs that hold something until standard input gives a line.
-    extension ProbeCommand {
+    extension DatabaseCommand {
         /// A write transaction that does not take the store's lock.
         static let holdTransaction: Run = { place, _ in
             try hold(place, begin: "BEGIN IMMEDIATE")
@@ -15,7 +15,7 @@
             try hold(place, begin: "BEGIN")
         }
 
-        private static func hold(_ place: ProbePlace, begin: String) throws {
+        private static func hold(_ place: DatabasePlace, begin: String) throws {
             var database: OpaquePointer?
             func execute(_ sql: String) throws {
                 guard sqlite3_exec(database, sql, nil, nil, nil) == SQLITE_OK else { throw HoldingFailure() }
@@ -30,13 +30,13 @@
             }
             guard sqlite3_open_v2(place.path, &database, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else { throw HoldingFailure() }
             try execute("PRAGMA wal_autocheckpoint = 0; \(begin)")
-            say("holding \(try count())")
-            _ = listen()
+            writeLine("holding \(try count())")
+            _ = readLine()
             let again = try count()
             try execute("ROLLBACK")
-            say("released \(again)")
+            writeLine("released \(again)")
             // The connection is not closed: the last one to close would write the log back.
-            _ = listen()
+            _ = readLine()
         }
 
         /// SQLite did not do what the probe needs.
@@ -47,10 +47,10 @@
             let files = PosixFileSystem()
             try files.createDirectory(parentDirectory(of: place.lockPath))
             let lock = try files.lock(place.lockPath) { true }
-            say("holding lock")
-            _ = listen()
+            writeLine("holding lock")
+            _ = readLine()
             lock.release()
-            say("released lock")
+            writeLine("released lock")
         }
     }
 #endif

@@ -1,0 +1,22 @@
+extension Program {
+    /// The command that starts the program in `Tests/TestWorker`.
+    /// - Parameter subject: `defaults`, `keyring`, `database` or `migration`.
+    package static func worker(_ subject: String, _ arguments: [String] = []) throws -> [String] {
+        [try built("TestWorker"), subject] + arguments
+    }
+}
+
+extension RunningProgram {
+    /// Starts the program in `Tests/TestWorker`.
+    /// - Parameters:
+    ///   - subject: `defaults`, `keyring`, `database` or `migration`.
+    ///   - environment: All of the program's environment; nil for the test's own.
+    ///   - surroundings: What must outlive the program.
+    package convenience init(
+        worker subject: String, _ arguments: [String] = [], environment: [String: String]? = nil,
+        keeping surroundings: (any Sendable)? = nil
+    ) throws {
+        let command = try Program.worker(subject, arguments)
+        try self.init(command[0], Array(command.dropFirst()), environment: environment, keeping: surroundings)
+    }
+}
