@@ -40,8 +40,7 @@ import Testing
             _ = try await store.apply(.put(.native(value), StorageMetadata(serializer: "json"), at: StorageAddress(name)))
         }
         let run = try await scratch.probe("print-defaults", "suite", configuration: configuration)
-        #expect(run.output == "text=a <&> é\ninteger=-7\nreal=0.1\nyes=true\ndata=2 bytes" || run.output.contains("yes=1"), "\(run.output)")
-        #expect(run.output.hasPrefix("text=a <&> é\ninteger=-7\nreal=0.1"))
+        #expect(run.output == "text=a <&> é\ninteger=-7\nreal=0.1\nyes=true\ndata=2 bytes")
     }
 
     @Test func `a rewrite by UserDefaults keeps our metadata, and makes only what it changed foreign`() async throws {

@@ -59,9 +59,51 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10))) func `a watch ends with its listener`() async throws {
-        let store = store
-        let listener = Task { for await _ in store.foreignChanges() {} }
+        let tasks = CountingSpawner()
+        var runtime = Runtime.live
+        runtime.tasks = tasks
+        let store = scratch.store(runtime)
+        let (changes, continuation) = AsyncStream.makeStream(of: Set<StorageAddress>?.self)
+        let listener = Task { for await change in store.foreignChanges() { continuation.yield(change) } }
+        // The directory is watched as soon as a change was reported.
+        let other = scratch.store()
+        let writer = Task {
+            var number = 0
+            while !Task.isCancelled {
+                number += 1
+                _ = try await other.apply(.put(.text("\(number)"), at: StorageAddress("a")))
+            }
+        }
+        for await change in changes {
+            #expect(change == [StorageAddress("a")])
+            break
+        }
+        writer.cancel()
         listener.cancel()
         await listener.value
+        // The watch is a task of the store. Every other task ends with its call.
+        var running: Int?
+        for await count in tasks.counts {
+            running = count
+            if count == 0 { break }
+        }
+        #expect(running == 0)
+    }
+}
+
+/// Starts tasks on the pool, and reports how many of them run whenever one has ended.
+private final class CountingSpawner: TaskSpawner {
+    let counts: AsyncStream<Int>
+    private let continuation: AsyncStream<Int>.Continuation
+    private let running = Shared(0)
+
+    init() { (counts, continuation) = AsyncStream.makeStream(of: Int.self) }
+
+    func spawn(_ operation: @escaping @Sendable () async -> Void) -> ScheduledAction {
+        running.count()
+        return PoolSpawner().spawn { [self] in
+            await operation()
+            continuation.yield(running.count(by: -1))
+        }
     }
 }

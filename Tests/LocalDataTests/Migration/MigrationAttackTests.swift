@@ -228,8 +228,10 @@ import Testing
             for text in ["\(error)", String(reflecting: error), error.localizedDescription, dumped] {
                 #expect(!text.contains(secret), "\(text)")
             }
-            if let failure = (error as? StorageError)?.underlying as? CodingFailure { #expect(!"\(failure)".contains(secret)) }
         }
+        let failures = errors.compactMap { ($0 as? StorageError)?.underlying as? CodingFailure }
+        #expect(!failures.isEmpty)
+        for failure in failures { #expect(!"\(failure)".contains(secret)) }
         var dumped = ""
         dump(report, to: &dumped)
         #expect(!dumped.contains(secret))

@@ -69,7 +69,7 @@ import Testing
         #expect(idle.rows.isEmpty)
         #expect(try stage.propertyList(suite: "modern").isEmpty)
         let plan = await router.planSweep()
-        #expect(plan.rows.allSatisfy { $0.state == .moved })
+        #expect(plan.rows.map(\.state) == Array(repeating: .moved, count: 20))
         #expect(try stage.propertyList(suite: "modern").isEmpty)
         let report = try await router.registerCatalog(catalog, migrateImmediately: true)
         #expect(report.moved.count == 20)
@@ -77,7 +77,7 @@ import Testing
         #expect(try stage.propertyList(suite: "legacy").isEmpty)
         let before = try Data(contentsOf: URL(fileURLWithPath: stage.preferences + "/modern.plist"))
         let again = await router.sweep()
-        #expect(again.rows.allSatisfy { $0.state == .unchanged })
+        #expect(again.rows.map(\.state) == Array(repeating: .unchanged, count: 20))
         #expect(try Data(contentsOf: URL(fileURLWithPath: stage.preferences + "/modern.plist")) == before)
     }
 

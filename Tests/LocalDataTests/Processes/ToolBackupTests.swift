@@ -47,7 +47,7 @@
             for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: database + ending) }
             try older.write(to: URL(fileURLWithPath: database))
             let refused = try await verify()
-            #expect(refused.status == 65 && refused.stderr.contains("rolledBack") || refused.stderr.contains("older"), "\(refused)")
+            #expect(refused.status == 65 && (refused.stderr.contains("rolledBack") || refused.stderr.contains("older")), "\(refused)")
             #expect(try await run("root", "verify", "sqlite:main", "--accept-older-file").status == 64)
             #expect(try await run("root", "verify", "defaults:main", "--anchor", anchor).status == 64)
             let accepted = try await verify("--accept-older-file")
