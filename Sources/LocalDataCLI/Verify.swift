@@ -65,7 +65,6 @@ struct Verify: AsyncParsableCommand {
         var isSound: Bool
         var areRowsWhole: Bool?
         var commits: Int64?
-        var damagedChunks: Int?
         var damagedLabels: Int?
         var damagedRows: Int?
         var expectedRows: Int?
@@ -78,7 +77,7 @@ struct Verify: AsyncParsableCommand {
             isSound = report.isSound
             (areRowsWhole, commits, damagedLabels) = (report.areRowsWhole, report.commits, report.damagedLabels)
             (damagedRows, expectedRows, rows) = (report.damagedRows, report.expectedRows, report.rows)
-            (damagedChunks, rowsOfDestroyedKeys) = (report.damagedChunks, report.rowsOfDestroyedKeys)
+            rowsOfDestroyedKeys = report.rowsOfDestroyedKeys
         }
     }
 

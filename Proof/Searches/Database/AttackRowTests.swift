@@ -314,9 +314,4 @@
             }
         }
     }
-
-    /// The code of the error that a probe carries.
-    func code(of probe: StorageProbe) -> BackendError.Code? {
-        if case .unavailable(let error) = probe { error.code } else { nil }
-    }
 #endif

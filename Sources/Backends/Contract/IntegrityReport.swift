@@ -15,16 +15,14 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
     public var rowsOfDestroyedKeys: Int
     /// The number of labels of values whose entries are not those that were written, and of entries that are missing or too many.
     public var damagedLabels: Int
-    /// Always 0 in a report of this version: no database has chunks.
-    public var damagedChunks: Int
 
     /// Whether nothing is wrong.
-    public var isSound: Bool { areRowsWhole && damagedRows == 0 && damagedLabels == 0 && damagedChunks == 0 }
+    public var isSound: Bool { areRowsWhole && damagedRows == 0 && damagedLabels == 0 }
 
     /// Creates a report.
     public init(
         commits: Int64?, rows: Int, expectedRows: Int?, areRowsWhole: Bool, damagedRows: Int = 0, rowsOfDestroyedKeys: Int = 0,
-        damagedLabels: Int = 0, damagedChunks: Int = 0
+        damagedLabels: Int = 0
     ) {
         self.commits = commits
         self.rows = rows
@@ -33,7 +31,6 @@ public struct IntegrityReport: Hashable, Sendable, Codable {
         self.damagedRows = damagedRows
         self.rowsOfDestroyedKeys = rowsOfDestroyedKeys
         self.damagedLabels = damagedLabels
-        self.damagedChunks = damagedChunks
     }
 }
 

@@ -95,7 +95,7 @@
                 "DELETE FROM records WHERE id = (SELECT min(id) FROM records)")
             let lost = try await tool("verify", "sqlite:documents", "--credential", "vault", "--json")
             let json =
-                #"{"areRowsWhole":false,"commits":2,"damagedChunks":0,"damagedLabels":0,"damagedRows":0,"expectedRows":2,"isSound":false,"rows":1,"rowsOfDestroyedKeys":0}"#
+                #"{"areRowsWhole":false,"commits":2,"damagedLabels":0,"damagedRows":0,"expectedRows":2,"isSound":false,"rows":1,"rowsOfDestroyedKeys":0}"#
             #expect(lost.status == 65 && lost.stdout == json + "\n", "\(lost.stdout)")
             let text = try await tool("verify", "sqlite:documents", "--credential", "vault")
             #expect(text.status == 65 && text.stdout.contains("2 were"), "\(text.stdout)")

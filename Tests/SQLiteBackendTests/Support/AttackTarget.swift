@@ -227,4 +227,9 @@
         sqliteStore(
             at: path, source: KeyFileSource(path: keyFile, deadline: deadline, runtime: runtime), deadline: deadline, runtime: runtime)
     }
+
+    /// The code of the error that a probe carries.
+    func code(of probe: StorageProbe) -> BackendError.Code? {
+        if case .unavailable(let error) = probe { error.code } else { nil }
+    }
 #endif

@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 /// The folder `Tests` of the checkout.
 package let testsFolder = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
