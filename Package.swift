@@ -197,10 +197,12 @@ if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
 
 // Only for Scripts/prove: the searches. In the folder of the ordinary build, which compiles nothing else again.
 if Context.environment["LOCALDATA_PROOF"] != nil {
+    // Only for Scripts/mutate: in its copy of the package, the library contains the patches of Proof/Mutants.
+    let mutants: [SwiftSetting] = Context.environment["LOCALDATA_MUTANTS"] == nil ? [] : [.define("MUTANTS")]
     package.targets += [
         .target(
             name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
-            path: "Proof/Simulation", swiftSettings: house),
+            path: "Proof/Simulation", swiftSettings: house + mutants),
         .target(
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
             swiftSettings: house),
@@ -212,7 +214,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "SimulationTests",
             dependencies: ["Simulation", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
-            path: "Proof/Searches/Simulation", resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
+            path: "Proof/Searches/Simulation", resources: [.copy("PastFailures")], swiftSettings: house),
         .testTarget(
             name: "RealFaultTests", dependencies: ["RealFaults", "TestSupport"], path: "Proof/Searches/RealFaults",
             swiftSettings: house),
