@@ -195,10 +195,12 @@ if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
 // Only for Scripts/prove and Scripts/bench counts: the searches and the counts. In the folder of the ordinary build, which compiles nothing else
 // again.
 if Context.environment["LOCALDATA_PROOF"] != nil {
+    // Only for Scripts/mutate: in its copy of the package, the library contains the patches of Proof/Mutants.
+    let mutants: [SwiftSetting] = Context.environment["LOCALDATA_MUTANTS"] == nil ? [] : [.define("MUTANTS")]
     package.targets += [
         .target(
             name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
-            path: "Proof/Simulation", swiftSettings: house),
+            path: "Proof/Simulation", swiftSettings: house + mutants),
         .target(
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
             swiftSettings: house),
@@ -210,7 +212,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "SimulationSearches",
             dependencies: ["Simulation", "RealFaults", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],
-            path: "Proof/Searches/Simulation", resources: [.copy("PastFailures"), .copy("NoticingSeeds.json")], swiftSettings: house),
+            path: "Proof/Searches/Simulation", resources: [.copy("PastFailures")], swiftSettings: house),
         .testTarget(
             name: "StorageSearches",
             dependencies: [

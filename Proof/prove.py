@@ -71,7 +71,8 @@ def steps(length):
     operation_parts = listed(f"{prove} faults --list") if long else [""]
     return {
         "campaigns": [campaign("campaigns", 100_000), campaign("records", 40_000), campaign("windows", 40_000)],
-        "mutants": [Run("mutants", pick(f"{prove} mutants --recorded", "Scripts/mutate", "Scripts/mutate --search"))],
+        "mutants": [Run("mutants", pick(
+            f"{prove} mutants --recorded", "Scripts/mutate mutants --recorded", "Scripts/mutate mutants --every-kind --seeds 1000000"))],
         "faults": (
             [Run(f"faults: {name}", f"{prove} faults --operation '{name}' --exactly") for name in operations]
             if quick

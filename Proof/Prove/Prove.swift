@@ -99,6 +99,7 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
 
     func validate() throws {
         if covers, kind != nil || mutant != nil { throw ValidationError("--covers is for all kinds, without a mutant.") }
+        try requireAvailable(mutant)
     }
 
     func run() throws {
@@ -151,36 +152,6 @@ struct Campaigns<S: CommandSubject>: ParsableCommand {
     }
 }
 
-/// Shows that every mutant is caught.
-struct Mutants: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "mutants", abstract: "Takes one part of the protocol away at a time; exits with 1 if the campaigns do not notice.")
-
-    @Option(help: "How many seeds to try for each.") var seeds: UInt64 = 200_000
-    @Flag(help: "Each over the kind in which it tells soonest.") var soonest = false
-
-    func run() throws {
-        // All are run, also when the first misses one.
-        let caught = [run(MovingValues.self), run(StoredRecords.self), run(ReleaseWindows.self)]
-        if caught.contains(false) { throw ExitCode(1) }
-    }
-
-    /// Whether a simulation notices each of its mutants.
-    private func run<S: Subject>(_ subject: S.Type) -> Bool {
-        var isEveryOneCaught = true
-        for mutant in S.mutants {
-            let result = Series<S>(0..<seeds, kind: soonest ? S.telling(mutant) : nil, mutant: mutant).run()
-            if let first = result.violations.first {
-                print("\(mutant): caught after \(first.campaign.seed + 1) seeds: \(first.campaign.plan.kind): \(first.what)")
-            } else {
-                isEveryOneCaught = false
-                print("\(mutant): NOT caught in \(result.runs) seeds")
-            }
-        }
-        return isEveryOneCaught
-    }
-}
-
 /// Runs one seed again.
 struct Replay<S: CommandSubject>: ParsableCommand {
     static var configuration: CommandConfiguration { S.replay }
@@ -191,6 +162,8 @@ struct Replay<S: CommandSubject>: ParsableCommand {
     @Flag(help: "Step by step.") var steps = false
     @Flag(help: "The shortest run that breaks the same rule.") var shrink = false
     @Option(help: "Shows the run as a past failure to be kept, with this note.") var keep: String?
+
+    func validate() throws { try requireAvailable(mutant) }
 
     func run() throws {
         let campaign = Campaign<S>(seed: seed, kind: kind)

@@ -29,15 +29,11 @@ import Testing
     }
 
     @Test func `a run with records that breaks a rule is shrunk, and its description is complete`() throws {
-        try shrinks(StoredRecords.self, .noBackup, to: 3)
+        try shrinks(StoredRecords.self, .noTombstone, to: 4)
     }
 
     @Test func `a run with windows that breaks a rule is shrunk, and its description is complete`() throws {
-        try shrinks(ReleaseWindows.self, .collectsInWindow, to: 3)
-    }
-
-    @Test func `a run with shapes that breaks a rule is shrunk, and its description is complete`() throws {
-        try shrinks(ReleaseWindows.self, .newerShapeDropped, to: 3)
+        try shrinks(ReleaseWindows.self, .noTombstone, to: 4)
     }
 
     // MARK: Of all

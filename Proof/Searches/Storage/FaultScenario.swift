@@ -129,7 +129,8 @@ extension FaultScenario {
         _ description: String, to new: String?, isMoved: Bool = false, _ act: @escaping @Sendable (StorageRouter) async throws -> Void
     ) -> FaultScenario {
         var scenario = change(
-            description, Places.third, stores: [Places.legacy, Places.middle, Places.modern], older: [Places.source, Places.second], to: new, act)
+            description, Places.third, stores: [Places.legacy, Places.middle, Places.modern], older: [Places.source, Places.second],
+            to: new, act)
         if isMoved {
             scenario = FaultScenario(
                 description: description, stores: scenario.stores, keys: scenario.keys,

@@ -56,6 +56,7 @@ package struct Campaign<S: Subject>: Sendable, Codable, Hashable {
     /// - Parameter mutant: The part of the protocol that is taken away.
     /// - Throws: ``Violation``.
     package func run(_ mutant: Mutant? = nil, isTraced: Bool = false) throws(Violation) -> Outcome {
+        Mutant.activate(mutant)
         let machine = Machine<S>(seed: seed, mutant: mutant, isTraced: isTraced)
         let act = Act(campaign: self, machine: machine)
         let result: Result<Outcome, Violation>

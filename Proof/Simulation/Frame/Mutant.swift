@@ -1,4 +1,6 @@
-package import LocalData
+#if MUTANTS
+    import LocalData
+#endif
 
 /// The protocol with one of its parts taken away. The campaigns must find out.
 package enum Mutant: String, CaseIterable, Sendable, Codable {
@@ -20,50 +22,47 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     /// Stores that break their promises.
     case noPrecondition, lockedAsAbsent, unavailableAsAbsent, lockDropped, lyingStore
 
-    /// What a router keeps to.
-    package var safeguards: Safeguards {
-        switch self {
-        case .noLane: Safeguards.all.subtracting(.lanes)
-        case .noDurabilityBarrier: Safeguards.all.subtracting(.durabilityBarrier)
-        case .deleteBeforeDurable: Safeguards.all.subtracting(.destinationFirst)
-        case .noSecondLook: Safeguards.all.subtracting(.secondLook)
-        case .olderPlacesNotRead: Safeguards.all.subtracting(.olderPlacesRead)
-        case .sharedSourceCollected: Safeguards.all.subtracting(.sharedSources)
-        case .noProtectionCheck: Safeguards.all.subtracting(.protection)
-        case .originNotCarried: Safeguards.all.subtracting(.carriedOrigin)
-        case .copiesByContent: Safeguards.all.subtracting(.copiesByRevision)
-        case .convertedOverAnything: Safeguards.all.subtracting(.convertedUnchanged)
-        case .markBeforeRecords: Safeguards.all.subtracting(.markWithRecords)
-        case .noBackup: Safeguards.all.subtracting(.backups)
-        case .expiryNotCarried: Safeguards.all.subtracting(.carriedExpiry)
-        case .expiredFallsBack: Safeguards.all.subtracting(.expiryDecides)
-        case .purgesAtOnce: Safeguards.all.subtracting(.purgeDelay)
-        case .noValidation: Safeguards.all.subtracting(.validation)
-        case .laterVersionNotChecked: Safeguards.all.subtracting(.laterVersions)
-        case .noRemovalEpoch: Safeguards.all.subtracting(.removalEpoch)
-        case .metadataBelieved: Safeguards.all.subtracting(.sealsProven)
-        case .referredNotStored: Safeguards.all.subtracting(.referredRecords)
-        case .collectsInWindow: Safeguards.all.subtracting(.mirrorsKept)
-        case .olderWriteNotSeen: Safeguards.all.subtracting(.olderWriteSeen)
-        case .mirrorUnchecked: Safeguards.all.subtracting(.mirrorRevision)
-        case .downSkipped: Safeguards.all.subtracting(.olderShapeWritten)
-        case .newerShapeDropped: Safeguards.all.subtracting(.olderShapeChecked)
-        case .removalForgotten: Safeguards.all.subtracting(.removalNamed)
-        case .resealedOverAnything: Safeguards.all.subtracting(.resealedUnchanged)
-        case .noTombstone, .noPrecondition, .lockedAsAbsent, .unavailableAsAbsent, .lockDropped, .lyingStore: .all
-        }
-    }
-
-    /// What a router makes of its stores: a precondition that is not given is one that is not looked at.
+    /// The faults of its stores; empty if the mutant is a patch of the library.
     package var faults: SimulatedStore.Faults {
         switch self {
         case .noPrecondition: .forgetsConditions
         case .noTombstone: .forgetsTombstones
+        case .noDurabilityBarrier: .overstatesDurability
+        case .noProtectionCheck: .overstatesProtection
         case .lockedAsAbsent: .callsLockedAbsent
         case .unavailableAsAbsent: .callsUnavailableAbsent
         case .lockDropped: .dropsLock
         case .lyingStore: .lies
         default: []
         }
+    }
+
+    // MARK: Patches
+
+    /// Whether it is a patch of the library, in the folder Proof/Mutants. `Scripts/mutate` builds a copy with all of them.
+    package var isPatch: Bool { faults.isEmpty }
+
+    /// Whether this build contains the patches.
+    package static var hasPatches: Bool {
+        #if MUTANTS
+            return true
+        #else
+            return false
+        #endif
+    }
+
+    /// Whether this build can run it.
+    package var isAvailable: Bool { Self.hasPatches || !isPatch }
+
+    /// The error for a mutant that is not available.
+    package static let unavailable = "This build contains no patches. Run: Scripts/mutate, with the same arguments."
+
+    /// Switches the patch of a mutant on in the whole process, and all others off.
+    static func activate(_ mutant: Mutant?) {
+        #if MUTANTS
+            Mutation.set(mutant?.rawValue)
+        #else
+            precondition(mutant?.isPatch != true, unavailable)
+        #endif
     }
 }

@@ -57,6 +57,10 @@ package final class SimulatedStore: StorageBackend {
         package static let dropsLock = Faults(rawValue: 1 << 4)
         /// Deletes where it should leave the mark of a removal.
         package static let forgetsTombstones = Faults(rawValue: 1 << 5)
+        /// Acknowledges everything as durable, even what its nature keeps only until the power is cut.
+        package static let overstatesDurability = Faults(rawValue: 1 << 6)
+        /// Claims the protection of a keyring.
+        package static let overstatesProtection = Faults(rawValue: 1 << 7)
     }
 
     package let identity: BackendIdentity
@@ -85,7 +89,9 @@ package final class SimulatedStore: StorageBackend {
         weather: Weather = Weather()
     ) {
         identity = BackendIdentity(kind: "simulated", store: medium)
-        capabilities = nature.capabilities
+        var capabilities = nature.capabilities
+        if faults.contains(.overstatesProtection) { capabilities.protection = .keyring }
+        self.capabilities = capabilities
         self.disk = disk
         self.process = process
         self.runtime = runtime
@@ -103,6 +109,9 @@ package final class SimulatedStore: StorageBackend {
 
     /// What the store stands on, for somebody who changes it behind its back.
     package func behind(_ change: (SimulatedDisk, _ medium: String) -> Void) { change(disk, medium) }
+
+    /// How long the store says that a change lasts.
+    private var acknowledged: StorageDurability { faults.contains(.overstatesDurability) ? .durable : nature.acknowledges }
 
     private static let outOfReach = BackendError(.unavailable, "The store cannot be reached. Nothing was changed.")
 
@@ -217,7 +226,7 @@ package final class SimulatedStore: StorageBackend {
             let results = zip(mutations, refusals).map { mutation, refusal -> MutationResult in
                 if let refusal { return refusal }
                 if mutation.operation == .check {
-                    return .applied(Self.probe(medium.slots[mutation.address]).revision, nature.acknowledges)
+                    return .applied(Self.probe(medium.slots[mutation.address]).revision, acknowledged)
                 }
                 let content: SimulatedDisk.Content? =
                     switch mutation.operation {
@@ -226,7 +235,7 @@ package final class SimulatedStore: StorageBackend {
                     case .delete, .check: nil
                     }
                 slots.append((mutation.address, content.map { SimulatedDisk.Slot(content: $0, change: number) }))
-                return .applied(content == nil ? nil : Self.revision(number), nature.acknowledges)
+                return .applied(content == nil ? nil : Self.revision(number), acknowledged)
             }
             if !slots.isEmpty { medium.change(number, slots) }
             return (results, slots)
@@ -253,7 +262,7 @@ package final class SimulatedStore: StorageBackend {
         try await work(isMutation: true) { [self] () throws(BackendError) in
             if weather.trouble(of: medium) != nil { throw Self.outOfReach }
             if nature.acknowledges == .durable, !faults.contains(.lies) { disk.with(medium, isOneFile: nature.isOneFile) { $0.flush() } }
-            return nature.acknowledges
+            return acknowledged
         }
     }
 

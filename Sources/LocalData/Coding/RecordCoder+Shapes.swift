@@ -32,7 +32,7 @@ extension RecordCoder {
         guard let stored = record.metadata.schemaVersion else { return key.evolution?.base ?? current }
         if stored == current { return current }
         try requireNotLater(record.metadata, current, key.name, key.entity)
-        guard stored > current || key.evolution?.known.contains(stored) == true else {
+        guard key.evolution?.known.contains(stored) == true else {
             throw StorageError(
                 StorageError.incompatibleSchema, key: key.name,
                 "What is stored has version \(stored) of \(key.entity), from which no step leads to version \(current). Declare one with evolving(_:); nothing was changed."
@@ -44,7 +44,7 @@ extension RecordCoder {
     /// Fails for a record of a later version than the program's.
     /// - Throws: ``StorageError`` with `incompatibleSchema`.
     func requireNotLater(_ metadata: StorageMetadata, _ version: Int, _ name: String, _ entity: String) throws {
-        guard let stored = metadata.schemaVersion, stored > version, safeguards.contains(.laterVersions) else { return }
+        guard let stored = metadata.schemaVersion, stored > version else { return }
         throw StorageError(
             StorageError.incompatibleSchema, key: name,
             "What is stored has version \(stored) of \(entity), and this program knows version \(version). Update the program; nothing was changed."

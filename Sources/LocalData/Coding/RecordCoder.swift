@@ -7,7 +7,6 @@ import Sealing
 struct RecordCoder: Sendable {
     let seals: RecordSeals
     let runtime: Runtime
-    let safeguards: Safeguards
 
     // MARK: Writing
 

@@ -91,8 +91,8 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     // MARK: Marks
 
     /// What a record is known by: its revision, or the fingerprint of another program's value.
-    package static func mark(of record: StorageRecord, byContent: Bool = false) -> String {
-        record.isForeign || byContent ? fingerprint(of: record) : mark(of: record.revision)
+    package static func mark(of record: StorageRecord) -> String {
+        record.isForeign ? fingerprint(of: record) : mark(of: record.revision)
     }
 
     fileprivate static func mark(of revision: StorageRevision) -> String { "r\(hexadecimalText(of: revision.bytes))" }
@@ -197,17 +197,17 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
     // MARK: Recording
 
     /// Adds a copy, if the destination may know its mark.
-    mutating func add(_ copy: SourceRecord, destination: Route, byContent: Bool = false) {
+    mutating func add(_ copy: SourceRecord, destination: Route) {
         guard destination.protection >= copy.route.protection else { return }
         let place = copy.route.place.text
-        let before = copies.updateValue(Self.mark(of: copy.record, byContent: byContent), forKey: place)
+        let before = copies.updateValue(Self.mark(of: copy.record), forKey: place)
         if let before { remember([before], of: place, isLatest: true) }
         absent?.removeAll { $0 == place }
     }
 
     /// Adds a copy that the value is made of.
-    mutating func addSource(_ copy: SourceRecord, destination: Route, byContent: Bool) {
-        add(copy, destination: destination, byContent: byContent)
+    mutating func addSource(_ copy: SourceRecord, destination: Route) {
+        add(copy, destination: destination)
         if copy.record.isForeign, destination.protection >= copy.route.protection {
             made = (made ?? []) + [Self.fingerprint(of: copy.record)]
         }

@@ -62,7 +62,7 @@ struct Collector: Sendable {
 
     /// Whether a value is as durable as its copy was, or as its store can make it where that was allowed.
     private func isCertain(_ achieved: StorageDurability, _ copy: Route, _ destination: Route) -> Bool {
-        !env.safeguards.contains(.durabilityBarrier) || achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
+        achieved >= min(copy.capabilities.durability, destination.capabilities.durability)
     }
 
     /// Deletes copies of records that are in their places, in one commit where the store can.
@@ -108,7 +108,6 @@ struct Collector: Sendable {
 
     /// Makes sure that a value which was found, not written, lasts.
     func settledDurability(of route: Route, _ origin: RecordOrigin?) async throws -> StorageDurability {
-        guard env.safeguards.contains(.durabilityBarrier) else { return .durable }
         let achieved = try await translatingErrors(key: route.keyName) { () throws(BackendError) in try await route.backend.synchronize() }
         if achieved == .untilPowerLoss, let written = origin?.boot, let now = env.runtime.host.bootID, written != now { return .durable }
         return achieved
@@ -118,7 +117,6 @@ struct Collector: Sendable {
 
     /// The name of another registered key that still needs a slot as its source; nil when none does.
     private func neededBy(_ source: PhysicalSlot, except destination: PhysicalSlot) async throws -> String? {
-        guard env.safeguards.contains(.sharedSources) else { return nil }
         for other in namers(of: source, except: destination) {
             func isSettled<Key: TypedKey>(_ key: Key) async throws -> Bool {
                 try await self.isSettled(Slot(key: key.typed, route: other.route))

@@ -18,6 +18,9 @@ struct Converter: Sendable {
         let backup: Committer.Change?
         /// Whether it ends the release window in which the value was kept in the old shape.
         var endsWindow = false
+
+        /// The precondition that the slot still holds the record.
+        var unchanged: StorageMutation.Precondition { .revision(record.revision) }
     }
 
     /// What gives a record its key's shape; nil when it has that already.
@@ -54,7 +57,7 @@ struct Converter: Sendable {
         var prepared = try env.coder.prepare(decoded.value, slot, .kept(record.metadata))
         if let references = decoded.references { prepared.references = references }
         let version = record.metadata.schemaVersion ?? slot.key.evolution?.base ?? slot.key.schemaVersion
-        let keepsBackup = slot.key.evolution?.keepsBackup == true && env.safeguards.contains(.backups)
+        let keepsBackup = slot.key.evolution?.keepsBackup == true
         return Conversion(
             prepared: prepared, origin: try await env.coder.origin(of: record.metadata, slot.route), record: record,
             holder: ReferenceHolder(route: slot.route, copies: [SourceRecord(slot, record)], host: host), version: version,
@@ -65,7 +68,7 @@ struct Converter: Sendable {
     /// - Returns: Whether it was written; false means that the slot changed meanwhile.
     func convert<Value>(_ conversion: Conversion, _ slot: Slot<Value>) async throws -> Bool {
         let written = try await DurableWriter(env).write(
-            conversion.prepared, slot, conversion.origin, if: precondition(conversion), after: conversion.backup, conversion.holder)
+            conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder)
         guard written != nil else { return false }
         env.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
         if conversion.endsWindow { env.ledger.isReleased(slot.route) }
@@ -79,14 +82,9 @@ struct Converter: Sendable {
         for conversion in conversions {
             try await ReferenceWriter(env).store(conversion.prepared.references, for: conversion.holder)
             let coded = try await env.coder.complete(conversion.prepared, origin: conversion.origin)
-            changes.append(Committer.Change(coded.operation, conversion.prepared.route, if: precondition(conversion)))
+            changes.append(Committer.Change(coded.operation, conversion.prepared.route, if: conversion.unchanged))
         }
         return try await env.committer.commit(changes + conversions.compactMap(\.backup), readsBack: true).isCommitted
-    }
-
-    /// The precondition that a slot still holds the record that its new shape was made of.
-    private func precondition(_ conversion: Conversion) -> StorageMutation.Precondition {
-        env.safeguards.contains(.convertedUnchanged) ? .revision(conversion.record.revision) : .none
     }
 
     /// The name in the ledger of what a chain does to records of one version.

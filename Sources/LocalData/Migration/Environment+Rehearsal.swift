@@ -28,12 +28,12 @@ extension Environment {
         let ledger = ledger.rehearsed(rehearse)
         let keys = SealingKeys(pins: ledger.keyPins, randomBytes: runtime.randomBytes)
         let seals = coder.seals.rehearsed(keys: keys, sources: sources)
-        let routes = RouteTable(rehearsing: routes, in: rehearsed, judge: safeguards.contains(.sealsProven) ? seals : nil)
-        let coder = RecordCoder(seals: seals, runtime: runtime, safeguards: safeguards)
+        let routes = RouteTable(rehearsing: routes, in: rehearsed, judge: seals)
+        let coder = RecordCoder(seals: seals, runtime: runtime)
         let env = Environment(
             routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(seals, rehearse),
             witnesses: witnesses.rehearsed(), registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime,
-            applicationVersion: applicationVersion, safeguards: safeguards, pageSize: pageSize, logger: logger, isRehearsal: true)
+            applicationVersion: applicationVersion, pageSize: pageSize, logger: logger, isRehearsal: true)
         return (env, rehearsed)
     }
 

@@ -18,7 +18,6 @@ final class Environment: Sendable {
     let runtime: Runtime
     /// The version of the program; nil for one that does not say.
     let applicationVersion: String?
-    let safeguards: Safeguards
     /// Where notes for operators go. Never a value.
     let logger: Logger
     /// Whether nothing that is done here reaches a store: see ``rehearsal()``.
@@ -28,8 +27,7 @@ final class Environment: Sendable {
 
     init(
         routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: Witnesses,
-        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, safeguards: Safeguards, pageSize: Int, logger: Logger,
-        isRehearsal: Bool = false
+        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, logger: Logger, isRehearsal: Bool = false
     ) {
         self.routes = routes
         self.coder = coder
@@ -40,11 +38,10 @@ final class Environment: Sendable {
         self.registry = registry
         self.runtime = runtime
         self.applicationVersion = applicationVersion
-        self.safeguards = safeguards
         self.pageSize = pageSize
         self.logger = logger
         self.isRehearsal = isRehearsal
-        lanes = KeyLanes(areKept: safeguards.contains(.lanes), gate: routes.gate)
+        lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks, clock: runtime.clock)
         committer = Committer(hub: hub)
@@ -67,7 +64,7 @@ final class Environment: Sendable {
     /// Whether a record's lifetime has been over for so long that it may be purged. If not, the ledger notes that it was found expired.
     func mayPurge(_ record: StorageRecord) async -> Bool {
         guard let expiry = record.metadata.expiresAt, isExpired(record) else { return false }
-        return await expiries.mayPurge(expiredAt: expiry) || !safeguards.contains(.purgeDelay)
+        return await expiries.mayPurge(expiredAt: expiry)
     }
 
     /// Fails when a write would replace a value of a later version than its own. One that has expired may be replaced.

@@ -316,8 +316,8 @@ struct KeptPlaces: Sendable {
 
     /// Whether what a key's own place holds is its value, as far as the older place tells: an earlier release has not changed it since.
     func decides(_ probe: StorageProbe, _ slot: UntypedSlot) async throws -> Bool {
-        guard slot.key.releaseWindow != nil, env.safeguards.contains(.olderWriteSeen), let record = try await record(probe, slot),
-            let place = try place(of: slot, record.origin), let contents = try await read(place)
+        guard slot.key.releaseWindow != nil, let record = try await record(probe, slot), let place = try place(of: slot, record.origin),
+            let contents = try await read(place)
         else { return true }
         switch await standing(of: contents, to: record, at: place) {
         case .changed, .removed: return false

@@ -32,7 +32,7 @@ struct KeptSettler: Sendable {
     func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ settled: Reconciler.Settled<Value>) async throws -> Outcome {
         guard slot.key.hasMigration else { return .ordinary }
         let isRead = run.reason == .read
-        if isRead, slot.key.releaseWindow == nil || !env.safeguards.contains(.olderWriteSeen) { return .ordinary }
+        if isRead, slot.key.releaseWindow == nil { return .ordinary }
         let origin = try await env.coder.origin(of: settled.metadata, slot.route)
         guard slot.key.releaseWindow != nil || origin?.hasWindows == true else { return .ordinary }
         let record =
@@ -113,7 +113,7 @@ struct KeptSettler: Sendable {
         var origin = try await Origins(env).made(of: [source], migration: work.step.id, for: route)
         origin.merge(work.record.origin)
         if isLasting { origin.noteMade(of: place.name) } else { origin.noteOpen(place.name) }
-        let prepared = try env.prepare(value, slot, Origins(env).carriedFacts(from: [source.record.metadata]))
+        let prepared = try env.prepare(value, slot, RecordFacts.carried(from: [source.record.metadata]))
         let holder = ReferenceHolder(
             route: route, copies: [source], host: work.run.host, allowsWeakerProtection: work.step.options.allowsWeakerProtection)
         let written = try await DurableWriter(env).write(prepared, slot, origin, if: .revision(work.record.revision), holder)
@@ -225,7 +225,7 @@ struct KeptSettler: Sendable {
         var origin = try await Origins(env).made(of: [source], migration: nil, for: work.slot.route)
         origin.merge(work.record.origin)
         origin.noteKept(work.place.name)
-        let prepared = try env.prepare(value, work.slot, Origins(env).carriedFacts(from: [source.record.metadata]))
+        let prepared = try env.prepare(value, work.slot, RecordFacts.carried(from: [source.record.metadata]))
         let holder = ReferenceHolder(
             route: work.slot.route, copies: [source], host: work.run.host,
             allowsWeakerProtection: work.step.options.allowsWeakerProtection)
@@ -276,10 +276,6 @@ struct KeptSettler: Sendable {
         // The mirror must not last longer than what it stands for.
         _ = try await Collector(env).settledDurability(of: slot.route, record.origin)
         if await isOver(work) { return try await end(work, visit) }
-        guard env.safeguards.contains(.mirrorsKept) else {
-            visit.residue += await MirrorWriter(env).delete(work.contents, at: place)
-            return .settled(visit)
-        }
         if isMirrored {
             if !isMarked { try await MirrorWriter(env).remark(record, at: place, over: work.contents) }
             return .settled(visit.mirrored)

@@ -104,8 +104,7 @@ struct MirrorWriter: Sendable {
         let mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         var origin = try await Origins(env).next(place.source, over: contents.older) ?? RecordOrigin(boot: env.runtime.host.bootID)
         origin.mirrors = mirror
-        let precondition = env.safeguards.contains(.mirrorRevision) ? contents.older.unchanged : .none
-        let change = Committer.Change(try await operation(content, origin, place), place.route, if: precondition)
+        let change = Committer.Change(try await operation(content, origin, place), place.route, if: contents.older.unchanged)
         if place.commitsTogether {
             let changes = [change, try await mark(mirror, over: contents, place)]
             return try await env.committer.commit(changes + (contents.epoch.map { [$0] } ?? [])).isCommitted

@@ -114,7 +114,7 @@ struct Mover: Sendable {
 
     /// Judges from the keys, before anything is read, whether values would be less protected, or less durable, than where they are.
     func checkProtection(of sources: [AnyStorageKey], _ options: MigrationOptions, _ slot: UntypedSlot) throws {
-        guard env.safeguards.contains(.protection), !options.allowsWeakerProtection else { return }
+        if options.allowsWeakerProtection { return }
         let route = slot.route
         for source in sources {
             let sourceRoute = try env.routes.route(for: source)
@@ -142,12 +142,12 @@ struct Mover: Sendable {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
         try await Origins(env).requireLasting(elsewhere, for: slot.untyped)
-        let prepared = try env.prepare(value, slot, Origins(env).carriedFacts(from: readings.map(\.source.record.metadata)))
+        let prepared = try env.prepare(value, slot, RecordFacts.carried(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
         let kept = try KeptPlaces(env).declared(by: slot.untyped)
         // A copy leaves nothing behind that is its own to delete, and an open window keeps what it replaces.
         let replaced = step.keepsSources ? [] : elsewhere
-        let emptied = replaced.filter { $0.route.slot != kept?.route.slot || !env.safeguards.contains(.mirrorsKept) }
+        let emptied = replaced.filter { $0.route.slot != kept?.route.slot }
         var origin = try await Origins(env).made(of: replaced, migration: step.id, for: route)
         if let kept {
             origin.noteOpen(kept.name)
@@ -157,7 +157,6 @@ struct Mover: Sendable {
         for old in readings where old.isInPlace && route.protection >= old.source.route.protection {
             origin.merge(try await env.coder.origin(of: old.source.record.metadata, old.source.route))
         }
-        if !env.safeguards.contains(.destinationFirst) { _ = await Collector(env).collect(emptied, for: route, achieved: .durable) }
         let holder = ReferenceHolder(
             route: route, copies: readings.map(\.source), host: run.host, allowsWeakerProtection: step.options.allowsWeakerProtection)
         guard let written = try await DurableWriter(env).write(prepared, slot, origin, if: precondition, inEpoch: epoch, holder) else {
@@ -179,7 +178,7 @@ struct Mover: Sendable {
 
     /// Brings the older place of an open window up to date with a value that was moved, if nobody has changed it meanwhile.
     private func keep(_ place: KeptPlace, _ record: KeptRecord, _ content: MirrorWriter.Content) async {
-        guard env.safeguards.contains(.mirrorsKept), let contents = try? await MirrorWriter(env).outdated(record, at: place) else { return }
+        guard let contents = try? await MirrorWriter(env).outdated(record, at: place) else { return }
         _ = await MirrorWriter(env).write(content, of: record, at: place, over: contents)
     }
 

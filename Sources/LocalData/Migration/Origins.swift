@@ -14,10 +14,10 @@ struct Origins: Sendable {
             let past =
                 route.protection >= source.route.protection ? try await env.coder.origin(of: source.record.metadata, source.route) : nil
             if migration == nil {
-                origin.add(source, destination: route, byContent: knowsByContent)
+                origin.add(source, destination: route)
                 origin.merge(past)
             } else {
-                origin.addSource(source, destination: route, byContent: knowsByContent)
+                origin.addSource(source, destination: route)
                 origin.mergeSource(past)
             }
         }
@@ -53,12 +53,12 @@ struct Origins: Sendable {
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         try await requireLasting(contents.found, for: slot)
-        for copy in contents.found { origin.add(copy, destination: slot.route, byContent: knowsByContent) }
-        if let metadata = probe.metadata, env.safeguards.contains(.carriedOrigin) {
+        for copy in contents.found { origin.add(copy, destination: slot.route) }
+        if let metadata = probe.metadata {
             do {
                 let past = try await env.coder.origin(of: metadata, slot.route)
                 origin.merge(past)
-                if env.safeguards.contains(.removalNamed) { origin.carryRemoval(of: past, probe.record == nil ? probe.revision : nil) }
+                origin.carryRemoval(of: past, probe.record == nil ? probe.revision : nil)
             } catch let error as StorageError
                 where error.meansUndecodable
             {
@@ -88,7 +88,7 @@ struct Origins: Sendable {
                 return
             }
             let source = SourceRecord(key: AnyStorageKey(base: place.source.key), route: place.route, record: record)
-            origin.add(source, destination: place.destination, byContent: knowsByContent)
+            origin.add(source, destination: place.destination)
         } else if contents.mirror == nil, await isDurablyEmpty(place.route) {
             origin.recordAbsence(of: place.name)
         }
@@ -104,9 +104,6 @@ struct Origins: Sendable {
     private func isDurablyEmpty(_ place: Route) async -> Bool {
         (try? await Collector(env).settledDurability(of: place, nil)) == .durable
     }
-
-    /// Whether copies are known by their content alone: only where the simulation takes the safeguard away.
-    private var knowsByContent: Bool { !env.safeguards.contains(.copiesByRevision) }
 
     /// Refuses a change because of a location that could not be read, unless its content is damaged: damage wins no conflict. A location that can be read again meanwhile
     /// was not named all the same.
@@ -130,13 +127,6 @@ struct Origins: Sendable {
             match = max(match, origin.match(rewriteOf: past, at: source.route.place.text))
             if past.migration != nil { match = max(match, origin.match(madeOf: past)) }
         }
-        return match == .content && knowsByContent ? .exact : match
-    }
-
-    /// What the record of a moved value keeps of those that it was made of.
-    func carriedFacts(from sources: [StorageMetadata]) -> RecordFacts {
-        var facts = RecordFacts.carried(from: sources)
-        if !env.safeguards.contains(.carriedExpiry) { facts.past?.expiresAt = nil }
-        return facts
+        return match
     }
 }

@@ -109,7 +109,7 @@ struct Reconciler: Sendable {
                 copies.append(source)
             case .content where !compared.contains(source.route.slot): doubtful.append(source)
             // Another program cannot have seen the removal, and its value has no mark that tells a new write from an old one.
-            case .none where settled.isRemoved && source.record.isForeign && env.safeguards.contains(.copiesByRevision):
+            case .none where settled.isRemoved && source.record.isForeign:
                 doubtful.append(source)
             case .content, .none: continue
             }
@@ -280,7 +280,7 @@ struct Reconciler: Sendable {
         var newOrigin = try await Origins(env).made(of: found, migration: step.id, for: slot.route)
         newOrigin.merge(origin)
         let written = try await DurableWriter(env).write(
-            value, slot, newOrigin, Origins(env).carriedFacts(from: found.map(\.record.metadata)), if: .revision(settled.revision),
+            value, slot, newOrigin, RecordFacts.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
             holder(step, slot, run, found))
         guard let written else { return nil }
         return await Collector(env).collect(found, for: slot.route, achieved: written.durability)

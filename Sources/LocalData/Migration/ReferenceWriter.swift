@@ -28,7 +28,7 @@ struct ReferenceWriter: Sendable {
 
     /// Stores records, durably, where there are none yet. A stored record stays, and a removed record stays removed; what held another state of it is quarantined then.
     func store(_ references: ReferencedRecords, for holder: @autoclosure () -> ReferenceHolder) async throws {
-        if references.isEmpty || !env.safeguards.contains(.referredRecords) { return }
+        if references.isEmpty { return }
         let holder = holder()
         var differs = references.hasOtherStates
         for referred in references.records {
@@ -112,7 +112,7 @@ struct ReferenceWriter: Sendable {
 
     /// Requires protection and durability at least those of what the value was made of.
     private func checkProtection(of route: Route, for holder: ReferenceHolder) throws {
-        guard env.safeguards.contains(.protection), !holder.allowsWeakerProtection else { return }
+        if holder.allowsWeakerProtection { return }
         for copy in holder.copies {
             let isWeaker = route.protection < copy.route.protection
             guard isWeaker || route.capabilities.durability < copy.route.capabilities.durability else { continue }
@@ -125,7 +125,6 @@ struct ReferenceWriter: Sendable {
 
     /// Requires a record to be as certain to last as its store can make it.
     private func requireDurable(_ achieved: StorageDurability, _ route: Route, for holder: ReferenceHolder) throws {
-        guard env.safeguards.contains(.durabilityBarrier) else { return }
         let needed = holder.copies.map(\.route.capabilities.durability).reduce(route.capabilities.durability, min)
         guard achieved < needed else { return }
         throw StorageError(

@@ -15,8 +15,7 @@ struct RemovalEpochs: Sendable {
 
     /// What a put that moves a record to a slot depends on; nil where tombstones are never dropped. Called before the source is read.
     func current(for slot: UntypedSlot) async throws -> Committer.Change? {
-        guard env.safeguards.contains(.removalEpoch), slot.route.capabilities.atomicBatch, let collection = slot.key.membership?.gathered
-        else { return nil }
+        guard slot.route.capabilities.atomicBatch, let collection = slot.key.membership?.gathered else { return nil }
         let mark = try mark(of: collection)
         return .check(mark, if: try await mark.probe().unchanged)
     }

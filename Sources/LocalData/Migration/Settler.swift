@@ -46,9 +46,6 @@ struct Settler: Sendable {
                 if hasCleaned, visit.state == .removed { visit.state = .resolved }
                 return visit
             case .value(let record) where env.isExpired(record):
-                if !env.safeguards.contains(.expiryDecides), run.reason == .read {
-                    return try await fill(slot, run, .undecodable(record, Self.expired(slot.name)))
-                }
                 if let decoded = try? await env.coder.read(record, slot), !decoded.isOutdated {
                     switch try await kept(.value(record, decoded.value)) {
                     case .lookAgain: return nil
@@ -120,10 +117,6 @@ struct Settler: Sendable {
     private static let kept =
         "Its lifetime is over. A sweep removes it a day after one first found it so; until then it comes back if the clock is set back."
 
-    private static func expired(_ name: String) -> StorageError {
-        StorageError(StorageError.notFound, key: name, "The value has expired.")
-    }
-
     // MARK: Looking elsewhere
 
     /// Looks for the value in its legacy locations. Nil means: the destination changed meanwhile, look at it again.
@@ -137,7 +130,7 @@ struct Settler: Sendable {
             case .waits: continue
             }
         }
-        if env.safeguards.contains(.secondLook), try await isFilledMeanwhile(foundEmpty.reversed(), slot) { return nil }
+        if try await isFilledMeanwhile(foundEmpty.reversed(), slot) { return nil }
         return try await Mover.emptiness(occupant, slot.route)
     }
 

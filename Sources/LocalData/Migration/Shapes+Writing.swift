@@ -25,12 +25,11 @@ extension Shapes {
             let own = try await env.coder.complete(prepared, origin: origin.flatMap { $0.withoutPair })
             return [Committer.Change(own.operation, slot.route, if: precondition)] + (try await deletions(of: beside))
         }
-        let isChecked = env.safeguards.contains(.olderShapeChecked)
-        if !shapes.keepsNewer, isChecked { try shapes.requireWhole(own) }
+        if !shapes.keepsNewer { try shapes.requireWhole(own) }
         let since = shapes.window.end(since: 0) == nil ? nil : try await keptSince(seen, slot.route, beside) ?? env.now
         var paired = origin?.withoutPair ?? RecordOrigin()
         paired.keptSince = since
-        if shapes.keepsNewer, isChecked { paired.pair = hexadecimalText(of: env.runtime.randomBytes(16)) }
+        if shapes.keepsNewer { paired.pair = hexadecimalText(of: env.runtime.randomBytes(16)) }
         let names = paired == RecordOrigin() ? nil : paired
         var change = Committer.Change(try await env.coder.complete(own, origin: names).operation, slot.route, if: precondition)
         guard paired.pair != nil else { return [change] + (try await deletions(of: beside)) }
@@ -104,8 +103,7 @@ extension Shapes {
     /// The version that the key's own slot gets: what the oldest program of the window reads, but never an earlier one than it has.
     private func floor(of prepared: Prepared, over probe: StorageProbe) -> Int {
         let newest = prepared.shape.version
-        guard let shapes = prepared.shapes, shapes.window.isOpen(for: env.applicationVersion), let oldest = shapes.versions.last,
-            env.safeguards.contains(.olderShapeWritten)
+        guard let shapes = prepared.shapes, shapes.window.isOpen(for: env.applicationVersion), let oldest = shapes.versions.last
         else { return newest }
         guard let record = probe.record, !env.isExpired(record) else { return oldest }
         let stored = record.metadata.schemaVersion ?? oldest

@@ -159,7 +159,7 @@ struct Shapes: Sendable {
         guard let since = try await keptSince(record, slot.untyped), let end = kept.window.end(since: since), end <= env.now else {
             return false
         }
-        return await env.expiries.mayPurge(expiredAt: end) || !env.safeguards.contains(.purgeDelay)
+        return await env.expiries.mayPurge(expiredAt: end)
     }
 
     /// Whether a sweep has to write the day on which the window begins.

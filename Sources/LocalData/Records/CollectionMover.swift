@@ -136,7 +136,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         var changes: [Committer.Change] = []
         for candidate in free {
             let route = candidate.slot.route
-            let facts = Origins(env).carriedFacts(from: [candidate.copy.record.metadata])
+            let facts = RecordFacts.carried(from: [candidate.copy.record.metadata])
             let prepared = try env.coder.prepare(candidate.value, candidate.slot, facts)
             let origin = try await Origins(env).made(of: [candidate.copy], migration: id, for: route)
             try await ReferenceWriter(env).store(
@@ -145,14 +145,12 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
                     route: route, copies: [candidate.copy], host: run.host, allowsWeakerProtection: way.options.allowsWeakerProtection))
             changes.append(Committer.Change(try await env.coder.complete(prepared, origin: origin).operation, route, if: .absent))
         }
-        let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
-        let collector = Collector(env)
-        if !env.safeguards.contains(.destinationFirst) { _ = await collector.collectTogether(copies, for: routes, achieved: .durable) }
         let receipt = try await env.committer.commit(changes + (epoch.map { [$0] } ?? []), readsBack: true)
         guard receipt.isCommitted else { return run.reason == .read ? free : candidates }
         work.moved += free.count
         work.bytes += changes.reduce(0) { $0 + $1.mutation.payloadSize }
-        work.residue += await collector.collectTogether(copies, for: routes, achieved: receipt.durability)
+        let (copies, routes) = (free.map(\.copy), free.map(\.slot.route))
+        work.residue += await Collector(env).collectTogether(copies, for: routes, achieved: receipt.durability)
         return rest
     }
 }

@@ -92,7 +92,7 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
     /// The records of a list, encoded, in the order of their ids.
     private func parts(_ records: [Record], _ copy: SourceRecord) throws -> [Part] {
         let metadata = copy.record.metadata
-        let facts = Origins(env).carriedFacts(
+        let facts = RecordFacts.carried(
             from: [StorageMetadata(createdAt: metadata.createdAt, expiresAt: metadata.expiresAt, attributes: metadata.attributes)])
         var parts: [PhysicalSlot: Part] = [:]
         for record in records {
@@ -198,14 +198,13 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
     /// Commits the records with the mark; where the store cannot, the records first, each durable. Nil when a slot changed meanwhile.
     /// - Parameter marking: The mark; nil where the list stays.
     private func commit(_ changes: [Committer.Change], _ marking: Committer.Change?, _ mark: Route) async throws -> StorageDurability? {
-        let marksLast = env.safeguards.contains(.markWithRecords)
-        let marking = marking.map { [$0] } ?? []
-        if mark.capabilities.atomicBatch, marksLast {
-            let receipt = try await env.committer.commit(changes + marking, readsBack: true)
+        let ordered = changes + (marking.map { [$0] } ?? [])
+        if mark.capabilities.atomicBatch {
+            let receipt = try await env.committer.commit(ordered, readsBack: true)
             return receipt.isCommitted ? receipt.durability : nil
         }
         var durability = StorageDurability.durable
-        for change in marksLast ? changes + marking : marking + changes.reversed() {
+        for change in ordered {
             let receipt = try await env.committer.commit([change], readsBack: true)
             guard receipt.isCommitted else { return nil }
             durability = min(durability, receipt.durability)

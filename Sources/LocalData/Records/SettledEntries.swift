@@ -44,7 +44,7 @@ struct SettledEntries: Sendable {
         for candidate in settled {
             let found = older[place..<place + candidate.sources.count]
             place += candidate.sources.count
-            guard found.allSatisfy(Self.isEmpty) || !env.safeguards.contains(.olderPlacesRead) else { continue }
+            guard found.allSatisfy(Self.isEmpty) else { continue }
             for source in candidate.sources { env.ledger.isGone(source, of: candidate.entry.route) }
             rows[candidate.index] = MigrationReport.Row(
                 key: candidate.entry.key.name, owner: candidate.entry.key.owner, to: "\(candidate.entry.route.domain)",

@@ -137,8 +137,7 @@ struct Resealer: Sendable {
     /// What seals a slot again, if it is unchanged.
     private func change(_ seen: StorageProbe, _ route: Route, _ bound: Route) async throws -> Committer.Change {
         guard seen.sealID.map(RecordSeals.text) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
-        var change = Committer.Change(
-            try await resealed(seen, bound), route, if: env.safeguards.contains(.resealedUnchanged) ? seen.unchanged : .none)
+        var change = Committer.Change(try await resealed(seen, bound), route, if: seen.unchanged)
         // A copy that is bound to another slot does not open where it stands.
         change.isCompanion = bound.slot != route.slot
         return change

@@ -61,10 +61,8 @@ extension StorageRouter {
         let run = await env.run(.forced, to.id, self)
         // Records that legacy locations still hold for the older collection count among its records.
         try await RecordGatherer(env).gather(source, run).throwFirst()
-        if env.safeguards.contains(.validation) {
-            do { try await way.validate(for: newer, env, self) } catch let error as StorageError {
-                throw error.refusingAll(error.keyName, collection.name)
-            }
+        do { try await way.validate(for: newer, env, self) } catch let error as StorageError {
+            throw error.refusingAll(error.keyName, collection.name)
         }
         let work = try await way.move(to: newer, env, run)
         await env.ledger.flush()

@@ -41,15 +41,13 @@ public actor StorageRouter {
             randomBytes: runtime.randomBytes)
         let witnesses = Witnesses(Wiring.witnessStore(configuration), runtime: runtime)
         let env = Environment(
-            routes: RouteTable(
-                stores: wiring, judge: configuration.safeguards.contains(.sealsProven) ? seals : nil, witnesses: witnesses),
-            coder: RecordCoder(seals: seals, runtime: runtime, safeguards: configuration.safeguards), ledger: ledger,
+            routes: RouteTable(stores: wiring, judge: seals, witnesses: witnesses),
+            coder: RecordCoder(seals: seals, runtime: runtime), ledger: ledger,
             quarantine: Quarantine(
                 quarantine, damagedFiles: Wiring.damagedFiles(configuration), seals, otherSources: configuration.otherKeySources,
                 runtime: runtime),
             witnesses: witnesses, registry: registry, runtime: runtime, applicationVersion: configuration.applicationVersion,
-            safeguards: configuration.safeguards, pageSize: configuration.pageSize,
-            logger: configuration.logger)
+            pageSize: configuration.pageSize, logger: configuration.logger)
         stores = wiring
         self.env = env
         follower = configuration.locksWithKeyring.map { KeyringFollower(env, interval: $0) }

@@ -25,16 +25,10 @@ final class KeyLanes: Sendable {
     }
 
     private let state = Mutex(State())
-    private let areKept: Bool
     private let gate: LockGate
 
-    /// - Parameters:
-    ///   - areKept: Whether anybody waits at all: see ``Safeguards/lanes``.
-    ///   - gate: Which stores are locked: no new chain begins there.
-    init(areKept: Bool = true, gate: LockGate) {
-        self.areKept = areKept
-        self.gate = gate
-    }
+    /// - Parameter gate: Which stores are locked: no new chain begins there.
+    init(gate: LockGate) { self.gate = gate }
 
     /// Whether the running call is part of a chain, of whatever router.
     static var isAnyHeld: Bool { !chains.isEmpty }
@@ -74,7 +68,6 @@ final class KeyLanes: Sendable {
     func withLanes<R>(_ slots: [PhysicalSlot], keyName: String, _ work: () async throws -> R) async throws -> R {
         let outer = chain
         if outer.isEmpty, slots.contains(where: { gate.refuses($0.store) }) { throw StorageError.lockedByProgram(keyName) }
-        guard areKept else { return try await work() }
         let wanted = slots.filter { !isHeldByCurrentChain($0) }
         if wanted.isEmpty { return try await work() }
         let chain = outer + [nextID()]

@@ -6,7 +6,7 @@ import Synchronization
 /// Resolves keys to slots. Backends are made when first needed and kept; making one opens nothing.
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
-    private let judge: (any SealJudge)?
+    private let judge: any SealJudge
     private let witnesses: Witnesses?
     /// Which stores the program has locked.
     let gate: LockGate
@@ -21,9 +21,9 @@ final class RouteTable: Sendable {
 
     /// - Parameters:
     ///   - stores: What places are made of.
-    ///   - judge: Says what may be believed of places with sealed values. Nil to believe everything, as the tests do once.
+    ///   - judge: Verifies the metadata of sealed values.
     ///   - witnesses: Remember the values of keys that ask for it.
-    init(stores: any StoreProvider, judge: (any SealJudge)?, witnesses: Witnesses? = nil) {
+    init(stores: any StoreProvider, judge: any SealJudge, witnesses: Witnesses? = nil) {
         self.stores = stores
         self.judge = judge
         self.witnesses = witnesses
@@ -33,7 +33,7 @@ final class RouteTable: Sendable {
     }
 
     /// The same keys, leading to the stores of a rehearsal, which may attach other chains.
-    init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: (any SealJudge)?) {
+    init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: any SealJudge) {
         self.stores = stores
         self.judge = judge
         witnesses = routes.witnesses?.rehearsed()

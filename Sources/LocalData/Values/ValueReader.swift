@@ -96,9 +96,7 @@ struct ValueReader: Sendable {
         switch probe {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
-            if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) {
-                return env.safeguards.contains(.expiryDecides) || isSettled ? Reading() : nil
-            }
+            if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) { return Reading() }
             // A chain runs where its result is written, unless the value is to stay in its older shape.
             let isOutdated = slot.key.evolution != nil && env.coder.isOutdated(record.metadata, slot.key)
             if isOutdated, !isSettled, !Shapes(env).keeps(record, slot.key) { return nil }

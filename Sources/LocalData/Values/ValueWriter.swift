@@ -71,9 +71,8 @@ struct ValueWriter: Sendable {
 
     /// What the store checks before it replaces what a slot holds.
     private func demanded(of prepared: Prepared) -> StorageMutation.Precondition {
-        let refusesLater = !prepared.facts.replacesLaterVersions && env.safeguards.contains(.laterVersions)
-        if !env.safeguards.contains(.carriedOrigin) { return .none }
-        return .replaceable(version: refusesLater ? prepared.shape.version : nil)
+        let version = prepared.facts.replacesLaterVersions ? nil : prepared.shape.version
+        return .replaceable(version: version)
     }
 
     /// What a slot holds, when it is the key's to change.

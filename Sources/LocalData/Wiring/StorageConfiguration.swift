@@ -66,8 +66,6 @@ public struct StorageConfiguration: Sendable {
     /// Time, randomness, tasks, lanes, files: the machine's own, unless a test or a simulation puts others in their place.
     package var runtime: Runtime
 
-    /// What the protocol insists on: everything, unless the simulation shows what would happen otherwise.
-    package var safeguards = Safeguards.all
     /// How many records of a collection are read, and written in one commit, at a time.
     package var pageSize = 256
     /// Whether a router that is released closes what it opened. In a simulation a router is released because its process was killed, and does nothing more.

@@ -47,17 +47,6 @@ import Testing
         }
     }
 
-    @Test func `without this safeguard a forged expiry hides a value, and a forged removal is believed`() async throws {
-        var configuration = machine.configuration
-        configuration.safeguards = .all.subtracting(.sealsProven)
-        for key in [plain, moved] { try await machine.launch().set("v", for: key) }
-        try await forge(plain) { $0.expiresAt = 1 }
-        #expect(try await StorageRouter(configuration: configuration).value(for: plain) == nil)
-        let route = try machine.launch().env.routes.slot(for: moved).route
-        #expect(try await route.backend.apply(StorageMutation(route.address, .tombstone(StorageMetadata()))).isApplied)
-        #expect(try await StorageRouter(configuration: configuration).value(for: moved) == nil)
-    }
-
     @Test func `an expiry beside a value that is not sealed does not hide it either`() async throws {
         try await machine.launch().set("v", for: plain)
         try await forge(plain) { ($0.expiresAt, $0.sealing) = (1, nil) }

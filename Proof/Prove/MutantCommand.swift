@@ -1,0 +1,104 @@
+import ArgumentParser
+import Foundation
+import Simulation
+
+/// Shows that the campaigns notice each mutant.
+struct Mutants: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mutants",
+        abstract: "Takes one part of the protocol away at a time; exits with 1 if a campaign does not notice.",
+        discussion: "Without the patches of Proof/Mutants, only the mutants of faulty stores are run. Scripts/mutate builds with them.")
+
+    @Flag(help: "Run only the seed that is recorded for each mutant.") var recorded = false
+    @Option(help: "How many seeds to search for each mutant.") var seeds: UInt64 = 20_000
+    @Flag(help: "Search all kinds, not only the one that shows the mutant soonest.") var everyKind = false
+    @Option(help: "One mutant only.") var mutant: Mutant?
+    @Flag(help: "Record the seeds that the search finds.") var record = false
+    @Option(help: "The file of the recorded seeds.") var seedsFile = "Proof/Mutants/Seeds.json"
+
+    func validate() throws {
+        try requireAvailable(mutant)
+        if record, recorded || everyKind { throw ValidationError("--record goes with neither --recorded nor --every-kind.") }
+    }
+
+    func run() throws {
+        var known = try RecordedSeeds(file: seedsFile)
+        // All are run, also when the first subject misses one.
+        let all = [
+            misses(of: MovingValues.self, &known), misses(of: StoredRecords.self, &known), misses(of: ReleaseWindows.self, &known),
+        ]
+        let (tried, missed) = (all.reduce(0) { $0 + $1.tried }, all.reduce(0) { $0 + $1.missed })
+        if record { try known.write(to: seedsFile) }
+        if !Mutant.hasPatches { show("This build contains no patches: only the mutants of faulty stores were run.") }
+        show("tried: \(tried) mutants")
+        guard missed == 0 else {
+            show("\(missed) mutants failed")
+            throw ExitCode(1)
+        }
+    }
+
+    /// How many mutants of a subject were tried, and how many it does not notice, or cannot tell from the protocol without a mutant.
+    private func misses<S: CommandSubject>(of subject: S.Type, _ known: inout RecordedSeeds) -> (tried: Int, missed: Int) {
+        var (tried, missed) = (0, 0)
+        for mutant in S.mutants where mutant.isAvailable && (self.mutant ?? mutant) == mutant {
+            let before = known[S.self, mutant]
+            tried += 1
+            if let found = noticed(S.self, mutant, before) { known[S.self, mutant] = found } else { missed += 1 }
+        }
+        return (tried, missed)
+    }
+
+    /// The seed that notices a mutant and breaks no rule without it; nil for none.
+    private func noticed<S: CommandSubject>(_ subject: S.Type, _ mutant: Mutant, _ before: UInt64?) -> UInt64? {
+        let name = "\(S.self), \(mutant)"
+        let kind = everyKind ? nil : S.telling(mutant)
+        let seeds = recorded ? before.map { $0..<$0 + 1 } ?? 0..<0 : 0..<self.seeds
+        guard let violation = Series<S>(seeds, kind: kind, mutant: mutant).run().violations.first else {
+            let tried = recorded ? "the recorded seed, \(before.map { "\($0)" } ?? "none")" : "\(self.seeds) seeds"
+            show("\(name): NOT noticed by \(tried)")
+            if recorded { show("    search another seed: \(Self.program) mutants --mutant \(mutant) --record") }
+            return nil
+        }
+        let seed = violation.campaign.seed
+        let note = seed == before || everyKind ? "" : " (recorded: \(before.map { "\($0)" } ?? "none"))"
+        show("\(name): noticed by seed \(seed)\(note) of \(violation.campaign.plan.kind): \(violation.what)")
+        let options = "\(kind.map { "--kind \($0.rawValue) " } ?? "")--mutant \(mutant)"
+        show("    \(Self.program) \(S.replay.commandName ?? "") \(seed) \(options)")
+        do throws(Campaign<S>.Violation) { _ = try violation.campaign.run() } catch {
+            show("    The same run breaks a rule without the mutant: \(error.rule.rawValue): \(error.what)")
+            return nil
+        }
+        return seed
+    }
+
+    /// Prints a line at once, also into a file.
+    private func show(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
+
+    /// The command that runs this program again, from the root of the checkout.
+    private static var program: String { Mutant.hasPatches ? "Scripts/mutate" : CommandLine.arguments[0] }
+}
+
+/// Refuses a mutant that this build does not contain.
+func requireAvailable(_ mutant: Mutant?) throws {
+    if let mutant, !mutant.isAvailable { throw ValidationError(Mutant.unavailable) }
+}
+
+/// Which seed noticed each mutant when the seeds were recorded, by subject.
+private struct RecordedSeeds {
+    private var seeds: [String: [String: UInt64]]
+
+    init(file: String) throws {
+        seeds = try JSONDecoder().decode([String: [String: UInt64]].self, from: Data(contentsOf: URL(filePath: file)))
+    }
+
+    subscript<S: Subject>(subject: S.Type, mutant: Mutant) -> UInt64? {
+        get { seeds["\(S.self)"]?[mutant.rawValue] }
+        set { seeds["\(S.self)", default: [:]][mutant.rawValue] = newValue }
+    }
+
+    func write(to file: String) throws {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
+        try (encoder.encode(seeds) + Data("\n".utf8)).write(to: URL(filePath: file))
+    }
+}
