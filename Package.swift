@@ -13,6 +13,9 @@ let house: [SwiftSetting] = [
 /// Programs of ours resolve every function when they start: the dynamic linker would save registers, and a key in them, at each first call.
 let bindingNow: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-z", "-Xlinker", "now"], .when(platforms: [.linux]))]
 
+/// For valgrind 3.19, which gives up on the debug information of the C targets (DWARF 5).
+let strippedOfDebugInformation: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "-S"], .when(platforms: [.linux]))]
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -195,7 +198,8 @@ if Context.environment["LOCALDATA_DOCUMENTATION"] != nil {
     package.dependencies.append(.package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"))
 }
 
-// Only for Scripts/prove: the searches. In the folder of the ordinary build, which compiles nothing else again.
+// Only for Scripts/prove and Scripts/bench counts: the searches and the counts. In the folder of the ordinary build, which compiles nothing else
+// again.
 if Context.environment["LOCALDATA_PROOF"] != nil {
     package.targets += [
         .target(
@@ -219,6 +223,12 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "FuzzTests", dependencies: fuzzed + ["TestSupport"], path: "Proof/Fuzz", exclude: ["Corpus", "Program.swift"],
             swiftSettings: house),
+        .executableTarget(
+            name: "counts", dependencies: ["LocalData", "CAllocationCounts", "CCollection"], path: "Benchmarks/Counts",
+            exclude: ["CCollection"], swiftSettings: house, linkerSettings: strippedOfDebugInformation),
+        .target(name: "CCollection", path: "Benchmarks/Counts/CCollection"),
+        // The sources of the other benchmarks' CAllocations, under another name: one package graph has one target of a name.
+        .target(name: "CAllocationCounts", path: "Benchmarks/Sources/CAllocations"),
     ]
 }
 

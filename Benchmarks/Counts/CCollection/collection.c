@@ -1,0 +1,19 @@
+// Callgrind's switch for the whole process. `CALLGRIND_TOGGLE_COLLECT` switches only the calling thread, and functions named on callgrind's command
+// line require instrumentation of everything before them.
+#include "collection.h"
+
+// A build without valgrind's header collects nothing; `Scripts/setup --counts` installs the header.
+#if __has_include(<valgrind/callgrind.h>)
+#include <valgrind/callgrind.h>
+#else
+#define CALLGRIND_START_INSTRUMENTATION
+#define CALLGRIND_DUMP_STATS
+#define CALLGRIND_STOP_INSTRUMENTATION
+#endif
+
+void counts_start_collection(void) { CALLGRIND_START_INSTRUMENTATION; }
+
+void counts_stop_collection(void) {
+    CALLGRIND_DUMP_STATS;
+    CALLGRIND_STOP_INSTRUMENTATION;
+}

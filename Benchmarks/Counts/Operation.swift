@@ -1,0 +1,60 @@
+import Foundation
+import LocalData
+
+/// What is counted. Contents, names and sizes are fixed, so that a run repeats the one before it.
+enum Operation: String, CaseIterable {
+    case getMemory = "get-memory"
+    case getDefaults = "get-defaults"
+    case getSQLite = "get-sqlite"
+    case set = "set"
+    case setTasks = "set-64-tasks"
+    case open = "open"
+    case sweep = "sweep"
+    case sweepIdle = "sweep-idle"
+    case registration = "registration"
+    case enumeration = "enumeration"
+    case chain = "chain"
+
+    var title: String {
+        switch self {
+        case .getMemory: "hot get of a text from memory"
+        case .getDefaults: "hot get of a text from user defaults, 10 keys"
+        case .getSQLite: "hot get of five fields from encrypted SQLite, 1,000 rows"
+        case .set: "durable set of five fields in encrypted SQLite, one task"
+        case .setTasks: "the same by 64 tasks"
+        case .open: "open + first get, encrypted SQLite"
+        case .sweep: "a key of a sweep from a list into encrypted SQLite"
+        case .sweepIdle: "a key of a sweep with nothing to do, encrypted SQLite"
+        case .registration: "a key with a legacy location, registered without a sweep"
+        case .enumeration: "a record of a collection in encrypted SQLite, enumerated"
+        case .chain: "a record read through a chain of three steps, written back"
+        }
+    }
+
+    /// Runs the operation once to warm up and then in the measured phase.
+    /// - Parameter folder: An empty folder. The length of its path is part of what is counted.
+    func run(in folder: URL) async throws {
+        switch self {
+        case .getMemory: try await Values(folder).getFromMemory()
+        case .getDefaults: try await Values(folder).getFromDefaults()
+        case .getSQLite: try await Values(folder).getFromSQLite()
+        case .set: try await Values(folder).set()
+        case .setTasks: try await Values(folder).setByTasks()
+        case .open: try await Values(folder).open()
+        case .sweep: try await Catalogs(folder).sweep()
+        case .sweepIdle: try await Catalogs(folder).sweepIdle()
+        case .registration: try await Catalogs(folder).register()
+        case .enumeration: try await Records(folder).enumerate()
+        case .chain: try await Records(folder).readThroughChain()
+        }
+    }
+}
+
+/// On disk under one folder, the sealing key in a file of it: no keyring is needed.
+func configuration(_ folder: URL) -> StorageConfiguration {
+    var configuration = StorageConfiguration(root: folder, applicationID: "counts")
+    configuration.userDefaultsName = "counts"
+    // Valgrind runs one thread at a time, some fifty times slower.
+    configuration.deadlines.files = .seconds(600)
+    return configuration
+}
