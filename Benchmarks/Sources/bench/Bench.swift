@@ -14,7 +14,7 @@ struct Bench {
 
         Without a subject, all of the first line but the keyring, which needs a session of its own (Scripts/bench starts one).
         moves, idle, registration and programs are parts of sweep.
-        --quick    fewer rows: some minutes
+        --quick    fewer rows and rounds: less than five minutes
         --json     also writes what was measured to a file
         number     how many records or sessions
         """
@@ -47,15 +47,16 @@ struct Bench {
 
         let results = Results()
         if isWanted("get") { try await Reading(root: folder("get"), results: results).run() }
-        if isWanted("set") { try await Writing(root: folder("set"), results: results).run() }
+        if isWanted("set") { try await Writing(root: folder("set"), results: results, isQuick: isQuick).run() }
         if isWanted("database") {
-            try await Databases(root: folder("database"), results: results).run(sizes: isQuick ? [10_000] : [1_000, 10_000, 100_000])
+            try await Databases(root: folder("database"), results: results, isQuick: isQuick).run(
+                sizes: isQuick ? [10_000] : [1_000, 10_000, 100_000])
         }
         let sweeping = Sweeping(root: folder("sweep"), results: results)
-        if isWanted("moves") { try await sweeping.moves(sizes: isQuick ? [1_000, 10_000] : [1_000, 10_000, 100_000]) }
+        if isWanted("moves") { try await sweeping.moves(sizes: isQuick ? [1_000, 5_000] : [1_000, 10_000, 100_000]) }
         if isWanted("idle") { try await sweeping.idle(isQuick ? 10_000 : 100_000) }
         if isWanted("registration") { try await sweeping.registration() }
-        if isWanted("programs") { try await TwoPrograms(root: folder("programs"), results: results).run() }
+        if isWanted("programs") { try await TwoPrograms(root: folder("programs"), results: results, rounds: isQuick ? 3 : 5).run() }
         if isWanted("records") {
             let counts = numbers.isEmpty ? (isQuick ? [10_000] : [1_000, 10_000, 100_000]) : numbers
             try await Records(root: folder("records"), results: results, counts: counts).run()

@@ -7,6 +7,7 @@ import LocalData
 struct Databases {
     let root: URL
     let results: Results
+    let isQuick: Bool
 
     struct Note: Codable, Sendable {
         var title = "A note of some size"
@@ -82,7 +83,7 @@ struct Databases {
     // MARK: set
 
     private func writing() async throws {
-        let count = 1_000
+        let count = isQuick ? 200 : 1_000
         let router = StorageRouter(configuration: configuration(root.appendingPathComponent("set")))
         try await fill(router, count)
         var settings = Configuration()
@@ -95,7 +96,7 @@ struct Databases {
             try await queue.write { try $0.execute(sql: "INSERT OR REPLACE INTO note VALUES (?, ?)", arguments: ["note-\(index)", plain]) }
         }
         for index in 0..<count { try await put(index) }
-        var contest = Contest(rounds: 7)
+        var contest = Contest(rounds: isQuick ? 5 : 7)
         contest.add("lightning") { for index in 0..<count { try lightning.put([("note-\(index)", Array(plain))]) } }
         contest.add("GRDB") { for index in 0..<count { try await put(index) } }
         contest.add("set") { for index in 0..<count { try await router.set(Note(), for: key(index)) } }

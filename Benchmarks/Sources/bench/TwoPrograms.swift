@@ -5,6 +5,7 @@ import LocalData
 struct TwoPrograms {
     let root: URL
     let results: Results
+    let rounds: Int
 
     /// How many keys the catalog has.
     static let count = 302
@@ -40,7 +41,7 @@ struct TwoPrograms {
     func run() async throws {
         results.begin("Sweep of \(Self.count) keys from a list into a database by processes at once")
         var (alone, together): ([Double], [Double]) = ([], [])
-        for round in 0..<5 {
+        for round in 0..<rounds {
             alone.append(try await sweep(1, root.appendingPathComponent("alone-\(round)")))
             together.append(try await sweep(2, root.appendingPathComponent("together-\(round)")))
         }
