@@ -48,7 +48,7 @@ import Testing
     @Test func `a seed with records gives the same run again`() throws { try repeats(StoredRecords.self, 60) }
 
     @Test func `a run with records that breaks a rule is made shorter, and is told in full`() throws {
-        try shrinks(StoredRecords.self, .noBackup, to: 3)
+        try shrinks(StoredRecords.self, .noTombstone, to: 3)
     }
 
     // MARK: Release windows
@@ -68,7 +68,7 @@ import Testing
     @Test func `a seed with windows gives the same run again`() throws { try repeats(ReleaseWindows.self, 60) }
 
     @Test func `a run with windows that breaks a rule is made shorter, and is told in full`() throws {
-        try shrinks(ReleaseWindows.self, .collectsInWindow, to: 3)
+        try shrinks(ReleaseWindows.self, .noTombstone, to: 3)
     }
 
     // MARK: Shapes in place
@@ -88,7 +88,7 @@ import Testing
     @Test func `a seed with shapes in place gives the same run again`() throws { try repeats(ShapesInPlace.self, 60) }
 
     @Test func `a run with shapes in place that breaks a rule is made shorter, and is told in full`() throws {
-        try shrinks(ShapesInPlace.self, .newerShapeDropped, to: 3)
+        try shrinks(ShapesInPlace.self, .noTombstone, to: 3)
     }
 
     // MARK: Of all
