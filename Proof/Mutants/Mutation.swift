@@ -4,7 +4,7 @@ import Synchronization
 package enum Mutation {
     private static let current = Mutex<String?>(nil)
 
-    /// Chooses the mutant of the whole process; nil runs the code as it is.
+    /// Chooses the mutant of the whole process; nil runs the code without any mutant.
     package static func set(_ name: String?) { current.withLock { $0 = name } }
 
     package static func isOn(_ name: String) -> Bool { current.withLock { $0 == name } }

@@ -9,7 +9,7 @@ struct Mutants: ParsableCommand {
         abstract: "Takes one part of the protocol away at a time; exits with 1 if a campaign does not notice.",
         discussion: "Without the patches of Proof/Mutants, only the mutants of faulty stores are run. Scripts/mutate builds with them.")
 
-    @Flag(help: "Run only the seed that is recorded for each mutant.") var recorded = false
+    @Flag(help: "Run only the recorded seed of each mutant.") var recorded = false
     @Option(help: "How many seeds to search for each mutant.") var seeds: UInt64 = 20_000
     @Flag(help: "Search all kinds, not only the one that shows the mutant soonest.") var everyKind = false
     @Option(help: "One mutant only.") var mutant: Mutant?
@@ -37,7 +37,7 @@ struct Mutants: ParsableCommand {
         }
     }
 
-    /// How many mutants of a subject were tried, and how many it does not notice, or cannot tell from the protocol without a mutant.
+    /// How many mutants were tried, and how many failed: the subject does not notice them, or the same run breaks a rule without them.
     private func misses<S: CommandSubject>(of subject: S.Type, _ known: inout RecordedSeeds) -> (tried: Int, missed: Int) {
         var (tried, missed) = (0, 0)
         for mutant in S.mutants where mutant.isAvailable && (self.mutant ?? mutant) == mutant {
