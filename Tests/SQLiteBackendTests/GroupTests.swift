@@ -170,7 +170,7 @@
             gate.open()
             // The next work on its lane comes after that group.
             #expect(try await store.synchronize() == .durable)
-            let other = place.store(deadline: .seconds(5))
+            let other = place.store(deadline: .seconds(60))
             #expect(try await other.apply(.text("2", at: "known")).isApplied)
             #expect(try await store.text("known") == "2")
             await other.close()
