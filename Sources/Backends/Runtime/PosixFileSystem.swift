@@ -50,7 +50,7 @@ package struct PosixFileSystem: FileSystem {
         var bytes = [UInt8](repeating: 0, count: Int(info.st_size) + 1)
         var filled = 0
         while true {
-            if filled == bytes.count { bytes.append(contentsOf: repeatElement(0, count: max(4_096, filled))) }
+            if filled == bytes.count { bytes.append(contentsOf: [UInt8](repeating: 0, count: max(4_096, filled))) }
             let count = bytes.withUnsafeMutableBytes { posixRead(descriptor, UnsafeMutableRawBufferPointer(rebasing: $0[filled...])) }
             if count < 0 {
                 if errno == EINTR { continue }
