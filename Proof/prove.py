@@ -74,7 +74,7 @@ def steps(length):
         "mutants": [Run("mutants", pick(
             f"{prove} mutants --recorded", "Scripts/mutate mutants --recorded", "Scripts/mutate mutants --every-kind --seeds 1000000"))],
         "faults": (
-            [Run(f"faults: {name}", f"{prove} faults --operation '{name}' --exactly") for name in operations]
+            [Run(f"faults: {name}", f"{prove} faults --operation '{name}' --exactly --width 8") for name in operations]
             if quick
             else [Run("faults", f"{prove} faults " + pick("", "--every 20", "--operation {part} --exactly"), parts=operation_parts)]
         ),
@@ -182,8 +182,8 @@ class Runner:
         if self.length == "long" and log.exists() and log.read_text().startswith(f"{revision}\n"):
             for line in log.read_text().splitlines():
                 if line.startswith("part "):
-                    part, status, seconds, tried = line.removeprefix("part ").split("\t")
-                    ended[part] = (int(status), float(seconds), tried)
+                    part, status, seconds, text = line.removeprefix("part ").split("\t")
+                    ended[part] = (int(status), float(seconds), text)
         else:
             log.write_text(f"{revision}\n")
         for part in run.parts:
@@ -204,7 +204,7 @@ class Runner:
         found = sum(status for status, _, _ in ended.values())
         note(
             run.name, self.length, revision, sum(seconds for _, seconds, _ in ended.values()),
-            joined([tried for _, _, tried in ended.values()]),
+            joined([text for _, _, text in ended.values()]),
             ("NOT noticed" if found else "noticed") if run.is_planted else (f"SOMETHING, see {log.relative_to(TOP)}" if found else "nothing"))
         return found > 0
 

@@ -46,14 +46,15 @@ final class PropertyListFile: Sendable {
 
     /// Sets the snapshot. Differences from the last one are reported as changes by another program, unless this store made them.
     func adopt(_ snapshot: PropertyListSnapshot, isOurs: Bool) {
-        let (older, listeners) = state.withLock { state in
+        let (older, listeners, lost) = state.withLock { state in
             let older = state.baseline
             if !isOurs { state.recent.compare(with: snapshot) }
             // What was overwritten is written again before anyone reads it.
             state.snapshot = state.recent.overwritten.isEmpty ? snapshot : nil
             state.baseline = snapshot
-            return (older, isOurs ? [] : Array(state.listeners.values))
+            return (older, isOurs ? [] : Array(state.listeners.values), state.recent.takeReplaced())
         }
+        if !lost.isEmpty { report(OverwrittenChanges(path: path, repeated: [], lost: lost)) }
         guard let older, !listeners.isEmpty, !ByteOrder.areEqual(older.bytes, snapshot.bytes) else { return }
         let changed = snapshot.differences(from: older)?.subtracting(withRecentChanges(\.overwritten))
         if let changed, changed.isEmpty { return }

@@ -7,7 +7,8 @@ package struct OverwrittenChanges: Hashable, Sendable {
     package let path: String
     /// The values whose changes were made again.
     package let repeated: Set<StorageAddress>
-    /// The values whose changes are lost. They are older than a minute: by then, a person may have put an older list back on purpose.
+    /// The values whose changes are lost: an older copy of the list took the place of the file, or overwrote changes that are older than a minute. A person
+    /// may have put that copy there on purpose.
     package let lost: Set<StorageAddress>
 }
 
@@ -36,6 +37,8 @@ struct RecentChanges: Sendable {
     private var file: File?
     /// The changes that have to be made again.
     private(set) var overwritten: Set<StorageAddress> = []
+    /// The changes that an older copy in another file has replaced, until they are reported.
+    private var replaced: Set<StorageAddress> = []
 
     /// For how long a change is made again. Foundation reads and rewrites within milliseconds.
     static let patience = Duration.seconds(60)
@@ -73,9 +76,17 @@ struct RecentChanges: Sendable {
             if isRewritten, !document.removedByOthers.contains(address), change.earlier.contains(where: { $0 == revision }) {
                 overwritten.insert(address)
             } else {
+                // No program writes a revision twice: an earlier one is there because a copy of it was put back.
+                if let revision, !document.removedByOthers.contains(address), change.earlier.contains(revision) { replaced.insert(address) }
                 forget(address)
             }
         }
+    }
+
+    /// The changes that an older copy has replaced since the last call.
+    mutating func takeReplaced() -> Set<StorageAddress> {
+        defer { replaced = [] }
+        return replaced
     }
 
     private mutating func forget(_ address: StorageAddress) {
