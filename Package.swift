@@ -208,7 +208,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataVocabulary"], path: "Proof/FaultWorker",
             swiftSettings: house, linkerSettings: bindingNow),
         .executableTarget(
-            name: "Prove", dependencies: ["Simulation", "RealFaults", arguments], path: "Proof/Prove", swiftSettings: house),
+            name: "Prove", dependencies: ["Simulation", "RealFaults", "TestSupport", arguments], path: "Proof/Prove", swiftSettings: house),
         .testTarget(
             name: "SimulationSearches",
             dependencies: ["Simulation", "RealFaults", "BackendConformance", "BackendContract", "BackendRuntime", "TestSupport"],

@@ -63,7 +63,7 @@ package struct StoppedHolder: Sendable {
     }
 
     private mutating func stop(_ worker: RunningProgram, holding file: String) async throws {
-        while tries < 20_000 {
+        while tries < 3_000 {
             tries += 1
             worker.signal(SIGSTOP)
             guard try await worker.isStopped() else {

@@ -18,7 +18,9 @@
             }
         }
 
-        @Test(.needsOldDatabase) func `version 1 reads and writes its own shape in a window, and version 2 keeps what only it knows`() async throws {
+        @Test(.needsOldDatabase) func `version 1 reads and writes its own shape in a window, and version 2 keeps what only it knows`()
+            async throws
+        {
             var old = try OldProgram.start(stage)
             #expect(try await old.run("set", "note", #"{"title":"a"}"#) == "done")
             try await upgrade(.key(note)) { router, report in
@@ -39,7 +41,9 @@
             #expect(try await old.run("get", "note") == #"{"title":"d"}"#)
         }
 
-        @Test(.needsOldDatabase) func `what version 1 removes in a window is removed, and the newer shape does not bring it back`() async throws {
+        @Test(.needsOldDatabase) func `what version 1 removes in a window is removed, and the newer shape does not bring it back`()
+            async throws
+        {
             let old = try OldProgram.start(stage)
             try await upgrade(.key(note)) { router, _ in try await router.set(StarredNote(title: "b", stars: 5), for: note) }
             #expect(try await old.run("remove", "note") == "done")
@@ -53,7 +57,9 @@
             try await expect(note, StarredNote(title: "c"))
         }
 
-        @Test(.needsOldDatabase) func `after the end of a window version 1 reads nothing, and its set costs what only the later shape has`() async throws {
+        @Test(.needsOldDatabase) func `after the end of a window version 1 reads nothing, and its set costs what only the later shape has`()
+            async throws
+        {
             let old = try OldProgram.start(stage)
             try await upgrade(.key(note)) { router, _ in
                 try await router.set(StarredNote(title: "b", stars: 5), for: note)

@@ -150,7 +150,8 @@
 
         // MARK: A release window
 
-        @Test(.needsOldDatabase) func `version 1 and version 2 read and write one truth in a release window, and nothing is lost at its end`() async throws {
+        @Test(.needsOldDatabase)
+        func `version 1 and version 2 read and write one truth in a release window, and nothing is lost at its end`() async throws {
             let old = try OldProgram.start(stage)
             let key = textKey("modern token", .userDefaults(suite: "new"))
                 .moved(from: textKey("token", database), keeping: .untilReleased, options: MigrationOptions(allowsWeakerProtection: true))
@@ -224,7 +225,8 @@
 
         // MARK: A value that stays in its place
 
-        @Test(.needsOldDatabase) func `a value in one place goes from one version to the other and back, with a kill between`() async throws {
+        @Test(.needsOldDatabase) func `a value in one place goes from one version to the other and back, with a kill between`() async throws
+        {
             let key = textKey("token", database)
             var old = try OldProgram.start(stage)
             #expect(try await old.run("set", "token", "\"one\"") == "done")
@@ -251,7 +253,9 @@
             var stars = 0
         }
 
-        @Test(.needsOldDatabase) func `version 1 does not read a later shape, and its set costs what only the later shape has`() async throws {
+        @Test(.needsOldDatabase) func `version 1 does not read a later shape, and its set costs what only the later shape has`()
+            async throws
+        {
             let old = try OldProgram.start(stage)
             let key = testKey("note", database, of: StarredNote.self).evolving(
                 Evolution.from(Note.self).to { StarredNote(title: $0.title) })
@@ -272,7 +276,9 @@
 
         // MARK: Data
 
-        @Test(.needsOldDatabase) func `version 1 does not decode data in their new form, leaves them, and its own form is read`() async throws {
+        @Test(.needsOldDatabase) func `version 1 does not decode data in their new form, leaves them, and its own form is read`()
+            async throws
+        {
             let old = try OldProgram.start(stage)
             let key = testKey("picture", database, of: Data.self)
             try await launch { try await $0.set(Data([1, 2, 3]), for: key) }
@@ -294,7 +300,8 @@
     extension Trait where Self == ConditionTrait {
         /// The test lets the older program write a database.
         static var needsOldDatabase: Self {
-            .disabled("the older build writes databases in a layout from before format 1; a newer one takes its place once format 1 is corrected")
+            .disabled(
+                "the older build writes databases in a layout from before format 1; a newer one takes its place once format 1 is corrected")
         }
     }
 #endif
