@@ -198,18 +198,21 @@ struct ListTaker<Source: Codable & Sendable, Record: Codable & Sendable>: Sendab
     /// Commits the records with the mark; where the store cannot, the records first, each durable. Nil when a slot changed meanwhile.
     /// - Parameter marking: The mark; nil where the list stays.
     private func commit(_ changes: [Committer.Change], _ marking: Committer.Change?, _ mark: Route) async throws -> StorageDurability? {
-        let ordered = changes + (marking.map { [$0] } ?? [])
         if mark.capabilities.atomicBatch {
-            let receipt = try await env.committer.commit(ordered, readsBack: true)
+            let receipt = try await env.committer.commit(changes + (marking.map { [$0] } ?? []), readsBack: true)
             return receipt.isCommitted ? receipt.durability : nil
         }
         var durability = StorageDurability.durable
-        for change in ordered {
+        for change in changes {
             let receipt = try await env.committer.commit([change], readsBack: true)
             guard receipt.isCommitted else { return nil }
             durability = min(durability, receipt.durability)
         }
-        return durability
+        guard let marking else { return durability }
+        // Another program may have written some of the records: a power cut must not take one of them and leave the mark.
+        durability = min(durability, try await Collector(env).settledDurability(of: mark, nil))
+        let receipt = try await env.committer.commit([marking], readsBack: true)
+        return receipt.isCommitted ? min(durability, receipt.durability) : nil
     }
 }
 

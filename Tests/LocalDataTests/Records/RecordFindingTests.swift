@@ -57,6 +57,17 @@ import Testing
         #expect(try await router.count(in: notes) == 0)
     }
 
+    @Test func `records of a list are durable before the mark of the list, also those that another program wrote`() async throws {
+        let list = StorageKey<[Note]>(name: "list", domain: Self.older, owner: "Tests", description: "Notes")
+        let ring = StorageDomain.keychain(service: "notes")
+        let notes = StorageCollection<Note>("notes", domain: ring, owner: "Tests", description: "Notes").moved(from: list) { $0 }
+        try await machine.launch().set([Note(id: "a", text: "one"), Note(id: "b", text: "two")], for: list)
+        #expect(try await machine.launch().count(in: notes) == 2)
+        let changes = try #require(machine.backends(of: ring).last).log.map(\.kind).filter { [.apply, .synchronize].contains($0) }
+        // Two records, the flush, the mark.
+        #expect(changes.prefix(4) == [.apply, .apply, .synchronize, .apply])
+    }
+
     @Test func `removing an expired value destroys nothing that an old program wrote since`() async throws {
         try await machine.launch().set("first", for: old)
         #expect(try await machine.launch().get(new) == "first")
