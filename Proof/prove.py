@@ -93,7 +93,7 @@ def steps(length):
         "processes": [
             Run(
                 "processes",
-                f"{prove} processes " + pick("--seconds 10 --rounds 1", "--seconds 60 --rounds 4", "--seconds 60 --rounds 1 --seed {part}"),
+                f"{prove} processes " + pick("--seconds 6 --rounds 1", "--seconds 60 --rounds 4", "--seconds 60 --rounds 1 --seed {part}"),
                 parts=[f"{today}{part:02}" for part in range(30)] if long else [""],
             ),
             Run("processes, changes acknowledged but not made", f"{prove} processes --seconds 6 --rounds 1 --planted forgetful", True),

@@ -41,6 +41,8 @@ struct Operation: Sendable {
     static func configuration(_ root: URL) -> StorageConfiguration {
         var configuration = StorageConfiguration(root: root, applicationID: "org.example.faults")
         configuration.userDefaultsName = "standard"
+        // Some failing calls last until the deadline: a short one leaves time for more of them.
+        configuration.deadlines.files = .seconds(4)
         configuration.databaseKeySources = ["other": .keyFile("other-key")]
         if Keys.hasKeyring { configuration.databaseKeySources["ringed"] = .keyring(service: Keys.service) }
         return configuration
