@@ -67,7 +67,7 @@ def steps(length):
         return Run(name, f"{prove} {name} --seeds 4000" if quick else f"{prove} {name} --seeds {default} --covers")
 
     operations = ["list: set", "database: set"]
-    # Asked for only where a long run needs them: the program has to be built.
+    # Only a long run needs the names, and they require the built program.
     operation_parts = listed(f"{prove} faults --list") if long else [""]
     return {
         "campaigns": [campaign("campaigns", 100_000), campaign("records", 40_000), campaign("windows", 40_000)],

@@ -58,7 +58,7 @@ struct Processes: AsyncParsableCommand {
         return try await StoppedHolder(lock, place)
     }
 
-    /// No lock stops Foundation: it may replace values, or destroy some. A round in which values are lost without an error of a call or a report is wrong.
+    /// No lock stops Foundation: it may replace values or destroy some. A round fails if values are lost and the log does not say so.
     private func besideFoundation(_ place: Workplace) async throws -> Int {
         let foreign = try await ProcessRound.besideFoundation(place, seconds: seconds)
         show("beside Foundation | seconds | Foundation's writes | acknowledged | lost | replaced by Foundation's | errors")

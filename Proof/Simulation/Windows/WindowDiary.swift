@@ -7,7 +7,7 @@ package enum WindowDeed: CampaignDeed {
     case look
     case read(String?)
     case exists(Bool)
-    /// - `isCalm`: whether nothing was wrong meanwhile; here and below.
+    /// - `isCalm`: whether no fault occurred during the call, here and below.
     case write(String?, isCalm: Bool)
     case swap(String?, String?, isCalm: Bool)
     /// Refused, since the slot has a later version than the program knows.
@@ -19,7 +19,7 @@ package enum WindowDeed: CampaignDeed {
     case settle(isCalm: Bool, ends: Bool = false, isRead: Bool = false)
     /// A change by a program without LocalData.
     case foreign(String?, isRepeated: Bool)
-    /// What is found in the end.
+    /// The contents of the stores at the end.
     case found(Set<Int>)
     case powerCut
 
@@ -138,7 +138,7 @@ extension Diary where Deed == WindowDeed {
                 // A call that ends the window has the rules of version 3.
                 ends = ends || endsWindow
                 add(.settle(ends: ends), entry)
-                // If the older place changes during a sweep, the sweep visits the key again and may decide a second conflict.
+                // If the legacy location changes during a sweep, the sweep visits the key again and may decide a second conflict.
                 if isMet(entry, where: Self.isOlderChange) { add(.settle(ends: ends), entry, isOptional: true) }
                 demand(isCalm, sweeps: true)
             case .foreign(let value, let isRepeated):

@@ -2,11 +2,11 @@
 package enum WindowKind: String, Label {
     // MARK: A value that moves to another place
 
-    /// Programs of version 2, and of version 1, one after the other and at once; others that know nothing of LocalData, too.
+    /// Programs of version 1 and 2, in turn and at once, and programs that do not use LocalData.
     case window
     /// Version 1 and version 2 by turns, each alone.
     case downgrade
-    /// Programs of both versions at once, all of them writing; perhaps one that ends the window meanwhile.
+    /// Programs of both versions write at once; in some runs one of them ends the window.
     case rolling
 
     // MARK: A value that changes its shape in one slot

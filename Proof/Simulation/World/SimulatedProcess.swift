@@ -1,7 +1,7 @@
 import BackendContract
 import Synchronization
 
-/// What goes on in a process of a simulated machine, until it ends.
+/// The tasks of one process of a simulated machine, until the process ends.
 package final class SimulatedProcess: Sendable {
     private struct State {
         var isOver = false
@@ -16,7 +16,7 @@ package final class SimulatedProcess: Sendable {
 
     package init(_ name: String) { self.name = name }
 
-    /// Ends the process where it is: what it does from now on reaches no store, and nobody is answered.
+    /// Ends the process at once: its later calls reach no store, and no caller gets an answer.
     package func end() {
         let actions = state.withLock { state in
             defer { state.whenOver = [] }
