@@ -18,7 +18,7 @@ struct Case: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite(.inTurn, .tags(.campaign, .keyring)) struct LawTests {
+@Suite(.inTurn, .slow("starts programs"), .tags(.campaign, .keyring)) struct LawTests {
     @Test(arguments: Case.all)
     func `every backend keeps every law that binds it`(_ pair: Case) async throws { try await pair.law.verify(on: pair.bench) }
 

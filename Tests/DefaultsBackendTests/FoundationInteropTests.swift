@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// What Foundation's own `UserDefaults` writes and reads, in a process of its own with a configuration directory of its own.
-@Suite(.inTurn, .tags(.process)) struct FoundationInteropTests {
+@Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct FoundationInteropTests {
     let scratch: Scratch
     let configuration: String
 

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Programs that write an older copy of the whole list over what was written since.
-@Suite(.inTurn, .tags(.process)) struct OverwrittenTests {
+@Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct OverwrittenTests {
     let scratch: Scratch
     let a = StorageAddress("a")
     let b = StorageAddress("b")

@@ -6,7 +6,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.inTurn, .tags(.process)) struct PropertyListFaultTests {
+@Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct PropertyListFaultTests {
     let scratch: Scratch
     let damage = Array("<?xml version=\"1.0\"?><plist version=\"1.0\"><dict><key>a</key>".utf8)
 

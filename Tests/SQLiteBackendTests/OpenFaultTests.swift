@@ -7,7 +7,7 @@
 
     /// A file of the database cannot be opened once: too many files are open, or the disk has a fault for a moment. SQLite then opens it for
     /// reading only, where it can. That must not last.
-    @Suite(.inTurn, .tags(.process)) struct OpenFaultTests {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct OpenFaultTests {
         enum Fault: String, CaseIterable {
             case EMFILE, EIO, ENOSPC, EACCES
 

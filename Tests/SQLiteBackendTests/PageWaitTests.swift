@@ -7,7 +7,7 @@
     import Testing
 
     /// A read on the caller's thread waits for no disk: what is not in the system's memory is read on a lane.
-    @Suite(.inTurn, .tags(.process)) struct PageWaitTests {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct PageWaitTests {
         /// Counts what a lane is given.
         private struct CountingLane: Lane {
             let base: DispatchLane

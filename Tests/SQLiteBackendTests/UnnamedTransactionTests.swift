@@ -6,7 +6,7 @@
     import Testing
 
     /// A process is killed between writing a transaction into the log and entering it in the log's index: the next recovery would play it back, after others were answered without it.
-    @Suite(.inTurn, .tags(.process)) struct UnnamedTransactionTests {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct UnnamedTransactionTests {
         /// What is answered without the killed process's transaction.
         enum Answer: CaseIterable {
             case removal, check, refusal, flush, change

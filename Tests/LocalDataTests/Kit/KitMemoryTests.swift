@@ -5,7 +5,7 @@
     import Testing
 
     /// How much memory backups take.
-    @Suite(.inTurn, .tags(.process)) struct KitMemoryTests {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct KitMemoryTests {
         /// The peak of a process of its own, with a store of some values of 64 KiB.
         private func peaks(_ count: Int) async throws -> [Int] {
             let stage = try Stage()

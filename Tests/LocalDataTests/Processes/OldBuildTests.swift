@@ -9,7 +9,7 @@
     /// Nothing can refuse what such a program writes. The tests show what its writes cost, and that nothing is lost silently. `Scripts/check-old-build` builds the
     /// program and runs the suite.
     @Suite(
-        .inTurn, .tags(.process),
+        .inTurn, .slow("starts programs"), .tags(.process),
         .enabled(if: OldProgram.path != nil, "Scripts/check-old-build builds the older program and runs this suite"))
     struct OldBuildTests {
         let stage: Stage

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Two releases of one program at once, as processes that are killed: release 2 keeps the older place of a value up to date.
-@Suite(.inTurn, .serialized, .tags(.process)) struct RollingReleaseTests {
+@Suite(.inTurn, .serialized, .slow("starts programs"), .tags(.process)) struct RollingReleaseTests {
     /// The number of the last write that was acknowledged, for a program that was killed or has ended.
     private func write(_ program: RunningProgram, _ release: String, _ tag: String, count: Int, killAfter kill: Int?) async throws -> Int {
         var line = try await program.ask("\(release) \(tag) \(count)")

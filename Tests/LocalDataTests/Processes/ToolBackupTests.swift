@@ -4,7 +4,7 @@
     import Testing
 
     /// Backups and exports by the tool `localdata`.
-    @Suite(.inTurn, .tags(.process)) struct ToolBackupTests: ToolUser {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolBackupTests: ToolUser {
         let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }

@@ -5,7 +5,7 @@
     import Testing
 
     /// What the tool `localdata` prints, and what it refuses to take from a command line.
-    @Suite(.inTurn, .tags(.process)) struct ToolOutputTests: ToolUser {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolOutputTests: ToolUser {
         let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }

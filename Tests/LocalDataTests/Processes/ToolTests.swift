@@ -7,7 +7,7 @@
     import Testing
 
     /// The tool `localdata`, as a program of its own: encrypted databases and their keys.
-    @Suite(.inTurn, .tags(.process)) struct ToolTests: ToolUser {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct ToolTests: ToolUser {
         let folder: TemporaryDirectory
 
         init() throws { folder = try TemporaryDirectory() }

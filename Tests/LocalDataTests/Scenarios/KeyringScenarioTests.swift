@@ -6,7 +6,7 @@
     import Testing
 
     /// LD1, LD2, LD4 and LD10 on real stores: a property list and a keyring.
-    @Suite(.inTurn, .tags(.scenario, .keyring)) struct KeyringScenarioTests {
+    @Suite(.inTurn, .slow("starts programs"), .tags(.scenario, .keyring)) struct KeyringScenarioTests {
         func legacy(_ name: String = "old_key_name") -> StorageKey<String> {
             StorageKey(name: name, domain: .userDefaults(suite: nil), security: .none, owner: "Tests", description: "The old token")
         }

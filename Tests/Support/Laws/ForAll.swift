@@ -52,7 +52,7 @@ package struct LawSettings: Sendable {
 
 /// Some of many cases, evenly spread: so many in a test, more with `LOCALDATA_LAWS`, and all in a long search.
 package func sample<Cases: RandomAccessCollection>(_ cases: Cases, _ count: Int) -> [Cases.Element] {
-    let wanted = min(cases.count, max(1, Int(Double(count) * LawSettings().factor)))
+    let wanted = min(cases.count, Int(Double(count) * max(1, LawSettings().factor)))
     return (0..<wanted).map { cases[cases.index(cases.startIndex, offsetBy: $0 * cases.count / wanted)] }
 }
 
