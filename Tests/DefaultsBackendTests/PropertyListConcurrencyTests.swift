@@ -52,7 +52,8 @@ import Testing
         #expect(names == ["value 0", "value 1", "value 2", "value 4", "value 5"])
     }
 
-    @Test func `programs with other folders of locks write to one list, and neither fails nor loses anything`() async throws {
+    @Test(.slow("goes through real files many times"))
+    func `programs with other folders of locks write to one list, and neither fails nor loses anything`() async throws {
         let stores = ["one", "two", "three"].map { scratch.store(locks: $0) }
         try await withThrowingTaskGroup { group in
             for (number, store) in stores.enumerated() {
@@ -204,7 +205,7 @@ import Testing
         #expect(entries["number"] as? Int == 120, "\(runs.map(\.output))")
     }
 
-    @Test func `a write by one instance is seen by the other's next read`() async throws {
+    @Test(.slow("goes through real files many times")) func `a write by one instance is seen by the other's next read`() async throws {
         let (one, two) = (scratch.store(), scratch.store())
         for number in 0..<50 {
             _ = try await one.apply(.put(.native(.integer(Int64(number))), at: StorageAddress("n")))

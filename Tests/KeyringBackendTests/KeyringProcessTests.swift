@@ -3,8 +3,10 @@
     import Testing
 
     /// Two processes on one keyring.
-    @Suite(.inTurn, .timeLimit(.minutes(10)), .tags(.keyring, .process)) struct KeyringProcessTests {
-        @Test func `two processes that count up by compare-and-swap lose no count`() async throws {
+    @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring, .process)) struct KeyringProcessTests {
+        @Test(.slow("goes through real files many times")) func `two processes that count up by compare-and-swap lose no count`()
+            async throws
+        {
             let fixture = try await ProbeFixture()
             let (first, second) = (try fixture.probe(), try fixture.probe())
             #expect(try await first.ask("put counter 0").outcome == "applied durable")

@@ -5,7 +5,7 @@
     import TestSupport
     import Testing
 
-    @Suite(.inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStoreTests {
+    @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStoreTests {
         let fixture: KeyringFixture
         let store: SecretServiceStore
 

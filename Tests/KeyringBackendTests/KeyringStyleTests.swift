@@ -4,7 +4,7 @@
     import TestSupport
     import Testing
 
-    @Suite(.inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStyleTests {
+    @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(10)), .tags(.keyring)) struct KeyringStyleTests {
         let fixture: KeyringFixture
 
         init() throws { fixture = try KeyringFixture() }

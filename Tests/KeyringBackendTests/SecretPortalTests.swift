@@ -4,7 +4,7 @@
     import Testing
 
     /// The secret that a portal gives, asked of a portal of the tests' own in every way that it can answer.
-    @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
+    @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SecretPortalTests {
         private static let secret = String(repeating: "5ec2e7", count: 20)
 

@@ -3,7 +3,7 @@
     import Testing
 
     /// What others than gnome-keyring do otherwise, shown by the small Secret Service of the tests.
-    @Suite(.inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
+    @Suite(.slow("uses a real keyring"), .inTurn, .timeLimit(.minutes(5)), .tags(.keyring, .process))
     struct SmallServiceTests {
         // MARK: Prompts
 

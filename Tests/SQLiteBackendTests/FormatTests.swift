@@ -7,7 +7,7 @@
     import Testing
 
     /// Databases that one implementation writes and the other reads.
-    @Suite(.inTurn) struct FormatTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct FormatTests {
         private let folder: TemporaryDirectory
         private let path: String
         private let keyFile: String

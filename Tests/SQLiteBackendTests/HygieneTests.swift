@@ -10,7 +10,7 @@
     @testable import Sealing
 
     /// What can be found in the files, and in what is printed: nothing that is hidden.
-    @Suite(.inTurn) struct HygieneTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct HygieneTests {
         private static let marker = "MARKER-zebra-0481-unmistakable"
         private static let metadata = StorageMetadata(
             serializer: "\(marker) serializer", typeTag: "\(marker) type", origin: Array("\(marker) origin".utf8),

@@ -8,7 +8,7 @@
     import Testing
 
     /// When a database is opened, when it is made, and when neither may happen.
-    @Suite(.inTurn) struct OpeningTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct OpeningTests {
         // MARK: Nothing is made by looking
 
         @Test func `looking at a database that does not exist creates nothing, not even a folder`() async throws {

@@ -75,7 +75,7 @@
     }
 
     /// Pages, and the labels that lead to what is on them.
-    @Suite(.inTurn) struct PageTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct PageTests {
         private static let questions: [[StorageQuery.Condition]] = [
             [], [.typeTag("note")], [.attribute("a", "x")], [.attribute("b", "x")], [.attribute("é", "")], [.modified(since: 86_399.75)],
             [.modified(since: -.infinity)], [.typeTag("task"), .attribute("a", "y")], [.modified(since: 86_400), .typeTag("note")],

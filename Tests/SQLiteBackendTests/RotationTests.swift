@@ -10,7 +10,7 @@
     @testable import SQLiteBackend
 
     /// A new data key in place of the old one.
-    @Suite(.inTurn) struct RotationTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct RotationTests {
         private let place: Place
         private let namespace = StorageNamespace("notes")
 

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// The cipher of sealed rows, against the vectors that C2SP publishes (c2sp.org/XAES-256-GCM), and against whoever changes something.
-@Suite(.inTurn) struct XAES256GCMTests {
+@Suite(.slow("goes through real files many times"), .inTurn) struct XAES256GCMTests {
     private let cipher: XAES256GCM
     private let nonce = Array("ABCDEFGHIJKLMNOPQRSTUVWX".utf8)
     private let place = Array("a place".utf8)

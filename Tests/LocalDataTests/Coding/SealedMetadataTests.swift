@@ -167,13 +167,17 @@ import Testing
         #expect(tally[.error, default: 0] > 100)
     }
 
-    @Test(arguments: [false, true]) func `the same in a property list on a disk`(isRemoved: Bool) async throws {
+    @Test(.slow("goes through real files many times"), arguments: [false, true]) func `the same in a property list on a disk`(
+        isRemoved: Bool
+    ) async throws {
         let stage = try Stage()
         _ = try await Self.flip(in: .userDefaults(suite: "sealed"), isRemoved: isRemoved, 40) { stage.launch() }
     }
 
     #if Keyring
-        @Test(arguments: [false, true]) func `the same in the session's keyring`(isRemoved: Bool) async throws {
+        @Test(.slow("goes through real files many times"), arguments: [false, true]) func `the same in the session's keyring`(
+            isRemoved: Bool
+        ) async throws {
             let stage = try Stage(keyring: true)
             _ = try await Self.flip(in: .keychain, isRemoved: isRemoved, 8) { stage.launch() }
         }

@@ -6,7 +6,7 @@
     import Testing
 
     /// Backups and restores that are killed at every step.
-    @Suite(.inTurn) struct KitFaultTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct KitFaultTests {
         private let stage: KitStage
 
         init() throws { stage = try KitStage() }

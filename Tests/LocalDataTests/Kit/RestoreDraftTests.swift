@@ -17,7 +17,7 @@
     }
 
     /// The drafts of a restore: those of a property list are plaintext, and do not outlive it.
-    @Suite(.inTurn) struct RestoreDraftTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct RestoreDraftTests {
         private let kit: KitStage
 
         init() throws { kit = try KitStage() }

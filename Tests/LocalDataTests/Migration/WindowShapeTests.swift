@@ -97,7 +97,9 @@ import Testing
     }
 
     #if Keyring
-        @Test func `a keyring of bare texts is kept up to date where that is said`() async throws {
+        @Test(.slow("goes through real files many times")) func `a keyring of bare texts is kept up to date where that is said`()
+            async throws
+        {
             let stage = try Stage(keyring: true)
             let service = "bare.\(UUID().uuidString)"
             let before = textKey("token", .keychain(service: service))

@@ -251,7 +251,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Place.allCases)
+    @Test(.slow("goes through real files many times"), arguments: Place.allCases)
     func `a collection moves from another place and shape, one record when asked for and the rest in a sweep`(
         place: Place
     ) async throws {

@@ -218,7 +218,8 @@ import Testing
         #expect(try await world.texts(world.notes, v2) == ["a: one", "b: two"])
     }
 
-    @Test(arguments: WindowWorld.Way.allCases) func `an end that is cut off anywhere goes on with the next`(
+    @Test(.slow("goes through real files many times"), arguments: WindowWorld.Way.allCases)
+    func `an end that is cut off anywhere goes on with the next`(
         _ way: WindowWorld.Way
     ) async throws {
         for place in [way.new, way.old] {

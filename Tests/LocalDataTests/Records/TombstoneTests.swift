@@ -8,7 +8,7 @@ import TestSupport
 import Testing
 
 /// Tombstones go once nothing can come back, and not before.
-@Suite(.inTurn) struct TombstoneTests {
+@Suite(.slow("goes through real files many times"), .inTurn) struct TombstoneTests {
     private static let older = StorageDomain.userDefaults(suite: "older")
     private static let domain = StorageDomain.userDefaults(suite: "place")
 

@@ -6,7 +6,7 @@
     import Testing
 
     /// LD3: what was plain, or sealed otherwise, is in an encrypted database, and nowhere else.
-    @Suite(.inTurn) struct DatabaseSecrecyTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct DatabaseSecrecyTests {
         let secret = "correct-horse-battery-staple"
 
         @Test func `the search finds a text in every form`() throws {

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Callers, processes and migrations that race for a few keys.
-@Suite(.inTurn) struct ConcurrencyTests {
+@Suite(.slow("goes through real files many times"), .inTurn) struct ConcurrencyTests {
     // MARK: Linearizability
 
     private func key(_ index: Int, _ domain: StorageDomain) -> StorageKey<String> {

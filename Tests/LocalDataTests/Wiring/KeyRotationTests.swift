@@ -7,7 +7,7 @@
     import Testing
 
     /// Another key in a source, for everything that the one before has sealed.
-    @Suite(.inTurn) struct KeyRotationTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct KeyRotationTests {
         private struct Note: Codable, Identifiable, Equatable, Sendable {
             var id: String
             var text = "note"

@@ -8,7 +8,7 @@
     import Testing
 
     /// Databases whose own key is lost or is to be another one, and who can open them.
-    @Suite(.inTurn) struct RecoveryTests {
+    @Suite(.slow("goes through real files many times"), .inTurn) struct RecoveryTests {
         enum Place: CaseIterable, CustomTestStringConvertible {
             case database, vault
             var testDescription: String { "\(self)" }

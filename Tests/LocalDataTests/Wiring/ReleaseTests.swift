@@ -8,7 +8,7 @@
     @testable import LocalData
 
     /// A router that is released without `shutdown` leaves nothing behind.
-    @Suite(.alone) struct ReleaseTests {
+    @Suite(.slow("goes through real files many times"), .alone) struct ReleaseTests {
         /// An object that a test does not keep alive.
         private struct Part {
             let name: String
