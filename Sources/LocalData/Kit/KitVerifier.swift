@@ -24,7 +24,7 @@ struct KitVerifier {
 
     /// Reads the backup.
     /// - Parameter take: Is given each part of each store, as soon as it was authenticated.
-    /// - Throws: ``BackendError``: `corrupted`, `encryptionKeyMismatch`, `unsupported`; what `take` throws.
+    /// - Throws: `BackendError`: `corrupted`, `encryptionKeyMismatch`, `unsupported`; what `take` throws.
     func run(_ take: (KitManifest.Name, [UInt8]) async throws -> Void = { _, _ in }) async throws -> Content {
         let file = try await translatingErrors(key: "backup") { () throws(BackendError) in
             try await SealedFileReader(path, opening: opener, for: .backup, runtime: runtime)

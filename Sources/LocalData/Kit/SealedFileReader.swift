@@ -14,7 +14,7 @@ final class SealedFileReader {
     private var buffer: ArraySlice<UInt8> = []
 
     /// Opens the header.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch`, `corrupted`, `unsupported`; `notFound` where there is no file.
+    /// - Throws: `BackendError`: `encryptionKeyMismatch`, `corrupted`, `unsupported`; `notFound` where there is no file.
     init(
         _ path: String, opening opener: StreamOpener, for purpose: StreamHeader.Purpose, runtime: Runtime
     ) async throws(BackendError) {

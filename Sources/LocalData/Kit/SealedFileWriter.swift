@@ -14,7 +14,7 @@ final class SealedFileWriter {
     private var buffer: [UInt8] = []
 
     /// Begins the draft.
-    /// - Throws: ``BackendError``: `failed` where there is a file already.
+    /// - Throws: `BackendError`: `failed` where there is a file already.
     init(_ path: String, _ header: StreamHeader, _ configuration: StorageConfiguration) async throws(BackendError) {
         runtime = configuration.runtime
         deadline = configuration.deadlines.files

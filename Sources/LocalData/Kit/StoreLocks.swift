@@ -10,7 +10,7 @@ final class StoreLocks {
     /// - Parameters:
     ///   - stores: The stores, in any order.
     ///   - deadline: When to give up, for all of them.
-    /// - Throws: ``BackendError`` with `timedOut`; no lock is held then.
+    /// - Throws: `BackendError` with `timedOut`; no lock is held then.
     init(_ stores: [any BackupStore], deadline: MonotonicInstant, runtime: Runtime) async throws(BackendError) {
         func sorted(_ paths: [String]) -> [String] { Set(paths).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
         let call = LockTaking(

@@ -115,7 +115,7 @@ final class MigrationLedger: Sendable {
     }
 
     /// What was recorded of migrations, by this and by earlier runs.
-    /// - Throws: ``BackendError`` when the ledger cannot be read.
+    /// - Throws: `BackendError` when the ledger cannot be read.
     func history() async throws(BackendError) -> MigrationHistory {
         await flush()
         return try await LedgerHistory.read(try backend())
@@ -161,7 +161,7 @@ final class MigrationLedger: Sendable {
     }
 
     /// What the key that a source gave before is known by.
-    /// - Throws: ``BackendError``: `corrupted` if something else is recorded, since a lost pin must not look like a first start.
+    /// - Throws: `BackendError`: `corrupted` if something else is recorded, since a lost pin must not look like a first start.
     func pin(_ source: String) async throws(BackendError) -> KeyIdentity? {
         let address = Self.pinAddress(source)
         return try Self.pin(in: try await backend().read(address, .validated), address)

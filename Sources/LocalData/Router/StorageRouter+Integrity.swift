@@ -10,7 +10,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
     ///   - progress: Called now and then while rows are checked, from the store's own thread: it must not block.
-    /// - Returns: What was found; see ``IntegrityReport/isSound``. Nil where there is no database yet.
+    /// - Returns: What was found; see `IntegrityReport.isSound`. Nil where there is no database yet.
     /// - Throws: ``StorageError``: `unsupported` for a domain without a sealed state; `locked`, `corrupted`, `rolledBack` and others when the database cannot be opened.
     @concurrent
     public nonisolated func verifyIntegrity(

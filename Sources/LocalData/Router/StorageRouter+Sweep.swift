@@ -103,7 +103,7 @@ extension StorageRouter {
         return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
     }
 
-    /// Ends the release window of a collection, of all its records: see ``endReleaseWindow(of:)-(StorageKey<_>)``.
+    /// Ends the release window of a collection, of all its records: see `endReleaseWindow(of:)` of a key.
     /// - Returns: How many records were moved or decided meanwhile, as `records` in its metadata.
     /// - Throws: ``StorageError`` naming the first record that could not be settled; the others are, and repeating the call goes on where it was.
     @discardableResult
@@ -120,13 +120,13 @@ extension StorageRouter {
             metadata: ["records": "\(work.moved + work.reconciled)"])
     }
 
-    /// Asks for the end of a collection's release window: see ``requestReleaseWindowEnd(of:)-(StorageKey<_>)``.
+    /// Asks for the end of a collection's release window: see `requestReleaseWindowEnd(of:)` of a key.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     public func requestReleaseWindowEnd<Record>(of collection: StorageCollection<Record>) async throws {
         try await requestReleaseWindowEnd(of: collection.placeholder)
     }
 
-    /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as ``endReleaseWindow(of:)`` does. For tools, which do not know the key's
+    /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as `endReleaseWindow(of:)` does. For tools, which do not know the key's
     /// migrations. The wish is durable when this returns.
     /// - Parameter key: A key of the value's own place.
     /// - Throws: ``StorageError`` when the ledger cannot be written.

@@ -4,7 +4,7 @@ import BackendContract
 /// counts once the seal was opened.
 protocol SealJudge: Sendable {
     /// Judges what was read from a slot.
-    /// - Throws: ``BackendError`` when the caller was cancelled.
+    /// - Throws: `BackendError` when the caller was cancelled.
     func judgement(of probe: StorageProbe, at route: Route) async throws(BackendError) -> SealJudgement
 }
 

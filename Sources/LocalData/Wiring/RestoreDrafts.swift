@@ -15,7 +15,7 @@ final class RestoreDrafts: Sendable {
     private static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore-drafts.json" }
 
     /// Takes the lock.
-    /// - Throws: ``BackendError`` with `unavailable` while another restore runs.
+    /// - Throws: `BackendError` with `unavailable` while another restore runs.
     init(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         (self.directories, self.runtime) = (directories, runtime)
         let files = runtime.files

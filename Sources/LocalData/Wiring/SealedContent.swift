@@ -31,7 +31,7 @@ final class SealedContent: Sendable {
     }
 
     /// The ids of the keys of a source that sealed something.
-    /// - Throws: ``BackendError`` when a store cannot be read: an incomplete answer is never given.
+    /// - Throws: `BackendError` when a store cannot be read: an incomplete answer is never given.
     func ids(of source: any KeySource, naming stores: any StoreProvider) async throws(BackendError) -> Set<[UInt8]> {
         var ids = try await Quarantine.sealedIDs(in: try quarantineBackend(), of: source, stores)
         for provider in Wiring.providers { ids.formUnion(try await provider.sealedIDs(of: source, configuration)) }

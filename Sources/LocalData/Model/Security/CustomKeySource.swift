@@ -16,7 +16,7 @@ public protocol CustomKeySource: Sendable {
 
     /// Fetches the key. Called once in a run, as a rule, and not on the main actor; it ends when its task is cancelled.
     /// - Returns: The key; nil only when it is proven that there is none. An error, a time-out and a refusal are thrown.
-    /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied` say what the program is told. Any other error counts as `unavailable`, and its words are not repeated.
+    /// - Throws: `BackendError`: `locked`, `unavailable`, `accessDenied` say what the program is told. Any other error counts as `unavailable`, and its words are not repeated.
     func load() async throws -> SealingKeyMaterial?
 
     /// Stores a first key, durably, unless there is one by now: from another process, for instance.
@@ -33,7 +33,7 @@ public protocol CustomKeySource: Sendable {
     /// Stores another key in place of the one that it holds, and which keys only open from then on, durably and in one step. Called by
     /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/destroyOlderKeys(of:waitingAtMost:)`` alone.
     /// - Parameters:
-    ///   - old: The key that it holds. If it holds another one by then, throw ``BackendError`` with the code `conflict`.
+    ///   - old: The key that it holds. If it holds another one by then, throw `BackendError` with the code `conflict`.
     ///   - key: The key that ``load()`` gives from now on; it may be the same.
     ///   - others: What ``loadOthers()`` gives from now on. A key that is not among them is to be destroyed.
     /// - Throws: As ``load()``.
@@ -46,7 +46,7 @@ public protocol CustomKeySource: Sendable {
 
 extension CustomKeySource {
     /// Refuses: somebody else makes the key.
-    /// - Throws: ``BackendError`` with the code `encryptionKeyMissing`.
+    /// - Throws: `BackendError` with the code `encryptionKeyMissing`.
     public func create(_ key: SealingKeyMaterial) async throws -> SealingKeyMaterial {
         throw BackendError(.encryptionKeyMissing, "There is no key yet, and this source makes none. Provide one; nothing was changed.")
     }
@@ -55,7 +55,7 @@ extension CustomKeySource {
     public func loadOthers() async throws -> [SealingKeyMaterial] { [] }
 
     /// Refuses: somebody else replaces the key.
-    /// - Throws: ``BackendError`` with the code `unsupported`.
+    /// - Throws: `BackendError` with the code `unsupported`.
     public func replace(_ old: SealingKeyMaterial, with key: SealingKeyMaterial, others: [SealingKeyMaterial]) async throws {
         throw BackendError(.unsupported, "This source replaces no key. Replace it where it is made; nothing was changed.")
     }
