@@ -4,7 +4,7 @@ import LocalData
 // A program in a user's session: XDG folders and the keyring of the session.
 try StorageRouter.bootstrap(.xdg(applicationID: "com.example.app", version: "2.0"))
 
-// A service under systemd: STATE_DIRECTORY and CONFIGURATION_DIRECTORY.
+// A service under systemd.
 let service = StorageConfiguration.service(applicationID: "com.example.service", version: "2.0")
 // snippet.hide
 _ = service

@@ -37,25 +37,48 @@ struct Backup: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a backup of everything that a program keeps: one sealed file.",
         discussion: """
-            The program may run meanwhile. The tool does not know the program's keys: name the property lists and keyring services that it uses with \
-            --include. Databases, vaults, ledger, quarantine and the keys that these need are found. FILE must not exist. Exit status 65 for a backup that \
-            was made, with a store in it that is damaged or could not be read.
+            The program may run meanwhile. Everything in the program's own folders is found, and the property lists and keyring services that its ledger \
+            records; --include names others. FILE must not exist. Exit status 65 for a backup that was made, with a store in it that is damaged or could \
+            not be read; 66 if no store was found, or one that --include names was not: no backup is made then.
             """)
 
     @OptionGroup var sealed: SealedFileOptions
     @Option(help: DomainArgument.help) var include: [DomainArgument] = []
     @OptionGroup var place: PlaceOptions
 
-    func validate() throws {
-        if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
-    }
-
     func run() async throws {
+        try await place.requireOwner()
         let report = try await place.withRouter { router in
             try await router.backup(to: sealed.url, for: [try await sealed.secret.ask(isNew: true)], including: include.map(\.domain))
         }
+        try requireContent(report)
         try report.show(asJSON: place.json)
         if !report.isSound { throw ExitCode(65) }
+    }
+
+    /// Removes a backup that does not hold what was asked for, so that nobody relies on it.
+    private func requireContent(_ report: BackupReport) throws {
+        let named = Swift.Set(include.map { Self.name(of: $0.domain, place.appID) })
+        let missing = report.notFound.filter(named.contains)
+        let own: Swift.Set = ["ledger", "quarantine", "copy"]
+        var problem: String?
+        if let first = missing.first {
+            problem = "There is no \(first), which --include names."
+        } else if report.stores.allSatisfy({ own.contains($0.kind) }) {
+            problem = "No store was found."
+            if let root = place.root, FileManager.default.fileExists(atPath: root + "/LocalData") {
+                problem = "No store was found. A service keeps its stores in the folder LocalData: --root \(root)/LocalData"
+            }
+        }
+        guard let problem else { return }
+        try FileManager.default.removeItem(at: sealed.url)
+        Failure.write("localdata: \(problem) No backup was made.")
+        throw ExitCode(66)
+    }
+
+    /// The name of a domain's store in a report.
+    private static func name(of domain: StorageDomain, _ appID: String?) -> String {
+        "\(domain.kind)(\(domain.scope ?? appID ?? ""))"
     }
 }
 
@@ -93,11 +116,8 @@ struct Restore: AsyncParsableCommand {
     @Option(help: "A store to replace, as the refusal names it: \"encryptedSQLite(main)\", \"ledger\".") var replace: [String] = []
     @OptionGroup var place: PlaceOptions
 
-    func validate() throws {
-        if place.appID == nil, place.root == nil { throw ValidationError("Name the program: --app-id or --root.") }
-    }
-
     func run() async throws {
+        try await place.requireOwner()
         let report: RestoreReport
         do {
             report = try await StorageRouter.restore(
@@ -139,7 +159,7 @@ struct ShownBackup: Encodable {
     let id, application: String
     let date: Double
     let stores: [Store]
-    let keys, omitted: [String]
+    let keys, omitted, notFound: [String]
 
     init(_ report: BackupReport) {
         (id, application, date) = (report.id, report.application, report.date.timeIntervalSince1970)
@@ -148,7 +168,7 @@ struct ShownBackup: Encodable {
                 name: $0.name, bytes: $0.bytes, isForeign: $0.isForeign, isOlder: $0.isOlder, isDamaged: $0.isDamaged,
                 problem: $0.problem, damagedRows: $0.damagedRows, hasProvenRows: $0.hasProvenRows)
         }
-        (keys, omitted) = (report.keys, report.omitted)
+        (keys, omitted, notFound) = (report.keys, report.omitted, report.notFound)
     }
 }
 
@@ -168,5 +188,6 @@ extension BackupReport {
         }
         for name in keys { Output.line("key: \(name)") }
         for name in omitted { Failure.write("not in the backup: \(name), which a backend of the program's own serves") }
+        for name in notFound { Failure.write("not found: \(name); nothing was ever written to it, or it is lost") }
     }
 }

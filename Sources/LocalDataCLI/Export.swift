@@ -39,7 +39,7 @@ struct Export: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = try await place.withRouter(for: [values.domain.domain]) { router in
+        let report = try await place.withRouter(for: [values.domain.domain], isSealed: values.sealed) { router in
             var keys: [AnyStorageKey] = []
             let names = values.names.isEmpty ? try await router.allNames(in: values.domain.domain) : values.names
             for key in values.keys(names) where try await !router.holdsSealingKey(key) { keys.append(key) }
@@ -74,7 +74,7 @@ struct Import: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let report = try await place.withRouter(for: [values.domain.domain]) { router in
+        let report = try await place.withRouter(for: [values.domain.domain], isSealed: values.sealed) { router in
             let keys = values.keys(values.names)
             for key in keys where try await router.holdsSealingKey(key) {
                 throw ValidationError("\(key.name) in \(key.domain) is a sealing key. Nothing was changed.")

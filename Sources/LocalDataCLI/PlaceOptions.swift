@@ -4,10 +4,11 @@ import LocalData
 
 /// The storage to work on: the options of every command.
 struct PlaceOptions: ParsableArguments {
-    @Option(help: "The application id: selects the databases, the quarantine, and the default keyring service.")
+    @Option(help: "The application id: what databases and sealed values belong to, and the default keyring service.")
     var appID: String?
 
-    @Option(help: "The root folder of a program that stores everything in one folder. Default: the folders of the session.")
+    @Option(
+        help: "The folder of a program that keeps everything in one: STATE_DIRECTORY/LocalData of a service. Default: the folders of the session.")
     var root: String?
 
     @Flag(help: "Print one JSON value: on standard output the answer, on standard error an error.")
@@ -17,14 +18,15 @@ struct PlaceOptions: ParsableArguments {
     var key: KeyOptions
 
     /// Runs a command with a router for this place, then closes the router.
+    /// - Parameters:
+    ///   - domains: The domains that it works on.
+    ///   - isSealed: Whether it reads or writes something sealed, which belongs to an application.
     func withRouter<Answer>(
-        for domains: [StorageDomain] = [], changing change: (inout StorageConfiguration) -> Void = { _ in },
+        for domains: [StorageDomain] = [], isSealed: Bool = false, changing change: (inout StorageConfiguration) -> Void = { _ in },
         _ body: (StorageRouter) async throws -> Answer
     ) async throws -> Answer {
-        // A default owner would only ever show an empty database.
-        if appID == nil, root == nil, key.vault || domains.contains(where: { $0.kind == .encryptedSQLite }) {
-            throw ValidationError("Name the owner of the database: --app-id or --root.")
-        }
+        // With another id, a database that is made here would be refused in the program, and one of the program's would be refused here.
+        if isSealed || key.vault || domains.contains(where: { $0.kind == .encryptedSQLite }) { try await requireOwner() }
         var configuration = try configuration()
         change(&configuration)
         let router = StorageRouter(configuration: configuration)
@@ -34,8 +36,26 @@ struct PlaceOptions: ParsableArguments {
             return answer
         } catch {
             try? await router.shutdown()
-            throw Failure.exit(for: error, asJSON: json)
+            let exit = Failure.exit(for: error, asJSON: json)
+            if !json, (error as? StorageError)?.code == .wrongContext, let id = await owners().first, id != appID {
+                Failure.write("The database belongs to the application \(id): --app-id \(id)")
+            }
+            throw exit
         }
+    }
+
+    /// Checks that the command line names the application that databases and sealed values belong to.
+    /// - Throws: `ValidationError`, with the ids that the databases here say.
+    func requireOwner() async throws {
+        guard appID == nil else { return }
+        let found = await owners().map { "--app-id \($0)" }.joined(separator: " or ")
+        throw ValidationError("Name the application: \(found.isEmpty ? "--app-id ID, the id in its configuration." : found)")
+    }
+
+    /// The ids of the applications that the databases here belong to.
+    private func owners() async -> [String] {
+        guard let configuration = try? configuration() else { return [] }
+        return await configuration.ownersOfDatabases().sorted()
     }
 
     /// The configuration of the program.

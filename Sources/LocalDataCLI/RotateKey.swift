@@ -14,7 +14,7 @@ struct RotateKey: AsyncParsableCommand {
 
     func run() async throws {
         if place.appID == nil, place.root == nil { throw ValidationError("Name the owner of the key: --app-id or --root.") }
-        let report = try await place.withRouter { try await $0.rotateKey() }
+        let report = try await place.withRouter(isSealed: true) { try await $0.rotateKey() }
         if place.json {
             try Output.json(
                 Shown(databases: report.databases, olderKeys: report.olderKeys, remaining: report.remaining, values: report.values))

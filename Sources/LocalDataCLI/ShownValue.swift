@@ -28,7 +28,8 @@ struct ShownDamage: Encodable {
 }
 
 extension DocumentValue {
-    fileprivate var kind: String {
+    /// `null`, `boolean`, `number`, `text`, `date`, `data`, `list` or `object`.
+    var kind: String {
         switch self {
         case .null: "null"
         case .boolean: "boolean"

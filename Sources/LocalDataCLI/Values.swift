@@ -73,7 +73,7 @@ struct Get: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let value = try await place.withRouter(for: [slot.domain.domain]) { try await $0.get(slot.key(DocumentValue.self)) }
+        let value = try await place.withRouter(for: [slot.domain.domain], isSealed: slot.sealed) { try await $0.get(slot.key(DocumentValue.self)) }
         if place.json { return try Output.json(ShownValue(name: slot.name, value, isRevealed: reveal)) }
         if reveal { Output.value(try value.text()) } else { Output.line("\(slot.name): \(value.summary); print it with --reveal") }
     }
@@ -90,6 +90,7 @@ struct Set: AsyncParsableCommand {
 
     @OptionGroup var slot: SlotOptions
     @Flag(help: "The value is JSON: a number, true, an object, …") var fromJSON = false
+    @Flag(help: "Replace a value of another kind, as a number by a text. The program may not be able to read it.") var changeKind = false
     @OptionGroup var sealingKey: SealingKeyOptions
     @OptionGroup var place: PlaceOptions
 
@@ -97,8 +98,9 @@ struct Set: AsyncParsableCommand {
         let text = try await Self.readValue(slot.name)
         let document = fromJSON ? DocumentValue(json: text) : nil
         if fromJSON, document == nil { throw ValidationError("The value is not JSON.") }
-        try await place.withRouter(for: [slot.domain.domain]) { router in
+        try await place.withRouter(for: [slot.domain.domain], isSealed: slot.sealed) { router in
             try await sealingKey.requireConsent(router, slot, to: "replace")
+            if !changeKind { try await requireSameKind(router, document ?? .string(text)) }
             if let document {
                 try await router.set(document, for: slot.key(DocumentValue.self))
             } else {
@@ -108,12 +110,26 @@ struct Set: AsyncParsableCommand {
         if place.json { try Output.done() }
     }
 
+    /// Checks that a value which is there is of the same kind. One that cannot be decoded has no kind.
+    /// - Throws: `ValidationError`, with what to do.
+    private func requireSameKind(_ router: StorageRouter, _ new: DocumentValue) async throws {
+        let old: DocumentValue
+        do { old = try await router.get(slot.key(DocumentValue.self)) } catch StorageError.notFound { return } catch StorageError.undecodable { return }
+        guard old.kind != new.kind else { return }
+        let hint = fromJSON ? "" : " With --from-json, the input is read as JSON."
+        throw ValidationError(
+            "\(slot.name) is of the kind \(old.kind), and the new value is of the kind \(new.kind): the program may not be able to read it.\(hint) To replace it all the same: --change-kind. Nothing was changed."
+        )
+    }
+
     private static func readValue(_ name: String) async throws -> String {
         if isatty(STDIN_FILENO) == 1 {
             guard let value = await Terminal.askSecret("Value of \(name): ") else { throw ValidationError("No value was given.") }
             return value
         }
         let data = try FileHandle.standardInput.readToEnd() ?? Data()
+        // An empty text has a newline at its end. No input at all is a command before the pipe that has failed.
+        if data.isEmpty { throw ValidationError("No value was given: standard input is empty. Nothing was changed.") }
         guard var text = String(data: data, encoding: .utf8) else { throw ValidationError("Standard input is not text (UTF-8).") }
         if text.hasSuffix("\n") { text.removeLast() }
         return text
@@ -134,7 +150,7 @@ struct Remove: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        try await place.withRouter(for: [slot.domain.domain]) { router in
+        try await place.withRouter(for: [slot.domain.domain], isSealed: slot.sealed) { router in
             try await sealingKey.requireConsent(router, slot, to: "remove")
             try await router.remove(slot.key(DocumentValue.self))
         }

@@ -11,23 +11,39 @@
         package static func sealingKeyIDs(
             inDatabasesIn directory: String, sealedFrom source: any KeySource, locks: String, deadline: Duration, runtime: Runtime
         ) async throws(BackendError) -> [String: Set<[UInt8]>] {
-            let lane = runtime.makeLane("sqlite.keys")
             let pin = source.pin
+            return try await headers(inDatabasesIn: directory, locks: locks, deadline: deadline, runtime: runtime)
+                .mapValues { Set($0.keys.ids(ofSource: pin)) }.filter { !$0.value.isEmpty }
+        }
+
+        /// The applications that the databases in a folder say they belong to.
+        /// - Throws: ``BackendError`` when one of them cannot be read.
+        package static func applications(
+            ofDatabasesIn directory: String, locks: String, deadline: Duration, runtime: Runtime
+        ) async throws(BackendError) -> Set<String> {
+            Set(
+                try await headers(inDatabasesIn: directory, locks: locks, deadline: deadline, runtime: runtime).values
+                    .map(\.context.application))
+        }
+
+        /// The headers of the databases in a folder, by the databases' names.
+        private static func headers(
+            inDatabasesIn directory: String, locks: String, deadline: Duration, runtime: Runtime
+        ) async throws(BackendError) -> [String: DatabaseHeader] {
+            let lane = runtime.makeLane("sqlite.keys")
             return try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false) {
                 (call) throws(BackendError) in
-                let deadline = call.deadline
                 let names: [String]
                 do throws(FileError) { names = try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
-                var ids: [String: Set<[UInt8]>] = [:]
+                var headers: [String: DatabaseHeader] = [:]
                 for name in names where name.hasSuffix(".sqlite") && !name.hasPrefix(".") {
                     let path = "\(directory)/\(name)"
                     let lock = lockPath(forDatabaseAt: path, in: locks, files: runtime.files)
                     let file = DatabaseFile(path: path, lockPath: lock, lane: lane, runtime: runtime)
-                    let header = try file.find(deadline: deadline)?.header
-                    file.closeWithoutWriting()
-                    if let found = header?.keys.ids(ofSource: pin), !found.isEmpty { ids[String(name.dropLast(7))] = Set(found) }
+                    defer { file.closeWithoutWriting() }
+                    headers[String(name.dropLast(7))] = try file.find(deadline: call.deadline)?.header
                 }
-                return ids
+                return headers
             }
         }
     }

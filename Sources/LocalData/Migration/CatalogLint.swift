@@ -165,16 +165,18 @@ struct CatalogLint: Sendable {
 
     /// What is wrong with the end of a window.
     private func end(of window: ReleaseWindow, _ entry: KeyRegistry.Entry, at place: String, once done: String) -> [CatalogProblem] {
-        func problem(_ message: String, _ remedy: String) -> [CatalogProblem] {
-            [CatalogProblem(.endedWindow, entry.key, at: place, StorageError.unsupported, message, remedy)]
+        func problem(_ kind: CatalogProblem.Kind, _ message: String, _ remedy: String) -> [CatalogProblem] {
+            [CatalogProblem(kind, entry.key, at: place, StorageError.unsupported, message, remedy)]
         }
         if !window.isOpen(for: env.applicationVersion) {
             return problem(
-                "Its release window, \(window), is over in this version.",
+                .endedWindow, "Its release window, \(window), is over in this version.",
                 "Take keeping: out of the key, once a sweep of every installation \(done).")
         }
         guard window.needsVersion, env.applicationVersion == nil else { return [] }
-        return problem("Its release window, \(window), never ends.", "Say StorageConfiguration.applicationVersion.")
+        return problem(
+            .unusableWindow, "Its release window, \(window), would never end: the program does not say its version.",
+            "Give the configuration a version.")
     }
 
     /// The release windows that cannot be kept, that are over, or that never end.

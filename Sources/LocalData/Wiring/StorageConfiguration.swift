@@ -104,22 +104,29 @@ public struct StorageConfiguration: Sendable {
         StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keyring)
     }
 
-    /// The folders that systemd gives a service: `STATE_DIRECTORY` and `CONFIGURATION_DIRECTORY`. The sealing key is a file with permissions 0600 in the state directory.
+    /// The folder that systemd gives a service with `StateDirectory=`: everything is under `STATE_DIRECTORY/LocalData`, as with ``init(root:applicationID:version:)``. The sealing
+    /// key is a file with permissions 0600 there.
     public static func service(applicationID: String, version: String? = nil) -> StorageConfiguration {
         StorageConfiguration(applicationID: applicationID, version: version, place: .service, keySource: .localKeyFile)
     }
 
     /// Everything on disk under one folder. The sealing key is a file with permissions 0600 in it.
-    public init(root: URL, applicationID: String) {
-        self.init(applicationID: applicationID, place: .directories(StorageDirectories(root: root)), keySource: .localKeyFile)
+    /// - Parameters:
+    ///   - root: The folder.
+    ///   - applicationID: The application's id.
+    ///   - version: The application's version, for conditional migrations and release windows.
+    public init(root: URL, applicationID: String, version: String? = nil) {
+        self.init(
+            applicationID: applicationID, version: version, place: .directories(StorageDirectories(root: root)), keySource: .localKeyFile)
     }
 
     /// Folders of one's own choice. The sealing key is a file with permissions 0600 in the data folder.
     /// - Parameters:
     ///   - directories: The folders.
     ///   - applicationID: The application's id.
-    public init(directories: StorageDirectories, applicationID: String) {
-        self.init(applicationID: applicationID, place: .directories(directories), keySource: .localKeyFile)
+    ///   - version: The application's version, for conditional migrations and release windows.
+    public init(directories: StorageDirectories, applicationID: String, version: String? = nil) {
+        self.init(applicationID: applicationID, version: version, place: .directories(directories), keySource: .localKeyFile)
     }
 
     /// No disk and no D-Bus: every domain lives in memory, and says of itself what the real one would. Two of them share nothing; two routers made of one share
@@ -174,6 +181,15 @@ public struct StorageConfiguration: Sendable {
         let scope = domain.scope ?? defaultScope(of: domain.kind)
         let own = storeContext(domain.kind == .keychain ? "vault" : "sqlite", scope)
         return StoreContext(application: application ?? own.application, kind: own.kind, scope: scope)
+    }
+
+    /// The ids of the applications that the databases in the folders say they belong to. Nothing proves what they say: it is for messages.
+    package func ownersOfDatabases() async -> Set<String> {
+        #if SQLite
+            return (try? await SealedFolder.applications(self)) ?? []
+        #else
+            return []
+        #endif
     }
 
     /// Whether nothing is on a disk.

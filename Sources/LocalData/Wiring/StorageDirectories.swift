@@ -11,10 +11,14 @@ public struct StorageDirectories: Hashable, Sendable {
     public var state: String
     /// The locks between processes. Every program that shares a store must share this folder, so it does not depend on the application's id.
     public var locks: String
+    /// Whether all property lists in ``preferences`` are this program's: a backup then has all of them. False for the XDG folders, where the programs of a user share one
+    /// folder; there a backup has the lists that the program's keys lead to or have led to.
+    public var ownsPreferences: Bool
 
     /// Names the folders; absolute paths.
-    public init(preferences: String, data: String, state: String, locks: String) {
+    public init(preferences: String, data: String, state: String, locks: String, ownsPreferences: Bool = false) {
         self.preferences = preferences
+        self.ownsPreferences = ownsPreferences
         self.data = data
         self.state = state
         self.locks = locks
@@ -23,7 +27,8 @@ public struct StorageDirectories: Hashable, Sendable {
     /// Everything under one folder.
     public init(root: URL) {
         let root = root.standardizedFileURL.path
-        self.init(preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks")
+        self.init(
+            preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks", ownsPreferences: true)
     }
 
     /// The folders of the XDG base directory specification: `XDG_CONFIG_HOME` for property lists, `<XDG_DATA_HOME>/<id>/LocalData`,
@@ -48,20 +53,13 @@ public struct StorageDirectories: Hashable, Sendable {
             locks: try base("XDG_STATE_HOME", ".local/state") + "/LocalData/locks")
     }
 
-    /// The folders that systemd gives a service: `CONFIGURATION_DIRECTORY` and `STATE_DIRECTORY`; where one is missing, the XDG folders.
-    /// - Throws: ``StorageError`` with `unavailable` when neither these variables nor `HOME` are set.
+    /// One folder in the state folder that systemd gives a service: `STATE_DIRECTORY/LocalData`. Where there is none, the XDG folders. `CONFIGURATION_DIRECTORY` is not used:
+    /// systemd leaves it to root, and a service cannot write into it.
+    /// - Throws: ``StorageError`` with `unavailable` when neither `STATE_DIRECTORY` nor `HOME` is set.
     static func service(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         // systemd separates several folders by colons; the first is the service's own.
-        func first(_ variable: String) -> String? {
-            host.environment[variable]?.split(separator: ":").first.map(String.init).flatMap { $0.hasPrefix("/") ? $0 : nil }
-        }
-        let state = first("STATE_DIRECTORY")
-        let preferences = first("CONFIGURATION_DIRECTORY") ?? state.map { $0 + "/preferences" }
-        if let state, let preferences {
-            return StorageDirectories(
-                preferences: preferences, data: state + "/LocalData/data", state: state + "/LocalData/state",
-                locks: state + "/LocalData/locks")
-        }
+        let state = host.environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+        if let state, state.hasPrefix("/") { return StorageDirectories(root: URL(fileURLWithPath: state + "/LocalData")) }
         return try xdg(applicationID: applicationID, host: host)
     }
 }

@@ -1,5 +1,7 @@
 #if SQLite
+    import BackendRuntime
     import Foundation
+    import LocalData
     import TestSupport
     import Testing
 
@@ -11,7 +13,37 @@
 
         private func run(_ root: String, _ arguments: String..., input: String = "") async throws -> ProgramResult {
             try await TestSupport.run(
-                try Program.built("localdata"), arguments + ["--root", folder.file(root)], environment: environment, input: input)
+                try Program.built("localdata"), owned(arguments) + ["--root", folder.file(root)], environment: environment, input: input)
+        }
+
+        @Test func `the tool backs up what a service has written, and refuses to make an empty backup`() async throws {
+            var configuration = StorageConfiguration.service(applicationID: "com.example.service")
+            configuration.runtime.host.environment = ["STATE_DIRECTORY": try folder.folder("state")]
+            let router = StorageRouter(configuration: configuration)
+            try await router.set("secret", for: textKey("a", .encryptedSQLite(database: "main")))
+            try await router.set("plain", for: textKey("b", .userDefaults))
+            try await router.shutdown()
+            let file = folder.file("kit")
+            func backup(_ root: String, _ more: String...) async throws -> ProgramResult {
+                try await TestSupport.run(
+                    try Program.built("localdata"), ["backup", file, "--root", folder.file(root)] + more, environment: environment,
+                    input: "open sesame\n")
+            }
+            let unnamed = try await backup("state/LocalData")
+            #expect(unnamed.status == 64 && unnamed.stderr.contains("--app-id com.example.service"), "\(unnamed)")
+            let id = ["--app-id", "com.example.service"]
+            let above = try await backup("state", id[0], id[1])
+            #expect(above.status == 66 && above.stderr.contains("--root \(folder.file("state"))/LocalData"), "\(above)")
+            let other = try await backup("state/LocalData", id[0], id[1], "--include", "defaults:nothing")
+            #expect(other.status == 66 && other.stderr.contains("userDefaults(nothing)"), "\(other)")
+            #expect(!FileManager.default.fileExists(atPath: file))
+            let made = try await backup("state/LocalData", id[0], id[1])
+            #expect(made.status == 0 && made.stdout.contains("encryptedSQLite(main): "), "\(made)")
+            #expect(made.stdout.contains("userDefaults(\(configuration.userDefaultsName)): ") && made.stderr.isEmpty, "\(made)")
+            let wrong = try await TestSupport.run(
+                try Program.built("localdata"),
+                ["get", "sqlite:main", "a", "--app-id", "another", "--root", folder.file("state/LocalData")], environment: environment)
+            #expect(wrong.status != 0 && wrong.stderr.contains("--app-id com.example.service"), "\(wrong)")
         }
 
         @Test func `a backup is made, verified and restored, and its passphrase is no argument`() async throws {
@@ -37,7 +69,7 @@
             let (anchor, database) = (folder.file("anchors/main"), folder.file("root") + "/data/databases/main.sqlite")
             func verify(_ more: String...) async throws -> ProgramResult {
                 try await TestSupport.run(
-                    try Program.built("localdata"), ["verify", "sqlite:main", "--anchor", anchor, "--root", folder.file("root")] + more,
+                    try Program.built("localdata"), owned(["verify", "sqlite:main", "--anchor", anchor, "--root", folder.file("root")]) + more,
                     environment: environment)
             }
             #expect(try await run("root", "set", "sqlite:main", "a", input: "older").status == 0)

@@ -79,8 +79,8 @@
             func answer(_ arguments: String..., input: String = "") async throws -> NSObject? {
                 try json(
                     try await run(
-                        try Program.built("localdata"), arguments + ["--json", "--root", folder.file("root")], environment: environment,
-                        input: input))
+                        try Program.built("localdata"), owned(arguments) + ["--json", "--root", folder.file("root")],
+                        environment: environment, input: input))
             }
             let done: NSObject = ["done": true] as NSDictionary
             #expect(try await answer("status", "defaults:old") == [["domain": "userDefaults(old)", "status": "ready"]] as NSArray)

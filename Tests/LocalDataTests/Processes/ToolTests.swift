@@ -232,15 +232,29 @@
             let made = try await run(
                 "setsid",
                 ["--wait", try Program.built("localdata")] + ["set", "sqlite:documents", "note"]
-                    + ["--passphrase", "default", "--root", folder.file("root")], environment: environment)
+                    + owned(["--passphrase", "default", "--root", folder.file("root")]), environment: environment, input: "a value")
             #expect(made.status == 75)
             #expect(made.stderr.contains("no terminal"))
+        }
+
+        @Test func `without input, and with a value of another kind, nothing is changed`() async throws {
+            #expect(try await tool("set", "defaults:svc", "port", "--from-json", input: "8080").status == 0)
+            let empty = try await tool("set", "defaults:svc", "port", input: "")
+            #expect(empty.status == 64 && empty.stderr.contains("standard input is empty"), "\(empty)")
+            let text = try await tool("set", "defaults:svc", "port", input: "8081")
+            #expect(text.status == 64 && text.stderr.contains("--from-json") && text.stderr.contains("--change-kind"), "\(text)")
+            #expect(try await tool("get", "defaults:svc", "port", "--reveal").stdout == "8080\n")
+            #expect(try await tool("set", "defaults:svc", "port", "--from-json", input: "8081").status == 0)
+            #expect(try await tool("get", "defaults:svc", "port", "--reveal").stdout == "8081\n")
+            #expect(try await tool("set", "defaults:svc", "port", "--change-kind", input: "none").status == 0)
+            #expect(try await tool("set", "defaults:svc", "port", input: "\n").status == 0)
+            #expect(try await tool("get", "defaults:svc", "port", "--reveal").stdout == "\n")
         }
 
         @Test func `a sealing key is neither removed nor replaced without consent`() async throws {
             let place = ["keychain:example", "LocalData sealing key"]
             let text = try await run(try Program.built("localdata"), ["key", "new"], environment: environment).stdout
-            let vault = ["--vault", "--key-file", folder.file("elsewhere"), "--root", folder.file("root")]
+            let vault = owned(["--vault", "--key-file", folder.file("elsewhere"), "--root", folder.file("root")])
             func unattended(_ arguments: [String], input: String = "") async throws -> ProgramResult {
                 try await run(
                     "setsid", ["--wait", try Program.built("localdata")] + arguments + vault, environment: environment, input: input)

@@ -11,7 +11,12 @@
     extension ToolUser {
         func tool(_ arguments: String..., input: String = "") async throws -> ProgramResult {
             try await run(
-                try Program.built("localdata"), arguments + ["--root", folder.file("root")], environment: environment, input: input)
+                try Program.built("localdata"), owned(arguments) + ["--root", folder.file("root")], environment: environment, input: input)
+        }
+
+        /// Arguments with an application id, unless they name one.
+        func owned(_ arguments: [String]) -> [String] {
+            arguments.contains("--app-id") ? arguments : arguments + ["--app-id", "localdata"]
         }
 
         var environment: [String: String] {
@@ -48,7 +53,7 @@
                 """
             return try await run(
                 "/usr/bin/python3",
-                ["-c", person, answers.joined(separator: "|"), try Program.built("localdata")] + arguments + [
+                ["-c", person, answers.joined(separator: "|"), try Program.built("localdata")] + owned(arguments) + [
                     "--root", folder.file("root"),
                 ],
                 environment: environment, limit: 300)

@@ -29,12 +29,11 @@ import Testing
                     locks: "/s/LocalData/locks"))
     }
 
-    @Test func `a service uses the folders that systemd gives it`() throws {
+    @Test func `a service keeps everything in its state directory, in the layout of one folder`() throws {
         let given = ["STATE_DIRECTORY": "/var/lib/app:/var/lib/other", "CONFIGURATION_DIRECTORY": "/etc/app"]
         let found = try #require(try directories(.service(applicationID: "app"), home: nil, given))
-        #expect(found.preferences == "/etc/app")
-        #expect(found.data == "/var/lib/app/LocalData/data")
-        #expect(found.state == "/var/lib/app/LocalData/state")
+        #expect(found == StorageDirectories(root: URL(fileURLWithPath: "/var/lib/app/LocalData")))
+        #expect(found.preferences == "/var/lib/app/LocalData/preferences" && found.data == "/var/lib/app/LocalData/data")
     }
 
     @Test func `without a home directory the first use says what to set, and constructing a router does not fail`() async throws {

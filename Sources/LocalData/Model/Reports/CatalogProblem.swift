@@ -20,9 +20,10 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         case weakerDestination
         /// No value can come from a source: its store is not in this build, or ends with the process, or an earlier source is the same place.
         case unreachableSource
-        /// A key's release window cannot be kept: its older place has no room for it, protects less, or is somebody else's too.
+        /// A key's release window cannot be kept: its older place has no room for it, protects less, or is somebody else's too. Or it ends at a
+        /// version, and the configuration has none.
         case unusableWindow
-        /// A key's release window is over, and can be taken out of the program; or it never ends.
+        /// A key's release window is over, and can be taken out of the program.
         case endedWindow
 
         /// Whether the catalog is refused. The others depend on the machine and its configuration: reads of the key report them, and lose nothing.

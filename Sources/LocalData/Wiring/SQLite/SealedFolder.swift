@@ -72,6 +72,19 @@
             return found
         }
 
+        /// The applications that the databases in any of the folders say they belong to.
+        static func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
+            guard let directories = try configuration.directories else { return [] }
+            var found: Set<String> = []
+            for folder in allCases {
+                found.formUnion(
+                    try await SQLiteStore.applications(
+                        ofDatabasesIn: folder.path(directories), locks: directories.locks, deadline: configuration.deadlines.files,
+                        runtime: configuration.runtime))
+            }
+            return found
+        }
+
         /// The scope of the domain that a database with a name serves.
         private func scope(of name: String) -> String {
             switch self {
