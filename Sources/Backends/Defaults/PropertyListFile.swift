@@ -146,6 +146,11 @@ final class PropertyListFile: Sendable {
             "The property list \(path) is a symbolic link to a file that is not there. Mount or restore that file, or remove the link.")
     }
 
+    /// Whether bytes are the content of a property list, even of one that this library does not support.
+    static func isPropertyList(_ bytes: [UInt8]) -> Bool {
+        if case .damaged = parse(bytes, path: "") { false } else { true }
+    }
+
     private static func parse(_ bytes: [UInt8], path: String) -> PropertyListSnapshot.Content {
         do throws(PropertyListFault) {
             return .document(try PropertyListDocument(try PropertyListReader.read(bytes)))

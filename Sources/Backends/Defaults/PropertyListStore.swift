@@ -26,6 +26,9 @@ package final class PropertyListStore: ObservableBackend, RecoverableBackend, Im
     private let commits: GroupCommit<[StorageMutation], [MutationResult]>
     private let flushes: GroupCommit<Void, Void>
 
+    /// Whether bytes are the content of a property list, even of one that this library does not support.
+    package static func isPropertyList(_ bytes: [UInt8]) -> Bool { PropertyListFile.isPropertyList(bytes) }
+
     /// Creates a store. Nothing is opened and nothing is created; that happens when it is first used.
     /// - Parameters:
     ///   - path: The property list.

@@ -7,10 +7,12 @@ package struct BackupFile: BackupStore {
     private let lane: any Lane
     private let runtime: Runtime
     package let backupLock: String?
+    private let isDamage: @Sendable ([UInt8]) -> Bool
 
     /// Names the file; nothing is opened.
-    package init(path: String, lock: String?, runtime: Runtime) {
-        (self.path, backupLock, self.runtime) = (path, lock, runtime)
+    /// - Parameter isDamage: Whether a content is damaged. The backup has it as it is.
+    package init(path: String, lock: String?, runtime: Runtime, isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) {
+        (self.path, backupLock, self.runtime, self.isDamage) = (path, lock, runtime, isDamage)
         lane = runtime.makeLane("backup.\(lastComponent(of: path))")
     }
 
@@ -55,6 +57,8 @@ package struct BackupFile: BackupStore {
                 }
             }
         }
+
+        func isDamaged() async -> Bool { bytes.withLock { file.isDamage($0) } }
 
         func hasChanged() async throws(BackendError) -> Bool {
             let now = try await file.read(file.runtime.clock.now.advanced(by: .seconds(10)))

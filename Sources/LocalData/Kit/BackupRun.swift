@@ -40,10 +40,11 @@ struct BackupRun {
         let found = try await fetchKeys()
         let (stores, omitted) = try await wiring.backedStores(domains, found.map(\.reference))
         let taken = try await take(stores, found)
+        let notFound = expected.subtracting(taken.map(\.store.name)).sorted()
         let date = runtime.clock.wallSeconds
         do {
             let report = try await translatingErrors(key: "backup") { () throws(BackendError) in
-                try await write(taken, found, omitted, date, path, recipients)
+                try await write(taken, found, omitted, notFound, date, path, recipients)
             }
             for taken in taken { await taken.copy.close() }
             return report
@@ -68,6 +69,14 @@ struct BackupRun {
             }
         }
         return found.values.sorted { $0.reference.description < $1.reference.description }
+    }
+
+    /// The names of the stores that the program's keys lead to.
+    private var expected: Set<String> {
+        let kinds: Set<StorageDomain.Kind> = [.userDefaults, .encryptedSQLite, .keychain]
+        let copied = domains.filter { kinds.contains($0.kind) && !configuration.plugsIn($0.kind) }
+        let named = configuration.keychain.vault == nil ? copied : copied.filter { $0.kind != .keychain }
+        return Set(named.map { BackedStore.name($0.kind.name, $0.scope ?? configuration.defaultScope(of: $0.kind)) })
     }
 
     // MARK: Copies
@@ -143,7 +152,8 @@ struct BackupRun {
     // MARK: Writing
 
     private func write(
-        _ taken: [Taken], _ found: [KitKey], _ omitted: [StorageDomain], _ date: Double, _ path: String, _ recipients: [BackupKey]
+        _ taken: [Taken], _ found: [KitKey], _ omitted: [StorageDomain], _ notFound: [String], _ date: Double, _ path: String,
+        _ recipients: [BackupKey]
     ) async throws(BackendError) -> BackupReport {
         var made: [StreamRecipient] = []
         for recipient in recipients { made.append(try recipient.recipient()) }
@@ -156,10 +166,11 @@ struct BackupRun {
             report.context = configuration.storeContext("", "").application
             report.date = Date(timeIntervalSince1970: date)
             report.omitted = omitted.map(\.description)
+            report.notFound = notFound
             report.keys = found.map(\.reference.description)
             let manifest = KitManifest(
                 application: report.application, context: report.context, created: date,
-                stores: taken.map { KitManifest.Name(kind: $0.store.kind.rawValue, scope: $0.store.scope) }, omitted: report.omitted)
+                stores: taken.map { KitManifest.Name(kind: $0.store.kind.rawValue, scope: $0.store.scope) }, omitted: report.omitted, notFound: notFound)
             try await file.write(.manifest, try Self.json(manifest))
             for key in found {
                 var content = key.content

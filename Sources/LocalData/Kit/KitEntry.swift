@@ -28,6 +28,8 @@ struct KitManifest: Codable {
     var created: Double
     var stores: [Name]
     var omitted: [String]
+    /// Missing in backups of before 2026-11-25.
+    var notFound: [String]?
 
     struct Name: Codable, Hashable {
         var kind: String

@@ -37,6 +37,7 @@ struct KitVerifier {
         content.report.context = manifest.context
         content.report.date = Date(timeIntervalSince1970: manifest.created)
         content.report.omitted = manifest.omitted
+        content.report.notFound = manifest.notFound ?? []
         var remaining = manifest.stores[...]
         while true {
             if Task.isCancelled { throw CancellationError() }

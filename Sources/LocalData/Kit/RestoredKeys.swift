@@ -21,12 +21,17 @@ struct RestoredKeys {
 
     init(_ content: KitVerifier.Content, _ wiring: Wiring) { (self.content, self.wiring) = (content, wiring) }
 
-    /// The keys of the sources that the backup or its databases here need.
+    /// The keys of the sources that the configuration names here, and of those whose keys sealed single values in the backup. Another source of the backup is not asked: the
+    /// databases are given to the sources here.
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` where a source has another key already, and single values are sealed with the
     ///   backup's.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {
         var resolved: [ResolvedKey] = []
-        let own = content.keys.map(\.reference) + survey.databases.values
+        let named = Set(wiring.configuration.otherKeySources + [wiring.configuration.keySource] + survey.databases.values)
+        let needed = content.keys.filter { kept in
+            named.contains(kept.reference) || kept.keys.all.contains { survey.sealings.contains(RecordSeals.text(of: $0.id)) }
+        }
+        let own = needed.map(\.reference) + survey.databases.values
         for reference in Set(own).sorted(by: { $0.description < $1.description }) {
             let kept = content.keys.first { $0.reference == reference }
             let source = try wiring.keySource(reference)

@@ -20,6 +20,10 @@ final class MigrationLedger: Sendable {
         var known: Known?
         /// Whether an older copy was recorded since.
         var hasNotedResidue = false
+        /// The domains that were written to in this run.
+        var domains: Set<StorageDomain> = []
+        /// Those of them that are recorded with the next flush, unless an earlier run did so.
+        var unrecorded: [StorageAddress: StorageDomain] = [:]
     }
 
     private struct Known {
@@ -236,8 +240,49 @@ final class MigrationLedger: Sendable {
         }
     }
 
+    // MARK: Domains
+
+    /// Records that a domain was written to. A backup in a later run copies it, even if no key has led to it by then.
+    func uses(_ domain: StorageDomain) {
+        guard let scope = domain.scope, domain.kind != .memory else { return }
+        state.withLock { state in
+            guard state.domains.insert(domain).inserted else { return }
+            state.unrecorded[StorageAddress(Self.shortened("domain:\(domain.kind.name):\(scope)"))] = domain
+        }
+    }
+
+    /// Records the domains in use that no earlier run has recorded.
+    private func noteDomains() async throws(BackendError) {
+        let domains = state.withLock(\.unrecorded)
+        if domains.isEmpty { return }
+        let addresses = domains.keys.sorted { $0.name < $1.name }
+        for (address, probe) in zip(addresses, try await backend().read(addresses, .validated)) {
+            if let domain = domains[address], try Self.payload(of: probe) == nil {
+                note(.put(.native(.array([.string(domain.kind.name), .string(domain.scope ?? "")])), at: address))
+            }
+        }
+        state.withLock { state in for address in addresses { state.unrecorded[address] = nil } }
+    }
+
+    /// The domains that this and earlier runs wrote to, as far as they are recorded.
+    /// - Throws: `BackendError` when the ledger cannot be read.
+    func domains() async throws(BackendError) -> Set<StorageDomain> {
+        let backend = try backend()
+        let addresses = try await backend.addresses(in: .values).filter { $0.name.hasPrefix("domain:") }
+        var domains: Set<StorageDomain> = []
+        for probe in try await backend.read(addresses, .validated) {
+            guard case .native(.array(let parts)) = try Self.payload(of: probe), parts.count == 2, case .string(let kind) = parts[0],
+                case .string(let scope) = parts[1]
+            else { continue }
+            domains.insert(StorageDomain(kind: StorageDomain.Kind(kind), scope: scope))
+        }
+        return domains
+    }
+
     /// Writes what was noted, in one commit.
     func flush() async {
+        // Informational, like all that is noted.
+        try? await noteDomains()
         let pending = state.withLock { state in
             defer { state.pending = [:] }
             return state.pending.values.sorted { $0.address.name < $1.address.name }

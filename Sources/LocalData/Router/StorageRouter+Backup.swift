@@ -4,18 +4,21 @@ public import Foundation
 import Sealing
 
 extension StorageRouter {
-    /// Makes a backup of everything that the program keeps, while programs use it: property lists and keyring services that its keys lead to, every database and vault in its
-    /// folders, ledger, quarantine, passphrase files, and the keys that these need. One sealed file (`Docs/Design.md` has the format), 0600, durable when it returns.
+    /// Makes a backup of everything that the program keeps, while programs use it: the property lists, databases and vaults in its folders, the property lists and keyring
+    /// services that its keys lead to or once led to, ledger, quarantine, passphrase files, and the keys that these need. One sealed file (`Docs/Design.md` has the format),
+    /// 0600, durable when it returns.
     ///
     /// All stores are of one moment: the locks of all of them are held while their states are taken, for a deadline at most. Programs that do not take the locks are named in
     /// ``BackupReport/Store/isForeign``. The locks are free while the file is written.
     ///
-    /// Damage does not stop it. A database with damaged pages is in it as it is (``BackupReport/Store/isDamaged``); a file that cannot be read at all is named
+    /// A store that was expected and not found is named in ``BackupReport/notFound``: nothing was ever written to it, or it is lost.
+    ///
+    /// Damage does not stop it. A damaged property list or database is in it as it is (``BackupReport/Store/isDamaged``); a file that cannot be read at all is named
     /// (``BackupReport/Store/problem``). ``BackupReport/isSound`` says whether there was any. When the program locks the router or a domain, it ends as `locked`.
     /// - Parameters:
     ///   - file: The backup. A file that is there is not replaced.
     ///   - recipients: What opens it, one of them: 1 to 16 passphrases and recovery keys.
-    ///   - domains: Domains that no registered or used key leads to.
+    ///   - domains: Domains that no key has led to yet.
     ///   - progress: Told how far it has come.
     /// - Returns: What the backup holds, and which domains it does not, because a backend of the program's own serves them.
     /// - Throws: ``StorageError``: `locked` where a keyring, a passphrase, the router or one of its domains is; `encryptionKeyMissing` for a database that no configured source opens; `timedOut` where
@@ -34,9 +37,9 @@ extension StorageRouter {
         guard env.gate.begin() else { throw StorageError.lockedByProgram("backup") }
         defer { env.gate.end() }
         await env.ledger.flush()
-        let routes = env.routes.leads + env.registry.entries().map(\.route)
+        let recorded = try await translatingErrors(key: "backup") { () throws(BackendError) in try await env.ledger.domains() }
         let run = BackupRun(
-            wiring: wiring, domains: Set(routes.map(\.domain) + domains), references: Set(routes.compactMap(\.security.keySource)),
+            wiring: wiring, domains: env.routes.usedDomains.union(domains).union(recorded), references: env.routes.usedKeySources,
             keys: env.coder.seals.keys, isRefused: { [gate = env.gate] in gate.isAnyLocked }, progress: progress)
         return try await run.run(to: file.path, for: recipients)
     }

@@ -3,6 +3,8 @@ import BackendContract
 /// The only code that changes slots: it applies mutations, reads back what must be certain, and tells observers, also when the outcome is unknown.
 struct Committer: Sendable {
     let hub: ChangeHub
+    /// Called with the domain of each commit.
+    let noteDomain: @Sendable (StorageDomain) -> Void
 
     /// One change of a commit.
     struct Change: Sendable {
@@ -98,6 +100,7 @@ struct Committer: Sendable {
                     throw error
                 }
             }
+            if results.contains(where: \.isApplied) { noteDomain(first.route.domain) }
             publish(part, changes, receipt)
             await witness(part, changes, receipt)
             for index in part {

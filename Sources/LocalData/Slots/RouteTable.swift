@@ -13,6 +13,8 @@ final class RouteTable: Sendable {
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
     /// Where keys led that were used before, so that a read does not check a name again.
     private let known = Mutex(Known())
+    /// The sources of the keys that seal single values. They stay, unlike the routes: a backup needs the keys of all of them.
+    private let usedSources = Mutex<Set<KeySourceReference>>([])
     /// The chains of versions that migration policies give to registered keys and collections. A policy is known to a catalog's registration only, and keys are made anew
     /// wherever a program uses them: the slot is what they have in common.
     private let policyChains: Mutex<[PhysicalSlot: EvolutionChain]>
@@ -92,7 +94,10 @@ final class RouteTable: Sendable {
         let (domain, backend) = try anyBackend(for: lead.domain, key: name)
         do throws(BackendError) { try lead.address.validate() } catch { throw StorageError.from(error, key: name) }
         var protection = backend.capabilities.protection
-        if let source = lead.security.keySource { protection = max(protection, try stores.keySource(source).protection) }
+        if let source = lead.security.keySource {
+            protection = max(protection, try stores.keySource(source).protection)
+            _ = usedSources.withLock { $0.insert(source) }
+        }
         let route = Route(
             keyName: name, domain: domain, backend: backend, slot: PhysicalSlot(store: backend.identity, address: lead.address),
             security: lead.security, protection: protection, judge: lead.security.keySource == nil ? nil : judge, gate: gate,
@@ -107,8 +112,6 @@ final class RouteTable: Sendable {
         private var records: [Lead: Route] = [:]
 
         private static let (maximumKeys, maximumRecords) = (65_536, 4_096)
-
-        var all: [Route] { Array(keys.values) + records.values }
 
         subscript(lead: Lead) -> Route? {
             get { lead.address.namespace == .values ? keys[lead] : records[lead] }
@@ -210,8 +213,11 @@ final class RouteTable: Sendable {
             "The scope of \(kind) is not in Unicode's normal form C. Give it as precomposedStringWithCanonicalMapping.")
     }
 
-    /// Where keys led that were used or registered.
-    var leads: [Route] { known.withLock(\.all) }
+    /// The domains of all keys that were used or registered, even of those whose routes were dropped from the cache.
+    var usedDomains: Set<StorageDomain> { backends.withLock { Set($0.keys) } }
+
+    /// The key sources of all single values that were used or registered.
+    var usedKeySources: Set<KeySourceReference> { usedSources.withLock(\.self) }
 
     /// The backends that were made so far.
     var opened: [any StorageBackend] { backends.withLock { Array($0.values) } }

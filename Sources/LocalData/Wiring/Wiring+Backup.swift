@@ -7,9 +7,9 @@ import Sealing
 
 /// What a backup copies and a restore puts back.
 extension Wiring {
-    /// The stores of the program: those that keys lead to, and those in its own folders.
+    /// The stores of the program: those that keys lead to or have led to, and those in its own folders.
     /// - Parameters:
-    ///   - domains: Where the program's keys lead.
+    ///   - domains: Where the program's keys lead, in this run and in earlier ones.
     ///   - references: Its key sources.
     /// - Returns: The stores, and the domains that this library cannot copy.
     /// - Throws: ``StorageError``.
@@ -39,7 +39,8 @@ extension Wiring {
             (BackedStore.Kind.encryptedSQLite, ".sqlite", "\(directories.data)/databases"),
             (.vault, ".sqlite", "\(directories.data)/vaults"),
             (.passphrase, ".passphrase", directories.data), (.copy, ".plist", "\(directories.data)/quarantine"),
-        ] {
+            (.userDefaults, ".plist", directories.preferences),
+        ] where kind != .userDefaults || directories.ownsPreferences {
             for name in try await list(directory) where name.hasSuffix(ending) && !name.hasPrefix(".") && name != "quarantine.plist" {
                 names[kind, default: []].insert(kind == .copy ? name : String(name.dropLast(ending.count)))
             }
@@ -63,12 +64,14 @@ extension Wiring {
     /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have.
     func backedStore(_ kind: BackedStore.Kind, _ scope: String) throws -> BackedStore {
         let directories = try configuration.requiredDirectories()
-        func file(_ path: String, lock: String?) -> BackedStore {
-            BackedStore(
-                kind: kind, scope: scope, store: BackupFile(path: path, lock: lock, runtime: configuration.runtime), form: .file(path))
+        func file(_ path: String, lock: String?, _ isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) -> BackedStore {
+            let store = BackupFile(path: path, lock: lock, runtime: configuration.runtime, isDamage: isDamage)
+            return BackedStore(kind: kind, scope: scope, store: store, form: .file(path))
         }
         func list(_ path: String) -> BackedStore {
-            file(path, lock: PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files))
+            file(path, lock: PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files)) {
+                !PropertyListStore.isPropertyList($0)
+            }
         }
         func requireFileName() throws {
             do throws(BackendError) { try PropertyListStore.validateSuiteName(scope) } catch { throw StorageError.from(error, key: scope) }

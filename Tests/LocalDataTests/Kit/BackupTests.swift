@@ -35,6 +35,85 @@
             #expect(try await kit.restore(into: "third", replacing: ["ledger"]).unchanged.count >= again.restored.count - 1)
         }
 
+        /// A configuration whose folder of property lists may have other programs' lists, too.
+        private func sharing(_ kit: KitStage) -> StorageConfiguration {
+            let root = kit.stage.directory.file("root")
+            var configuration = StorageConfiguration(
+                directories: StorageDirectories(
+                    preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks"),
+                applicationID: kit.stage.service)
+            configuration.userDefaultsName = "standard"
+            configuration.deadlines = kit.configuration().deadlines
+            return configuration
+        }
+
+        @Test func `a backup has the store of every key that was used, however many other keys were used since`() async throws {
+            let kit = try KitStage()
+            let router = StorageRouter(configuration: sharing(kit))
+            let reports = StorageCollection<String>(
+                "reports", domain: .userDefaults(suite: "reports"), owner: "Tests", description: "Reports", id: { $0 })
+            try await router.set("first", in: reports)
+            try await router.set("second", for: textKey("secret", .memory(), .encrypted(.keyFile("another-key"))))
+            let others = StorageCollection<String>("others", domain: .memory(), owner: "Tests", description: "Others", id: { $0 })
+            for number in 0..<4_200 { #expect(try await router.value(for: others.key("\(number)")) == nil) }
+            for number in 0..<65_600 { #expect(try await router.value(for: textKey("k\(number)", .memory())) == nil) }
+            let made = try await router.backup(to: kit.kit, for: [kit.secret])
+            #expect(made.stores.map(\.name).contains("userDefaults(reports)"))
+            #expect(made.keys.contains("key file another-key"))
+            try await router.shutdown()
+        }
+
+        @Test func `a backup has the stores that an earlier run used, and names those that are not there`() async throws {
+            let kit = try KitStage()
+            let first = StorageRouter(configuration: sharing(kit))
+            for suite in ["reports", "drafts"] { try await first.set("v", for: textKey("a", .userDefaults(suite: suite))) }
+            try await first.set("v", for: textKey("a", .encryptedSQLite(database: "lost")))
+            try await first.shutdown()
+            let root = kit.stage.directory.file("root")
+            try Data("<plist/>".utf8).write(to: URL(fileURLWithPath: root + "/preferences/other-program.plist"))
+            for path in ["/preferences/drafts.plist", "/data/databases/lost.sqlite", "/data/databases/lost.sqlite-wal"] {
+                try? FileManager.default.removeItem(atPath: root + path)
+            }
+            let second = StorageRouter(configuration: sharing(kit))
+            let made = try await second.backup(to: kit.kit, for: [kit.secret])
+            let names = made.stores.map(\.name)
+            #expect(names.contains("userDefaults(reports)") && !names.contains("userDefaults(other-program)"))
+            #expect(made.notFound == ["encryptedSQLite(lost)", "userDefaults(drafts)"])
+            #expect(try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret).notFound == made.notFound)
+            try await second.shutdown()
+        }
+
+        @Test func `a backup of one folder has every property list in it, and reports a damaged one`() async throws {
+            let kit = try KitStage()
+            try await kit.fill()
+            let folder = kit.stage.directory.file("root") + "/preferences"
+            try Data(#"<plist version="1.0"><dict><key>a</key>"#.utf8).write(to: URL(fileURLWithPath: folder + "/torn.plist"))
+            try Data(#"<plist version="1.0"><dict/></plist>"#.utf8).write(to: URL(fileURLWithPath: folder + "/whole.plist"))
+            let made = try await kit.backup()
+            #expect(made.stores.filter { $0.kind == "userDefaults" }.map(\.scope) == ["standard", "torn", "whole"])
+            #expect(made.stores.filter(\.isDamaged).map(\.name) == ["userDefaults(torn)"] && !made.isSound)
+            #expect(try await !StorageRouter.verifyBackup(at: kit.kit, with: kit.secret).isSound)
+            let report = try await kit.restore(into: "other")
+            #expect(report.restored.contains("userDefaults(torn)"))
+        }
+
+        @Test func `a restore does not ask a key source that is not used here`() async throws {
+            let kit = try KitStage()
+            var configuration = kit.configuration()
+            configuration.keySource = .credential("documents-key")
+            configuration.runtime.host.environment["CREDENTIALS_DIRECTORY"] = try kit.stage.directory.folder("credentials")
+            try Data(KeySourceReference.newKeyText().utf8).write(
+                to: URL(fileURLWithPath: kit.stage.directory.file("credentials") + "/documents-key"))
+            let router = StorageRouter(configuration: configuration)
+            try await router.set("v", for: kit.row)
+            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.shutdown()
+            // Another machine, without the credential.
+            let report = try await kit.restore(into: "other")
+            #expect(report.restored.contains("encryptedSQLite(main)"))
+            #expect(try await kit.values("other", keys: [kit.row]) == ["v"])
+        }
+
         @Test func `an older database that is restored is refused by its anchor until it is accepted`() async throws {
             let kit = try KitStage()
             var configuration = kit.configuration()

@@ -16,8 +16,8 @@ public struct BackupReport: Codable, Hashable, Sendable {
         public internal(set) var isForeign = false
         /// Whether it was changed between the copy and the end of the backup: the backup has the state at the beginning.
         public internal(set) var isOlder = false
-        /// Whether it is a database with damaged pages, or rows that are none. The backup has its file as it is: after a restore, what could be
-        /// read can be read, and what is damaged is still damaged, and not absent.
+        /// Whether it is a damaged property list, or a database with damaged pages or rows that are none. The backup has its file as it is: after a
+        /// restore, what could be read can be read, and what is damaged is still damaged, and not absent.
         public internal(set) var isDamaged = false
         /// The error code for which it could not be read, so that the backup does not have it; nil for every other store. A restore leaves the
         /// place of such a store as it is.
@@ -47,6 +47,9 @@ public struct BackupReport: Codable, Hashable, Sendable {
     public internal(set) var keys: [String] = []
     /// Domains of the program that are not in the backup, since a backend of its own serves them.
     public internal(set) var omitted: [String] = []
+    /// The stores that the program's keys, its catalogs or its ledger lead to and that were not found, by ``Store/name``. Nothing was ever written to
+    /// them, or they are lost.
+    public internal(set) var notFound: [String] = []
 
     /// Whether everything is in it that it should have, and was not damaged.
     public var isSound: Bool {
