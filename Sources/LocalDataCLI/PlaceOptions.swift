@@ -8,7 +8,9 @@ struct PlaceOptions: ParsableArguments {
     var appID: String?
 
     @Option(
-        help: "The folder of a program that keeps everything in one: STATE_DIRECTORY/LocalData of a service. Default: the folders of the session.")
+        help:
+            "The folder of a program that keeps everything in one: STATE_DIRECTORY/LocalData of a service. Default: the folders of the session."
+    )
     var root: String?
 
     @Flag(help: "Print one JSON value: on standard output the answer, on standard error an error.")

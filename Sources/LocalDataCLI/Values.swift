@@ -73,7 +73,9 @@ struct Get: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let value = try await place.withRouter(for: [slot.domain.domain], isSealed: slot.sealed) { try await $0.get(slot.key(DocumentValue.self)) }
+        let value = try await place.withRouter(for: [slot.domain.domain], isSealed: slot.sealed) {
+            try await $0.get(slot.key(DocumentValue.self))
+        }
         if place.json { return try Output.json(ShownValue(name: slot.name, value, isRevealed: reveal)) }
         if reveal { Output.value(try value.text()) } else { Output.line("\(slot.name): \(value.summary); print it with --reveal") }
     }
@@ -114,7 +116,9 @@ struct Set: AsyncParsableCommand {
     /// - Throws: `ValidationError`, with what to do.
     private func requireSameKind(_ router: StorageRouter, _ new: DocumentValue) async throws {
         let old: DocumentValue
-        do { old = try await router.get(slot.key(DocumentValue.self)) } catch StorageError.notFound { return } catch StorageError.undecodable { return }
+        do { old = try await router.get(slot.key(DocumentValue.self)) } catch StorageError.notFound { return } catch StorageError
+            .undecodable
+        { return }
         guard old.kind != new.kind else { return }
         let hint = fromJSON ? "" : " With --from-json, the input is read as JSON."
         throw ValidationError(

@@ -16,9 +16,31 @@ enum Coders {
     }()
     private static let plistDecoder = PropertyListDecoder()
 
+    /// How `PropertyListEncoder` writes nil, and how a binary property list holds that text: the marker of an ASCII text of 5 bytes, and the text.
+    private static let (null, nullText) = ("$null", Data([0x55] + Array("$null".utf8)))
+    private static let textEncoder: JSONEncoder = {
+        let encoder = JSONEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(positiveInfinity: "", negativeInfinity: "", nan: "")
+        return encoder
+    }()
+
+    /// Whether a text of a value, or a name in it, is `$null`.
+    private static func holdsNullText(_ value: some Encodable) throws -> Bool {
+        try textEncoder.encode([value]).range(of: Data("\"\(null)\"".utf8)) != nil
+    }
+
     /// A property list needs a container at its root: a value is the only element of a list.
+    /// - Throws: `EncodingError` for a value with the text `$null`, which `PropertyListDecoder` reads as nil.
     static func propertyList<Value: Encodable>(of value: Value) throws -> Data {
-        do { return try plistEncoder.encode([value]) } catch EncodingError.invalidValue(let part, let context) {
+        do {
+            let data = try plistEncoder.encode([value])
+            if data.range(of: nullText) != nil, try holdsNullText(value) {
+                throw EncodingError.invalidValue(
+                    value,
+                    EncodingError.Context(codingPath: [], debugDescription: "A property list cannot hold the text \(null). Use .json."))
+            }
+            return data
+        } catch EncodingError.invalidValue(let part, let context) {
             throw EncodingError.invalidValue(
                 part, EncodingError.Context(codingPath: Array(context.codingPath.dropFirst()), debugDescription: context.debugDescription))
         }

@@ -19,7 +19,7 @@ public struct Serializer<Value: Codable & Sendable>: Sendable {
             name: "json", encode: { try Coders.jsonEncoder.encode($0) }, decode: { try Coders.jsonDecoder.decode(Value.self, from: $0) })
     }
 
-    /// A binary property list.
+    /// A binary property list. A value with the text `$null`, or with a field of that name, cannot be encoded: `PropertyListEncoder` writes nil as that text.
     public static var plist: Serializer {
         Serializer(
             name: "plist", encode: { try Coders.propertyList(of: $0) }, decode: { try Coders.value(Value.self, inPropertyList: $0) })

@@ -9,8 +9,8 @@ struct BackupRun {
     let domains: Set<StorageDomain>
     let references: Set<KeySourceReference>
     let keys: SealingKeys
-    /// Whether the program has locked something meanwhile: what is under way ends then.
-    let isRefused: @Sendable () -> Bool
+    /// Tells whether the program has locked something meanwhile: what is under way ends then.
+    let gate: LockGate
     let progress: (@Sendable (BackupProgress) -> Void)?
 
     private var configuration: StorageConfiguration { wiring.configuration }
@@ -134,7 +134,7 @@ struct BackupRun {
     }
 
     private func requireUnlocked() throws {
-        if isRefused() { throw StorageError.lockedByProgram("backup") }
+        if gate.isAnyLocked { throw gate.refusal("backup") }
     }
 
     private func requireKey(_ copy: any KeyedBackupCopy, _ found: [KitKey]) throws(BackendError) {
@@ -170,7 +170,8 @@ struct BackupRun {
             report.keys = found.map(\.reference.description)
             let manifest = KitManifest(
                 application: report.application, context: report.context, created: date,
-                stores: taken.map { KitManifest.Name(kind: $0.store.kind.rawValue, scope: $0.store.scope) }, omitted: report.omitted, notFound: notFound)
+                stores: taken.map { KitManifest.Name(kind: $0.store.kind.rawValue, scope: $0.store.scope) }, omitted: report.omitted,
+                notFound: notFound)
             try await file.write(.manifest, try Self.json(manifest))
             for key in found {
                 var content = key.content
@@ -206,7 +207,7 @@ struct BackupRun {
         while var part = try await nextPart(taken, &problem) {
             defer { wipe(&part) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was written.") }
-            if isRefused() { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
+            if gate.isAnyLocked { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
             if case .items = taken.store.form, try isKey(part, taken.store.scope) { continue }
             digest.take(part)
             try await file.write(.part, part)

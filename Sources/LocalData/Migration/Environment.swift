@@ -44,7 +44,7 @@ final class Environment: Sendable {
         lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks, clock: runtime.clock)
-        committer = Committer(hub: hub, noteDomain: ledger.uses)
+        committer = Committer(hub: hub, ledger: ledger, expiries: expiries)
     }
 
     /// The attempts at a step that starts over because another process or task changed the slot in between.

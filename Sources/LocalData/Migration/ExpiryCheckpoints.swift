@@ -54,6 +54,13 @@ struct ExpiryCheckpoints: Codable, Hashable, Sendable {
         return added
     }
 
+    /// The same without those that count no more, as the wall clock was set since.
+    func steady(at now: ClockReading) -> ExpiryCheckpoints {
+        var steady = self
+        if boot == now.boot { steady.checkpoints = valid(at: now) }
+        return steady
+    }
+
     private func valid(at now: ClockReading) -> [Checkpoint] {
         guard boot == now.boot else { return [] }
         return checkpoints.filter { checkpoint in

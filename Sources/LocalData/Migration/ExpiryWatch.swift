@@ -47,6 +47,18 @@ final class ExpiryWatch: Sendable {
         return false
     }
 
+    /// Forgets what sweeps found under a clock that was set since: by that clock, a value which is valid now could seem to have expired long ago. Called by every sweep, and when
+    /// a value is stored that expires. ``MigrationLedger/flush()`` writes it.
+    func forgetUnsteady() async {
+        guard let boot = runtime.host.bootID else { return }
+        let now = ClockReading(boot: boot, sinceBoot: runtime.clock.sinceBoot / .seconds(1), wall: runtime.clock.wallSeconds)
+        let known = await recorded()
+        let steady = known.steady(at: now)
+        guard steady != known, let text = Self.text(of: steady) else { return }
+        ledger.note(text, as: Self.slot)
+        await ledger.flush()
+    }
+
     private func recorded() async -> ExpiryCheckpoints {
         // A ledger that cannot be read holds nothing.
         let text = try? await ledger.text(Self.slot)

@@ -14,6 +14,7 @@ struct Sweep: Sendable {
 
     /// - Parameter progress: Called after each record of a collection and after each entry, one call at a time.
     func run(_ entries: [KeyRegistry.Entry], progress: (@Sendable (MigrationProgress) -> Void)?) async -> MigrationReport {
+        await env.expiries.forgetUnsteady()
         let counter = Mutex(MigrationProgress(finished: 0, total: entries.count, moved: 0, key: ""))
         @Sendable func finish(_ row: MigrationReport.Row) {
             guard let progress else { return }

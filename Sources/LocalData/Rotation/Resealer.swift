@@ -42,7 +42,7 @@ struct Resealer: Sendable {
 
     private func reseal(_ part: SealedPlaces.Part, _ isOnlyLook: Bool) async throws -> Outcome {
         let template = part.template
-        if template.isLocked { throw StorageError.locked(template.keyName, template.domain) }
+        if template.isLocked { throw template.error(for: .locked) }
         let addresses = try await translatingErrors(key: template.keyName) { () throws(BackendError) in
             try await template.backend.addresses(in: part.namespace)
         }

@@ -21,7 +21,7 @@ extension StorageRouter {
     /// The bytes of a quarantined value, as its serializer made them; a text as its UTF-8 bytes. What was sealed in its place is opened, if it opens.
     /// - Throws: ``StorageError``: `notFound`; `corrupted` for an entry that is damaged; for a sealed one what fetching the key throws.
     public func quarantinedData(_ value: QuarantinedValue) async throws -> Data {
-        if env.gate.isClosed { throw StorageError.lockedByProgram(value.id) }
+        if env.gate.isClosed { throw env.gate.refusal(value.id) }
         return try await env.quarantine.content(of: value.id)
     }
 

@@ -34,13 +34,13 @@ extension StorageRouter {
                 StorageError.unsupported, key: "backup", "Nothing of this configuration is on a disk. There is nothing to back up.")
         }
         try RestoreMark.requireNone(configuration)
-        guard env.gate.begin() else { throw StorageError.lockedByProgram("backup") }
+        guard env.gate.begin() else { throw env.gate.refusal("backup") }
         defer { env.gate.end() }
         await env.ledger.flush()
         let recorded = try await translatingErrors(key: "backup") { () throws(BackendError) in try await env.ledger.domains() }
         let run = BackupRun(
             wiring: wiring, domains: env.routes.usedDomains.union(domains).union(recorded), references: env.routes.usedKeySources,
-            keys: env.coder.seals.keys, isRefused: { [gate = env.gate] in gate.isAnyLocked }, progress: progress)
+            keys: env.coder.seals.keys, gate: env.gate, progress: progress)
         return try await run.run(to: file.path, for: recipients)
     }
 

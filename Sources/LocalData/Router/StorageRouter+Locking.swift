@@ -76,7 +76,7 @@ extension StorageRouter {
     }
 
     /// Waits until no change is under way, and lets nothing through then.
-    private nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
+    nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
         let clock = env.runtime.clock
         let deadline = clock.now.advanced(by: limit)
         env.gate.drain(store)

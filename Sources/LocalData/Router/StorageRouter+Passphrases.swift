@@ -20,7 +20,7 @@ extension StorageRouter {
         of source: KeySourceReference = .configured, from old: String? = nil, to new: String, cost: ScryptCost? = nil
     ) async throws {
         let name = "\(source)"
-        if env.gate.isClosed { throw StorageError.lockedByProgram(name) }
+        if env.gate.isClosed { throw env.gate.refusal(name) }
         // In memory, a key is under no passphrase.
         let named = source == .configured ? configuration.keySource : source
         if configuration.isInMemory, case .passphrase = named.form { return }

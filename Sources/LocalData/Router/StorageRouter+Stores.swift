@@ -7,6 +7,7 @@ extension StorageRouter {
     public nonisolated func status(of domain: StorageDomain) async -> DomainStatus {
         do {
             let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+            if env.gate.isShutDown { throw env.gate.refusal("\(domain)") }
             if env.gate.refuses(backend.identity) { return .locked }
             return DomainStatus(await backend.status(), domain)
         } catch {
@@ -70,13 +71,22 @@ extension StorageRouter {
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
     }
 
-    /// Finishes what was acknowledged, writes the ledger, ends every sequence of values, closes the stores and forgets the sealing keys. What is used later opens them again.
+    /// Closes the router for good: calls that begin later throw `shutDown`. Changes that are under way are finished and durable first, for as long as the longest of the
+    /// configuration's deadlines. Then the ledger is written, every sequence of values ends, the stores are closed and the sealing keys are overwritten in memory. A change that
+    /// lasts longer is ended between two of its steps, as if the program had ended there. A read that is under way may throw `shutDown`.
+    ///
+    /// To call it again does no harm. To go on, make a new router.
     /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, as its disk does not answer. What was acknowledged is durable all the
     ///   same, and the store is closed as soon as the disk answers; its keys are in memory until then.
     public func shutdown() async throws {
+        env.gate.shutDown()
+        let limit = max(configuration.deadlines.files, configuration.deadlines.keyring)
+        _ = await drain(nil, limit)
         await env.ledger.flush()
         await Self.close(env, stores)
-        await env.coder.seals.keys.forgetAll()
+        // A read that began before may have opened a store again.
+        for backend in env.routes.opened { await (backend as? any KeyHoldingStore)?.lock(within: limit) }
+        await env.coder.seals.keys.lock()
         if !env.lanes.isBusy(in: nil) { await env.coder.seals.keys.endUses() }
         let open = env.routes.opened.compactMap { $0 as? any ReluctantBackend }.filter(\.hasOpenFiles).map(\.identity.description).sorted()
         guard let first = open.first else { return }

@@ -3,8 +3,8 @@ import BackendContract
 /// The only code that changes slots: it applies mutations, reads back what must be certain, and tells observers, also when the outcome is unknown.
 struct Committer: Sendable {
     let hub: ChangeHub
-    /// Called with the domain of each commit.
-    let noteDomain: @Sendable (StorageDomain) -> Void
+    let ledger: MigrationLedger
+    let expiries: ExpiryWatch
 
     /// One change of a commit.
     struct Change: Sendable {
@@ -100,7 +100,8 @@ struct Committer: Sendable {
                     throw error
                 }
             }
-            if results.contains(where: \.isApplied) { noteDomain(first.route.domain) }
+            if results.contains(where: \.isApplied) { ledger.uses(first.route.domain) }
+            if part.contains(where: { changes[$0].mutation.expires }) { await expiries.forgetUnsteady() }
             publish(part, changes, receipt)
             await witness(part, changes, receipt)
             for index in part {
@@ -181,5 +182,12 @@ struct Committer: Sendable {
             StorageError.migrationFailed, key: route.keyName,
             "The value was written to \(route.domain) and could not be read back (\(how)). The older value is where it was.",
             outcome: .unknown)
+    }
+}
+
+extension StorageMutation {
+    /// Whether it stores a value that expires.
+    fileprivate var expires: Bool {
+        if case .put(_, let metadata) = operation { metadata.expiresAt != nil } else { false }
     }
 }

@@ -67,7 +67,7 @@ final class KeyLanes: Sendable {
     /// Runs work while this chain alone may change several slots, taken in one order for everybody.
     func withLanes<R>(_ slots: [PhysicalSlot], keyName: String, _ work: () async throws -> R) async throws -> R {
         let outer = chain
-        if outer.isEmpty, slots.contains(where: { gate.refuses($0.store) }) { throw StorageError.lockedByProgram(keyName) }
+        if outer.isEmpty, slots.contains(where: { gate.refuses($0.store) }) { throw gate.refusal(keyName) }
         let wanted = slots.filter { !isHeldByCurrentChain($0) }
         if wanted.isEmpty { return try await work() }
         let chain = outer + [nextID()]

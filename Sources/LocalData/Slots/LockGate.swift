@@ -31,6 +31,19 @@ final class LockGate: Sendable {
     private let state = Mutex(State())
     /// Whether anything is locked: most programs never lock, and their reads ask no further.
     private let isUsed = Atomic(false)
+    private let hasShutDown = Atomic(false)
+
+    /// Whether the router was shut down, or is about to be: nothing is let through any more, and no unlocking changes that.
+    var isShutDown: Bool { hasShutDown.load(ordering: .acquiring) }
+
+    /// Lets no new call through, for good.
+    func shutDown() {
+        hasShutDown.store(true, ordering: .releasing)
+        drain(nil)
+    }
+
+    /// The error of a call that is not let through.
+    func refusal(_ key: String) -> StorageError { isShutDown ? .shutDown(key) : .lockedByProgram(key) }
 
     /// Whether a store is locked for the running call.
     func refuses(_ store: BackendIdentity) -> Bool {
@@ -84,6 +97,7 @@ final class LockGate: Sendable {
     /// Lets every call through again.
     /// - Parameter store: The store, also while the whole router is locked; nil for all.
     func unlock(_ store: BackendIdentity?) {
+        if isShutDown { return }
         let isUsed = state.withLock { state in
             if let store {
                 state.stores[store] = nil

@@ -78,7 +78,8 @@ final class Route: Sendable {
     /// - Throws: ``StorageError`` for one that does not: the store is locked or unavailable.
     func known(_ probe: StorageProbe) throws -> StorageProbe {
         switch probe {
-        case .locked: throw StorageError.locked(keyName, domain)
+        case .locked: throw lockedError
+        case .unavailable(let error) where error.code == .locked && gate.isShutDown: throw lockedError
         case .unavailable(let error): throw StorageError.from(error, key: keyName)
         default: return probe
         }
@@ -87,16 +88,20 @@ final class Route: Sendable {
     /// The error for a mutation that was not made.
     func error(for result: MutationResult) -> any Error {
         switch result {
-        case .locked: StorageError.locked(keyName, domain)
+        case .locked: lockedError
+        case .failed(let error) where error.code == .locked && gate.isShutDown: lockedError
         case .failed(let error): StorageError.from(error, key: keyName)
         case .conflict(.corrupt(let corruption)): corrupted(corruption)
-        case .conflict(.locked): StorageError.locked(keyName, domain)
+        case .conflict(.locked): lockedError
         case .conflict(.unavailable(let error)): StorageError.from(error, key: keyName)
         case .conflict, .notAttempted, .applied:
             StorageError(
                 StorageError.conflict, key: keyName, "Another process or task changed the value at the same time. Read it and try again.")
         }
     }
+
+    /// The error for a slot of a store that is locked, or was closed for good.
+    private var lockedError: StorageError { gate.isShutDown ? .shutDown(keyName) : .locked(keyName, domain) }
 
     /// The error for a slot whose bytes are not a record.
     func corrupted(_ corruption: StorageCorruption) -> StorageError {

@@ -182,7 +182,7 @@ final class RouteTable: Sendable {
     /// - Throws: ``StorageError``: `locked` when the program has locked the domain.
     func backend(for domain: StorageDomain, key: String) throws -> (StorageDomain, any StorageBackend) {
         let (resolved, backend) = try anyBackend(for: domain, key: key)
-        if gate.refuses(backend.identity) { throw StorageError.lockedByProgram(key) }
+        if gate.refuses(backend.identity) { throw gate.refusal(key) }
         return (resolved, backend)
     }
 

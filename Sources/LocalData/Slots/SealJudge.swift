@@ -38,7 +38,10 @@ extension Route {
 
     /// The same without asking the witness of the value.
     func lookAtStore(_ freshness: ReadFreshness) async throws -> StorageProbe {
-        if isLocked { return .locked }
+        if isLocked {
+            if gate.isShutDown { throw gate.refusal(keyName) }
+            return .locked
+        }
         let probe: StorageProbe?
         do throws(BackendError) { probe = try await backend.read([address], freshness).first } catch {
             throw StorageError.from(error, key: keyName)
@@ -58,7 +61,10 @@ extension Route {
     /// What slots of one store hold, read with one call.
     static func read(_ routes: [Route], _ freshness: ReadFreshness) async throws -> [StorageProbe] {
         guard let first = routes.first else { return [] }
-        if first.isLocked { return routes.map { _ in .locked } }
+        if first.isLocked {
+            if first.gate.isShutDown { throw first.gate.refusal(first.keyName) }
+            return routes.map { _ in .locked }
+        }
         let probes = try await translatingErrors(key: first.keyName) { () throws(BackendError) in
             try await first.backend.read(routes.map(\.address), freshness)
         }

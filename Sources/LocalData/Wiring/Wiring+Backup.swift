@@ -69,7 +69,8 @@ extension Wiring {
             return BackedStore(kind: kind, scope: scope, store: store, form: .file(path))
         }
         func list(_ path: String) -> BackedStore {
-            file(path, lock: PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files)) {
+            file(path, lock: PropertyListStore.lockPath(forPropertyListAt: path, in: directories.locks, files: configuration.runtime.files))
+            {
                 !PropertyListStore.isPropertyList($0)
             }
         }

@@ -1,5 +1,6 @@
 import BackendContract
 import BackendRuntime
+import Foundation
 import LocalDataTesting
 import LocalDataVocabulary
 import MemoryBackend
@@ -128,6 +129,21 @@ import Testing
         #expect(try await launch(boot: "2").storedValue(for: key) == nil)
     }
 
+    @Test func `a value that was set between two jumps of the clock is not purged`() async throws {
+        let other = textKey("other", .userDefaults).expiring(after: .seconds(60))
+        let catalog = TestCatalog(.key(key), .key(other))
+        try await machine.launch().set("old", for: other)
+        clock.advance(by: .seconds(315_360_000))
+        await machine.launch().sweep(catalog)
+        clock.advance(by: .seconds(-315_360_000))
+        try await machine.launch().set("valid", for: key)
+        clock.pass(Self.day)
+        clock.advance(by: .seconds(315_360_000))
+        await machine.launch().sweep(catalog)
+        clock.advance(by: .seconds(-315_360_000))
+        #expect(try await machine.launch().storedValue(for: key)?.value == "valid")
+    }
+
     @Test func `losing the ledger only delays a purge`() async throws {
         let catalog = TestCatalog(.key(key))
         func launch(_ ledger: InMemoryStore) -> StorageRouter {
@@ -173,6 +189,21 @@ import Testing
         #expect(checkpoints.horizon(at: reading(86_500, wrongBy: 600)) == 1_000_100)
         #expect(checkpoints.horizon(at: reading(86_500, wrongBy: 7_200)) == nil)
         #expect(checkpoints.horizon(at: reading(200_000, wrongBy: -100_000)) == nil)
+    }
+
+    @Test func `a sweep forgets the checkpoints of a clock that was set since`() async throws {
+        let other = textKey("other", .userDefaults).expiring(after: .seconds(60))
+        func checkpoints() async throws -> Int {
+            let text = try #require(try await machine.launch().env.ledger.text("clock"))
+            return text.components(separatedBy: "sinceBoot").count - 1
+        }
+        try await machine.launch().set("old", for: other)
+        clock.advance(by: .seconds(315_360_000))
+        await machine.launch().sweep(TestCatalog(.key(other)))
+        #expect(try await checkpoints() == 1)
+        clock.advance(by: .seconds(-315_360_000))
+        await machine.launch().sweep(TestCatalog(.key(other)))
+        #expect(try await checkpoints() == 0)
     }
 
     @Test func `a checkpoint later than the wall clock counts no more, also after another jump`() {

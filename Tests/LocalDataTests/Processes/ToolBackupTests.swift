@@ -69,7 +69,8 @@
             let (anchor, database) = (folder.file("anchors/main"), folder.file("root") + "/data/databases/main.sqlite")
             func verify(_ more: String...) async throws -> ProgramResult {
                 try await TestSupport.run(
-                    try Program.built("localdata"), owned(["verify", "sqlite:main", "--anchor", anchor, "--root", folder.file("root")]) + more,
+                    try Program.built("localdata"),
+                    owned(["verify", "sqlite:main", "--anchor", anchor, "--root", folder.file("root")]) + more,
                     environment: environment)
             }
             #expect(try await run("root", "set", "sqlite:main", "a", input: "older").status == 0)

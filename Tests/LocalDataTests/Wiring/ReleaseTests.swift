@@ -47,6 +47,42 @@
             #expect(try await stage.launch().get(row) == "row")
         }
 
+        @Test func `a shutdown while calls are under way finishes them, and later calls are refused`() async throws {
+            for round in 0..<20 {
+                let stage = try Stage()
+                let router = stage.launch()
+                let key = row
+                let writers = (0..<4).map { writer in
+                    Task {
+                        var last = -1
+                        do {
+                            for number in 0... {
+                                try await router.set("\(number)", for: textKey("writer \(writer)", key.domain))
+                                last = number
+                                _ = try await router.value(for: textKey("writer \(writer)", key.domain))
+                            }
+                        } catch { return (last, error) }
+                        return (last, CancellationError() as any Error)
+                    }
+                }
+                try await router.set("row", for: row)
+                try await Task.sleep(for: .milliseconds(round))
+                try await router.shutdown()
+                let next = stage.launch()
+                for (writer, task) in writers.enumerated() {
+                    let (last, error) = await task.value
+                    #expect((error as? StorageError)?.code == .shutDown, "\(error)")
+                    let found = try await next.value(for: textKey("writer \(writer)", key.domain)).flatMap { Int($0) } ?? -1
+                    #expect(found == last, "round \(round)")
+                }
+                await expectRefusal(.shutDown) { _ = try await router.get(key) }
+                await expectRefusal(.shutDown) { try await router.set("later", for: key) }
+                #expect(!router.env.routes.opened.contains { ($0 as? any ReluctantBackend)?.hasOpenFiles == true })
+                try await router.shutdown()
+                try await next.shutdown()
+            }
+        }
+
         private func parts(of router: StorageRouter) -> [Part] {
             let env = router.env
             let stores = env.routes.opened.map { Part(name: "\($0.identity)", object: $0 as AnyObject) }

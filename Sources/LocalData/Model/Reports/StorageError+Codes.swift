@@ -67,6 +67,8 @@ extension StorageError.Code {
     public static let cancelled = Self("cancelled")
     /// The store cannot do this at all.
     public static let unsupported = Self("unsupported")
+    /// The router was shut down.
+    public static let shutDown = Self("shutDown")
 }
 
 /// The same codes as patterns: `catch StorageError.locked`.
@@ -79,6 +81,8 @@ extension StorageError {
     public static var undecodable: Code { .undecodable }
     /// ``Code/encodingFailed``
     public static var encodingFailed: Code { .encodingFailed }
+    /// ``Code/shutDown``
+    public static var shutDown: Code { .shutDown }
     /// ``Code/locked``
     public static var locked: Code { .locked }
     /// ``Code/unavailable``

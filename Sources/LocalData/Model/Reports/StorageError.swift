@@ -86,6 +86,13 @@ extension StorageError {
     }
 }
 
+extension StorageError {
+    /// The error of a call on a router that was shut down.
+    static func shutDown(_ key: String) -> StorageError {
+        StorageError(shutDown, key: key, "The router was shut down. Make a new one to go on; nothing was changed.")
+    }
+}
+
 extension BackendError: LocalizedError {
     /// What a person reads: what happened and what to do next. Never a value.
     public var errorDescription: String? { reason }

@@ -1,0 +1,42 @@
+import Foundation
+import LocalData
+import TestSupport
+import Testing
+
+/// The text that a property list cannot hold.
+@Suite struct PropertyListTextTests {
+    private struct Note: Codable, Sendable, Equatable {
+        var text: String?
+        var parts: [String?]
+        var names: [String: String]
+        var data = Data()
+    }
+
+    private func key<Value: Codable & Sendable>(_ type: Value.Type) -> StorageKey<Value> {
+        StorageKey(name: "v", domain: .memory(), serializer: .plist, owner: "Tests", description: "A value")
+    }
+
+    @Test func `a property list refuses the text that means nil in it`() async throws {
+        let router = StorageRouter(configuration: .inMemory())
+        await expectRefusal(.encodingFailed) { try await router.set("$null", for: key(String.self)) }
+        await expectRefusal(.encodingFailed) { try await router.set("$null", for: key(String?.self)) }
+        for note in [
+            Note(text: "$null", parts: [], names: [:]), Note(text: nil, parts: ["a", "$null"], names: [:]),
+            Note(text: nil, parts: [nil], names: ["a": "$null"]),
+        ] { await expectRefusal(.encodingFailed) { try await router.set(note, for: key(Note.self)) } }
+        #expect(try await router.value(for: key(Note.self)) == nil)
+        try await router.set("$null", for: textKey("json", .memory()))
+        #expect(try await router.get(textKey("json", .memory())) == "$null")
+    }
+
+    @Test func `a property list holds nil, and texts that only contain that text`() async throws {
+        let router = StorageRouter(configuration: .inMemory())
+        for note in [
+            Note(text: nil, parts: [nil, "$nul", "$null ", "U$null"], names: ["a": "$nulls"]),
+            Note(text: "a", parts: [nil], names: [:], data: Data([0x55] + Array("$null".utf8))),
+        ] {
+            try await router.set(note, for: key(Note.self))
+            #expect(try await router.get(key(Note.self)) == note)
+        }
+    }
+}
