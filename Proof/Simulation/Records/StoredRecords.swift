@@ -51,10 +51,11 @@ package enum StoredRecords: Subject {
         }
     }
 
-    /// A row is unknown only because of a fault; records that expire have no versions.
+    /// A row is unknown only because of a fault. A removal removes the older copy, unless a fault or another program prevents it. Records that expire
+    /// have no versions.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
-        fault != .torn && fault != .foreign && (row, fault) != (.unknown, .none) && (row, fault) != (.earlierVersion, .sleep)
-            && (row, fault) != (.earlierVersion, .clockSet)
+        fault != .torn && fault != .foreign && (row, fault) != (.unknown, .none) && (row, fault) != (.removedBesideOlder, .none)
+            && (row, fault) != (.earlierVersion, .sleep) && (row, fault) != (.earlierVersion, .clockSet)
     }
 
     package static func play(_ act: Act<StoredRecords>) async throws {

@@ -8,33 +8,54 @@
         /// The open database, of the file at the path; nil when it is proven that there is none.
         /// - Parameters:
         ///   - outdated: A session that was found to be out of date: it is compared with what is there now.
-        ///   - deadline: When the caller stops waiting.
+        ///   - deadline: When the caller stops waiting; later, if the key's source takes its own time.
         /// - Throws: ``BackendError``: `encryptionKeyMissing`, `encryptionKeyMismatch`, `locked`, `corrupted`, `unsupported`,
         ///   `incompatibleSchema`, `rolledBack`; what the freshness anchor throws when it cannot be read.
-        func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
+        func opened(
+            insteadOf outdated: DatabaseSession? = nil, _ deadline: inout MonotonicInstant
+        ) async throws(BackendError) -> DatabaseSession? {
             let file = file
             while true {
+                let until = deadline
                 try file.requireUnlocked()
                 if let refusal = file.follower?.refusal { throw refusal }
                 if let known = file.session, known !== outdated, file.isCurrent(known) { return known }
                 let expected = try await expectedMark(deadline: deadline)
-                guard let found = try await onLane(deadline, { () throws(BackendError) in try file.find(deadline: deadline) }) else {
+                guard let found = try await onLane(until, { () throws(BackendError) in try file.find(deadline: until) }) else {
                     if let expected, let follower = file.follower { throw follower.missing(expected) }
                     return nil
                 }
                 if let outdated, outdated === file.session, outdated.file == found.file, outdated.header == found.header { return outdated }
-                let keyset = try await runtime.run(until: deadline) { () throws(BackendError) in
+                let keyset = try await fetchingKey(&deadline) { () throws(BackendError) in
                     try await self.keyset(of: found.header, in: self.context)
                 }
+                let limit = deadline
                 let state = found.state.flatMap { keyset.active.openState($0) }
                 try file.follower?.check(
                     expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
                     isAnchored: state?.isAnchored == true)
-                if let made = try await onLane(deadline, { () throws(BackendError) in try file.open(found, keyset, deadline: deadline) }) {
+                if let made = try await onLane(limit, { () throws(BackendError) in try file.open(found, keyset, deadline: limit) }) {
                     return made
                 }
                 // The store was closed, or the database replaced, while the key was fetched. That does not prove absence: begin again.
             }
+        }
+
+        /// The same for a caller who does not stay longer where the key's source takes its own time.
+        func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
+            var deadline = deadline
+            return try await opened(insteadOf: outdated, &deadline)
+        }
+
+        /// Fetches a key. The time that a source takes which derives its key is added to the deadline.
+        private func fetchingKey<R: Sendable>(
+            _ deadline: inout MonotonicInstant, _ work: @escaping @Sendable () async throws(BackendError) -> R
+        ) async throws(BackendError) -> R {
+            guard sources.contains(where: \.takesItsTime) else { return try await runtime.run(until: deadline, work) }
+            let start = runtime.clock.now
+            let result = try await work()
+            deadline = deadline.advanced(by: start.duration(to: runtime.clock.now))
+            return result
         }
 
         /// What the freshness anchor knows of the database; nil where there is no anchor, or it holds nothing yet.
@@ -44,15 +65,15 @@
         }
 
         /// The open database, created if there is none.
-        func openedOrCreated(deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
-            let kek = try await runtime.run(until: deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
+        func openedOrCreated(_ deadline: inout MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
+            let kek = try await fetchingKey(&deadline) { [keys, source, otherSealedIDs] () throws(BackendError) in
                 try await keys.forSealing(from: source, isForNewStore: true, sealedIDs: otherSealedIDs)
             }
-            let (file, pin, context) = (file, source.pin, context)
-            try await onLane(deadline) { () throws(BackendError) in
-                try file.create(kek: kek, source: pin, context: context, deadline: deadline)
+            let (file, pin, context, limit) = (file, source.pin, context, deadline)
+            try await onLane(limit) { () throws(BackendError) in
+                try file.create(kek: kek, source: pin, context: context, deadline: limit)
             }
-            return try await opened(deadline: deadline)
+            return try await opened(&deadline)
         }
 
         /// Unwraps a database's keys with the key of a recipient whose source this store has: the first one that can be fetched.

@@ -15,7 +15,8 @@
         /// Changes the recipients with the key of the store's own source.
         package func change(_ change: KeyTables.Change) async throws(BackendError) {
             let deadline = nextDeadline
-            if try await opened(deadline: deadline) == nil { _ = try await openedOrCreated(deadline: deadline) }
+            var limit = deadline
+            if try await opened(&limit) == nil { _ = try await openedOrCreated(&limit) }
             try await rewriteHeader(deadline: deadline) { (store, header) throws(BackendError) in
                 try store.changed(header, change, by: try await store.holder(of: header))
             }

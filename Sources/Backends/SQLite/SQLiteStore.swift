@@ -129,8 +129,9 @@
         private func readThoroughly(
             _ addresses: [StorageAddress], deadline: MonotonicInstant
         ) async throws(BackendError) -> [StorageProbe] {
+            var deadline = deadline
+            var known = try await opened(&deadline)
             let retry = DatabaseSession.Retry.until(deadline, runtime.clock)
-            var known = try await opened(deadline: deadline)
             // Repeated, until the deadline, while the database or its keys are closed or replaced.
             while true {
                 guard let session = known else { return addresses.map(\.probeOfNothing) }
@@ -140,7 +141,7 @@
                 }
                 if let probes { return probes }
                 // Header, keys or file have changed, or the session was closed.
-                known = try await opened(insteadOf: session, deadline: deadline)
+                known = try await opened(insteadOf: session, &deadline)
             }
         }
 
@@ -184,9 +185,9 @@
             isPatient: Bool = false,
             _ work: @escaping @Sendable (DatabaseFile, DatabaseSession, _ isWanted: () -> Bool) throws(BackendError) -> R?
         ) async throws(BackendError) -> R? {
-            let deadline = nextDeadline
+            var deadline = nextDeadline
             let file = file
-            var known = try await opened(deadline: deadline)
+            var known = try await opened(&deadline)
             while let session = known {
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
@@ -198,7 +199,7 @@
                     }
                 }
                 if let result { return result }
-                known = try await opened(insteadOf: session, deadline: deadline)
+                known = try await opened(insteadOf: session, &deadline)
             }
             return nil
         }
@@ -227,19 +228,19 @@
             try mutations.requireDistinctAddresses()
             if let refusal = refusal(of: mutations) { return refusal }
             do throws(BackendError) {
-                let deadline = nextDeadline
-                var known = try await opened(deadline: deadline)
+                var deadline = nextDeadline
+                var known = try await opened(&deadline)
                 while true {
                     guard let session = known else {
                         // Nothing is created only to be left empty.
                         if let results = Self.resultsOnNothing(mutations) { return results }
-                        known = try await openedOrCreated(deadline: deadline)
+                        known = try await openedOrCreated(&deadline)
                         continue
                     }
                     let request = CommitRequest(session: session, mutations: mutations)
                     switch try await commits.submit(request, deadline: deadline, isMutation: true) {
                     case .results(let results): return results
-                    case .outdated: known = try await opened(insteadOf: session, deadline: deadline)
+                    case .outdated: known = try await opened(insteadOf: session, &deadline)
                     }
                 }
             } catch {

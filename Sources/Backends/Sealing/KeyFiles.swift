@@ -23,6 +23,14 @@ struct KeyFiles: Sendable {
         }
     }
 
+    /// Derives a key on the lane, without a deadline: on a busy machine that takes many seconds, and it would have to begin anew.
+    func deriving<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
+        try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(86_400)), isMutation: isMutation) {
+            (_) throws(BackendError) in
+            try work()
+        }
+    }
+
     /// The content of a file, or nil when there is none.
     func read(_ path: String) throws(BackendError) -> FileContents? {
         do throws(FileError) { return try runtime.files.read(path) } catch { throw error.backendError() }

@@ -14,6 +14,9 @@ package protocol KeySource: Sendable {
     /// How well a value is protected that is sealed with this source's key.
     var protection: ProtectionLevel { get }
 
+    /// Whether the key is derived, or asked for from a person: such a source takes its own time, and no deadline of a store counts.
+    var takesItsTime: Bool { get }
+
     /// The keys, or nil when it is proven that there is none. It ends when its task is cancelled, because other callers wait for it.
     /// - Throws: ``BackendError``: `locked`, `unavailable`, `accessDenied`, `untrusted`, `encryptionKeyMismatch` for something that is no key.
     func load() async throws(BackendError) -> SourceKeys?
@@ -51,6 +54,9 @@ package protocol KeySource: Sendable {
 }
 
 extension KeySource {
+    /// No: the key is read from somewhere that answers before the caller's deadline.
+    package var takesItsTime: Bool { false }
+
     /// The error of a change to a source whose keys another process has replaced.
     var replacedMeanwhile: BackendError {
         BackendError(.conflict, "Another process replaced the key in \(identifier) meanwhile. Try again; nothing was changed.")

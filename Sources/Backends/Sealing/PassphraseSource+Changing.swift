@@ -25,7 +25,7 @@ extension PassphraseSource {
         }
         let oldSecret: SecretBytes
         if let old { oldSecret = Self.secret(old) } else { oldSecret = try await ask() }
-        try await files.onLane(isMutation: true) { () throws(BackendError) in
+        try await files.deriving(isMutation: true) { () throws(BackendError) in
             let keys = try found.open(with: oldSecret, of: path)
             let bytes = try PassphraseFile.sealing(
                 keys, with: newSecret, cost, salt: files.runtime.randomBytes(32),

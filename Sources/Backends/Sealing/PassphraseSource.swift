@@ -45,13 +45,16 @@ package struct PassphraseSource: KeySource {
         pin = "passphrase \(name ?? lastComponent(of: path))"
     }
 
+    /// A passphrase is asked for, and the key is derived from it.
+    package var takesItsTime: Bool { true }
+
     /// Reads the file, asks for the passphrase and opens the keys; nil, without asking, when there is no file.
     /// - Throws: ``BackendError``: `encryptionKeyMismatch` for another passphrase; `corrupted` or `unsupported` for a file that is damaged
     ///   or of another format; `accessDenied` for one that others can use; `locked` when no passphrase is given.
     package func load() async throws(BackendError) -> SourceKeys? {
         guard let file = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else { return nil }
         let secret = try await ask()
-        return try await files.onLane(isMutation: false) { () throws(BackendError) in try file.open(with: secret, of: path) }
+        return try await files.deriving(isMutation: false) { () throws(BackendError) in try file.open(with: secret, of: path) }
     }
 
     /// Asks for the passphrase and makes the file, durably and whole, if there is none; returns the keys that it holds then.
@@ -60,7 +63,7 @@ package struct PassphraseSource: KeySource {
         let salt = files.runtime.randomBytes(32)
         let nonce = files.runtime.randomBytes(XAES256GCM.nonceLength)
         let draftName = files.draftName(for: path)
-        return try await files.onLane(isMutation: true) { () throws(BackendError) in
+        return try await files.deriving(isMutation: true) { () throws(BackendError) in
             let bytes = try PassphraseFile.sealing(keys, with: secret, cost, salt: salt, nonce: nonce)
             if try files.make(path, bytes, draftName: draftName) { return keys }
             guard let existing = try read() else {
@@ -76,7 +79,7 @@ package struct PassphraseSource: KeySource {
             throw replacedMeanwhile
         }
         let secret = try await ask()
-        try await files.onLane(isMutation: true) { () throws(BackendError) in
+        try await files.deriving(isMutation: true) { () throws(BackendError) in
             guard try found.open(with: secret, of: path).holdsSame(as: old) else { throw replacedMeanwhile }
             let bytes = try PassphraseFile.sealing(
                 new, with: secret, found.cost, salt: files.runtime.randomBytes(32),

@@ -22,6 +22,7 @@ package final class RehearsedKeySource: KeySource {
     package var pin: String { base.pin }
     /// The protection of the source below.
     package var protection: ProtectionLevel { base.protection }
+    package var takesItsTime: Bool { base.takesItsTime }
 
     /// The keys of the source below, or those that would be its first.
     package func load() async throws(BackendError) -> SourceKeys? {

@@ -1,4 +1,5 @@
 import BackendRuntime
+import DefaultsBackend
 import Foundation
 import LocalData
 import TestSupport
@@ -17,9 +18,9 @@ import Testing
         // The clock goes on while anybody waits: a deadline of the stage's 120 seconds would be seen.
         let clock = ManualClock()
         let router = stage.launch { $0.runtime.clock = clock }
-        let locks = try FileManager.default.contentsOfDirectory(atPath: stage.root.path + "/locks")
-        let name = try #require(locks.first { $0.hasPrefix("older") } ?? locks.first)
-        let lock = try PosixFileSystem().lock(stage.root.path + "/locks/" + name) { true }
+        let path = PropertyListStore.lockPath(
+            forPropertyListAt: stage.root.path + "/preferences/older.plist", in: stage.root.path + "/locks", files: PosixFileSystem())
+        let lock = try PosixFileSystem().lock(path) { true }
         let done = Shared(0)
         let reading = Task {
             defer { done.count() }

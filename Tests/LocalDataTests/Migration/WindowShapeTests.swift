@@ -75,7 +75,7 @@ import Testing
 
     @Test func `a weaker copy is kept only where that is said, and every report names it`() async throws {
         let key = textKey("token", .keychain(service: "app"))
-        let (v1, v2) = (machine.launch(), machine.launch())
+        let (v1, v2) = (machine.launch(), machine.launch(version: "2.0"))
         let unsaid = key.moved(from: old, keeping: .until(version: "3.0"))
         try await v1.set("zero", for: old)
         await expectRefusal(StorageError.weakerProtection, of: "token", saying: "keepsWeakerCopy") { try await v2.set("one", for: unsaid) }
@@ -139,7 +139,7 @@ import Testing
         #expect(try problems(.key(two)) == [.unusableWindow])
         let shared = textKey("other", .userDefaults(suite: "new")).moved(from: old)
         #expect(try problems(.key(key.moved(from: old, keeping: .untilReleased)), .key(shared)) == [.unusableWindow])
-        #expect(try problems(.key(key.moved(from: old, keeping: .until(version: "3")))) == [.endedWindow])
+        #expect(try problems(.key(key.moved(from: old, keeping: .until(version: "3")))) == [.unusableWindow])
         let versioned = machine.launch(version: "3.0.1")
         let over = TestCatalog(.key(key.moved(from: old, keeping: .until(version: "3"))))
         #expect(try versioned.problems(of: over).map(\.kind) == [.endedWindow])

@@ -67,6 +67,7 @@ enum Place: CaseIterable, Sendable, CustomTestStringConvertible {
         let stage = try Stage()
         var configuration = self == .memory ? StorageConfiguration.inMemory() : stage.configuration
         configuration.keySource = .keyFile("sealing.key")
+        configuration.applicationVersion = "2.0"
         configuration.use(clock)
         var routers: [StorageRouter] = []
         let launch = { [configuration] in

@@ -64,8 +64,8 @@ import Testing
         let router = StorageRouter(configuration: StorageConfiguration(directories: directories, applicationID: "app"))
         let key = textKey("a", .userDefaults(suite: "suite"), .encrypted)
         try await router.set("v", for: key)
-        try await router.shutdown()
         #expect(try await router.get(key) == "v")
+        try await router.shutdown()
         for folder in ["p", "d", "l"] { #expect(try filePermissions(temporary.file(folder)) == 0o700, "\(folder)") }
         for file in ["p/suite.plist", "d/sealing-key"] { #expect(try filePermissions(temporary.file(file)) == 0o600, "\(file)") }
     }

@@ -150,7 +150,7 @@
             let router = try await launch()
             try await fill(router)
             let old = textKey("old", .userDefaults(suite: "old"), .encrypted)
-            let new = textKey("new", .encryptedSQLite(database: "main"), .encrypted).moved(from: old, keeping: .until(version: "9"))
+            let new = textKey("new", .encryptedSQLite(database: "main"), .encrypted).moved(from: old, keeping: .untilReleased)
             try await router.set("first", for: old)
             #expect(try await router.get(new) == "first")
             try await router.set("second", for: new)

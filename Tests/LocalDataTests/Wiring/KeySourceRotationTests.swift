@@ -100,8 +100,6 @@
                 #expect(try await router.rotateKey().olderKeys == 1)
                 try await router.shutdown()
                 for key in [list, row] { #expect(try await launch().get(key) == "value") }
-                for key in [list, row] { try await router.remove(key) }
-                try await router.shutdown()
                 try FileManager.default.removeItem(at: stage.root)
             }
             #expect(versions.keys.withLock(\.count) == 2)

@@ -102,7 +102,9 @@
         }
 
         @Test func `a backup has the key, and is restored where the portal has another secret`() async throws {
-            try await fill()
+            let first = launch()
+            try await first.set("row", for: row)
+            try await first.shutdown()
             let backup = URL(filePath: stage.directory.file("backup"))
             let key = BackupKey.passphrase("correct horse battery staple", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1))
             let router = launch()
