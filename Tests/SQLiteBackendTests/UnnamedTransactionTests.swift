@@ -9,7 +9,7 @@
     @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct UnnamedTransactionTests {
         /// What is answered without the killed process's transaction.
         enum Answer: CaseIterable {
-            case removal, check, refusal, flush, change
+            case removal, check, refusal, flush, change, read, list
 
             func give(_ store: SQLiteStore) async throws {
                 switch self {
@@ -18,6 +18,8 @@
                 case .refusal: #expect(try await !store.apply(.text("3", at: "a", if: .absent)).isApplied)
                 case .flush: #expect(try await store.synchronize() == .durable)
                 case .change: try await store.put("2", at: "a")
+                case .read: #expect(try await store.text("b 0") == nil)
+                case .list: #expect(try await store.addresses(in: .values) == [StorageAddress("a")])
                 }
             }
         }
@@ -50,7 +52,6 @@
                 "puts", ["b", "1", "5000"],
                 under: ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e", "inject=fdatasync:signal=KILL:when=1"])
             #expect(await probe.end().lines == [])
-            #expect(try await store.text("b 0") == nil)
             #expect(try await atNextStart(place).killed != nil, "nothing was left: the test shows nothing")
 
             try await answer.give(store)

@@ -121,7 +121,8 @@
             return sqlite3_wal_checkpoint_v2(handle, "main", mode, nil, nil) == SQLITE_OK
         }
 
-        /// Whether the log holds a transaction that its index does not name, which the next recovery would play back. Asked in a write transaction.
+        /// Whether the log holds a transaction that its index does not name, which the next recovery would play back. Outside of a write transaction, that may
+        /// be one that a living process is about to enter there.
         func hasUnnamedTransaction() throws(SQLiteFault) -> Bool {
             var hasRest: Int32 = 0
             let code = localdata_log_has_rest(handle, &hasRest)

@@ -204,6 +204,12 @@
             }
         }
 
+        /// Overwrites a transaction in the log that its index does not name: its process was killed, and the next recovery would play it back. A process
+        /// that lives is waited for until it has entered its own in the index.
+        func settleLog(deadline: MonotonicInstant) throws(BackendError) {
+            try locked(deadline: deadline) { () throws(BackendError) in try writer(deadline: deadline)?.settleLog(deadline: deadline) }
+        }
+
         /// Makes durable what a read can have returned. LocalData's own commits are durable before they are visible; another program's need
         /// not be. Called under the lock.
         func flush(deadline: MonotonicInstant) throws(BackendError) {

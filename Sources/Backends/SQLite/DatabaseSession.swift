@@ -65,21 +65,24 @@
         }
 
         /// The values in slots; nil when the session is out of date, or the read would have had to wait.
+        /// - Parameter isSettled: Whether the log was settled a moment ago: see ``DatabaseFile/settleLog(deadline:)``.
+        /// - Throws: ``BackendError``: `unsettled` where one of them is absent, and the log is to be settled before that is answered.
         func probes(
-            _ addresses: [StorageAddress], _ retry: Retry = .none
+            _ addresses: [StorageAddress], _ retry: Retry = .none, isSettled: Bool = false
         ) throws(BackendError) -> [StorageProbe]? {
             var probes: [StorageProbe] = []
             probes.reserveCapacity(addresses.count)
             for address in addresses {
-                var finding = try find(address, mayWait: retry.mayWait)
+                var finding = try find(address, mayWait: retry.mayWait, isSettled)
                 while case .busy = finding, case .until(let deadline, let clock) = retry {
                     guard clock.now < deadline else { throw SQLiteFault(SQLITE_BUSY).backendError() }
                     clock.pause(.milliseconds(1))
-                    finding = try find(address, mayWait: true)
+                    finding = try find(address, mayWait: true, isSettled)
                 }
                 switch finding {
                 case .probe(let probe): probes.append(probe)
-                case .busy, .outdated: return nil
+                case .unsettled where retry.mayWait: throw BackendError(.unsettled, "A change in the log of the database has no owner.")
+                case .busy, .outdated, .unsettled: return nil
                 }
             }
             return probes
@@ -87,15 +90,26 @@
 
         /// The value in a slot, where no wait is needed; nil when the session is out of date, or the read would have had to wait.
         func probe(_ address: StorageAddress) throws(BackendError) -> StorageProbe? {
-            if case .probe(let probe) = try find(address, mayWait: false) { probe } else { nil }
+            if case .probe(let probe) = try find(address, mayWait: false, false) { probe } else { nil }
+        }
+
+        /// Whether the log has a transaction that its index does not name.
+        func hasUnnamedTransaction() throws(BackendError) -> Bool {
+            try second.withLock { (reader) throws(BackendError) in
+                if case .unopened = reader { reader = .open(try SlotConnection(try openSecond(), tag: header.tag)) }
+                guard case .open(let connection) = reader else { return false }
+                return try connection.hasUnnamedTransaction()
+            }
         }
 
         /// Reads one slot, on the connection that is free if one is. What fails because the database is being opened, closed or repaired at the
         /// moment counts as busy, and so does, for a caller that may not wait, what is not in memory.
-        private func find(_ address: StorageAddress, mayWait: Bool) throws(BackendError) -> SlotConnection.Finding {
+        private func find(
+            _ address: StorageAddress, mayWait: Bool, _ isSettled: Bool
+        ) throws(BackendError) -> SlotConnection.Finding {
             func find(_ connection: SlotConnection) -> Result<SlotConnection.Finding, BackendError> {
-                if mayWait { return connection.find(address, keyset) }
-                return PageWait.without { connection.find(address, keyset) } ?? .success(.busy)
+                if mayWait { return connection.find(address, keyset, isSettled) }
+                return PageWait.without { connection.find(address, keyset, isSettled) } ?? .success(.busy)
             }
             // A caller that may wait takes the second connection, and opens it: others find the first one free meanwhile.
             let result: Result<SlotConnection.Finding, BackendError>? =
@@ -136,6 +150,8 @@
             case probe(StorageProbe)
             /// SQLite was busy: the read can be repeated.
             case busy
+            /// There is no value, and the log has a transaction that its index does not name: the next recovery may play it back.
+            case unsettled
             /// The connection was closed, or header or keys have changed: the name may have another slot by now, and a row a key that the
             /// session does not know.
             case outdated
@@ -161,7 +177,7 @@
         func close() { finder.database.close() }
 
         /// Reads one slot.
-        func find(_ address: StorageAddress, _ keyset: Keyset) -> Result<Finding, BackendError> {
+        func find(_ address: StorageAddress, _ keyset: Keyset, _ isSettled: Bool) -> Result<Finding, BackendError> {
             do throws(SQLiteFault) {
                 var result = try finder.find(address, keyset, inTransaction: false)
                 var isUnchanged: Bool?
@@ -178,7 +194,7 @@
                     case .found(let found) where found.isStranger && isUnchanged == false: .outdated
                     case .found(let found): .probe(found.probe)
                     // Checked after the row was read: if the header is unchanged now, it was unchanged then.
-                    case .absent: try isHeaderUnchanged() ? .probe(address.probeOfNothing) : .outdated
+                    case .absent: try isHeaderUnchanged() ? try absence(of: address, isSettled) : .outdated
                     case .needsTransaction: .busy
                     }
                 // The answer counts only if the table it came from is still the one that belongs here.
@@ -196,10 +212,28 @@
             }
         }
 
+        /// The answer where there is no row.
+        private func absence(of address: StorageAddress, _ isSettled: Bool) throws(SQLiteFault) -> Finding {
+            if !isSettled, try finder.database.hasUnnamedTransaction() { return .unsettled }
+            return .probe(address.probeOfNothing)
+        }
+
+        /// Whether the log has a transaction that its index does not name.
+        func hasUnnamedTransaction() throws(BackendError) -> Bool {
+            do throws(SQLiteFault) { return try finder.database.hasUnnamedTransaction() } catch { throw error.readError() }
+        }
+
         private func isHeaderUnchanged() throws(SQLiteFault) -> Bool {
             defer { header.reset() }
             return try header.step() && header.blob(0).elementsEqual(tag)
         }
+    }
+
+    extension BackendError.Code {
+        /// The log is to be settled before an absence is answered. No caller of the store sees this code.
+        static let unsettled = BackendError.Code("unsettled")
+        /// Whether there is a value cannot be told.
+        static let cannotTell = BackendError.Code("cannotTell")
     }
 
     extension StorageAddress {

@@ -132,16 +132,37 @@
             var deadline = deadline
             var known = try await opened(&deadline)
             let retry = DatabaseSession.Retry.until(deadline, runtime.clock)
+            var isSettled = false
             // Repeated, until the deadline, while the database or its keys are closed or replaced.
             while true {
                 guard let session = known else { return addresses.map(\.probeOfNothing) }
-                let probes = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
-                    (_) throws(BackendError) in
-                    try session.probes(addresses, retry)
+                let wasSettled = isSettled
+                do throws(BackendError) {
+                    let probes = try await readLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
+                        (_) throws(BackendError) in
+                        try session.probes(addresses, retry, isSettled: wasSettled)
+                    }
+                    if let probes { return probes }
+                } catch {
+                    guard error.code == .unsettled else { throw error }
+                    try await settleLog(deadline)
+                    isSettled = true
                 }
-                if let probes { return probes }
                 // Header, keys or file have changed, or the session was closed.
                 known = try await opened(insteadOf: session, &deadline)
+            }
+        }
+
+        /// Makes sure that nothing comes back of which an answer says that it is absent.
+        private func settleLog(_ deadline: MonotonicInstant) async throws(BackendError) {
+            let file = file
+            do throws(BackendError) {
+                try await onLane(deadline) { () throws(BackendError) in try file.settleLog(deadline: deadline) }
+            } catch {
+                throw BackendError(
+                    .cannotTell,
+                    "A program was killed while it changed the database, and what it wrote could not be removed from the log (\(error.code)): whether there is a value cannot be told. Try again from a program that may write the database."
+                )
             }
         }
 
@@ -189,6 +210,8 @@
             let file = file
             var known = try await opened(&deadline)
             while let session = known {
+                // What is not in a list counts as absent.
+                if !isPatient, try session.hasUnnamedTransaction() { try await settleLog(deadline) }
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
                     try file.retryingWhileBusy(deadline: call.deadline) { () throws(BackendError) in

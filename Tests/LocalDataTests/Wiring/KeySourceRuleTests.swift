@@ -41,6 +41,29 @@
             textKey("torn", domain, .encrypted).moved(from: textKey("old", .userDefaults(suite: "legacy")))
         }
 
+        @Test func `the time that a passphrase takes counts against no deadline`() async throws {
+            let stage = try Stage()
+            let clock = ManualClock()
+            func launch() -> StorageRouter {
+                stage.launch {
+                    $0.keySource = .passphrase("slow")
+                    $0.scryptCost = ScryptCost(logN: 1, blockSize: 1, parallelism: 1)
+                    $0.deadlines = Deadlines(files: .seconds(10), keyring: .seconds(10))
+                    $0.runtime.clock = clock
+                    $0.passphrase = { _ in
+                        clock.advance(by: .seconds(60))
+                        return "open sesame"
+                    }
+                }
+            }
+            let row = textKey("a", .encryptedSQLite(database: "main"))
+            try await launch().set("v", for: row)
+            #expect(try await launch().get(row) == "v")
+            let router = launch()
+            try await router.set("w", for: row)
+            #expect(try await router.allNames(in: row.domain) == ["a"])
+        }
+
         @Test(arguments: Sealed.allCases, [true, false]) func `nothing seals with a new key beside what the old one sealed`(
             sealed: Sealed, hasLedger: Bool
         ) async throws {
