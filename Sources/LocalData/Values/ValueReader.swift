@@ -1,4 +1,5 @@
 import BackendContract
+import Synchronization
 
 /// Reads values: from their place, or from where they used to be.
 struct ValueReader: Sendable {
@@ -54,8 +55,21 @@ struct ValueReader: Sendable {
     func readWritten<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, hasLooked: Bool = false) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
         if !hasLooked, let found = try await readInPlace(slot, isSettled: false) { return found }
-        if !env.lanes.isHeldByCurrentChain(slot.id) { try await migrate(slot, host) }
-        return try await readInPlace(slot, isSettled: true) ?? Reading()
+        let outcome = env.lanes.isHeldByCurrentChain(slot.id) ? .notApplied : try await migrate(slot, host)
+        return try await reading(slot, after: outcome) { try await readInPlace(slot, isSettled: true) ?? Reading() }
+    }
+
+    /// Reads a slot after its migrations, and says in an error what they did.
+    private func reading<Value, R>(
+        _ slot: Slot<Value>, after outcome: MutationOutcome, _ body: () async throws -> R
+    ) async throws -> R {
+        do { return try await body() } catch let error as StorageError where outcome != .notApplied && error.outcome == .notApplied {
+            let what = outcome == .applied ? "was brought to" : "may have been brought to"
+            throw StorageError(
+                error.code, key: slot.name,
+                "The value \(what) \(slot.route.domain), and could not be read there afterwards (\(error.code)). Read it again.",
+                outcome: outcome, underlying: error)
+        }
     }
 
     /// Answers a read; see ``rehearsed(_:_:after:_:)``.
@@ -121,27 +135,38 @@ struct ValueReader: Sendable {
     }
 
     /// Runs the key's migrations, once for all callers that ask at the same time.
-    private func migrate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
+    /// - Returns: Whether they changed anything; a caller who joined another one cannot tell.
+    private func migrate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
         if env.lanes.isInChain {
             // A migration's own reads wait in the lanes, where a circle is noticed, and never in another call's flight.
-            try await settle(slot, host)
-            return
+            return try await settle(slot, host)
         }
+        let noted = NotedOutcome()
         try await env.flights.join(Flights.Work(slot)) { [self] in
-            try await settle(slot, host)
+            let outcome = try await settle(slot, host)
+            noted.outcome.withLock { $0 = outcome }
             await env.ledger.flush()
         }
+        return noted.outcome.withLock(\.self)
     }
 
-    private func settle<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
+    /// What a flight has done, for the caller who began it.
+    private final class NotedOutcome: Sendable {
+        let outcome = Mutex(MutationOutcome.unknown)
+    }
+
+    private func settle<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
         try await env.withLane(slot.route) { try await settleHoldingLane(slot, host) }
     }
 
     /// Brings a value to its place and shape while the lane of its slot is held.
-    func settleHoldingLane<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws {
-        try await Collector.$patience.withValue(Collector.patienceOfReads) {
-            _ = try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
+    /// - Returns: Whether anything was changed.
+    @discardableResult
+    func settleHoldingLane<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
+        let visit = try await Collector.$patience.withValue(Collector.patienceOfReads) {
+            try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
         }
+        return [.unchanged, .absent, .removed, .expired].contains(visit.state) ? .notApplied : .applied
     }
 
     /// Brings a value to its place and shape while the lane of its slot is held.
@@ -176,8 +201,8 @@ struct ValueReader: Sendable {
         try await env.prepare(slot.key, host)
         var probe = try await slot.route.probe()
         if slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) {
-            if !env.lanes.isHeldByCurrentChain(slot.id) { try await migrate(slot, host) }
-            probe = try await slot.route.probe()
+            let outcome = env.lanes.isHeldByCurrentChain(slot.id) ? .notApplied : try await migrate(slot, host)
+            probe = try await reading(slot, after: outcome) { try await slot.route.probe() }
         }
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
         return probe.record

@@ -1,0 +1,47 @@
+import BackendContract
+import BackendRuntime
+import LocalData
+import LocalDataTesting
+import MemoryBackend
+import TestSupport
+import Testing
+
+/// What an error of a read says about the migration that the read has run.
+@Suite struct ReadOutcomeTests {
+    private static let (place, older) = (StorageDomain.keychain(service: "place"), StorageDomain.userDefaults(suite: "older"))
+    private let media = [place: MemoryMedium(), older: MemoryMedium()]
+    private let old = textKey("old", older)
+    private let key = textKey("new", place).moved(from: textKey("old", older))
+
+    private func launch() -> (router: StorageRouter, place: FaultingBackend) {
+        let stores = media.mapValues { FaultingBackend(InMemoryStore(medium: $0, runtime: .live)) }
+        var configuration = StorageConfiguration.inMemory()
+        for domain in [Self.place, Self.older] { configuration.use(for: domain.kind) { _ in stores[domain]! } }
+        return (StorageRouter(configuration: configuration), stores[Self.place]!)
+    }
+
+    @Test func `a read that fails after it has moved the value says that something was changed`() async throws {
+        let (first, store) = launch()
+        try await first.set("kept", for: old)
+        #expect(try await first.get(key) == "kept")
+        let reads = store.log.count { $0.kind == .read }
+        try await first.remove(key)
+        media[Self.place]?.removeForeign(StorageAddress("new"))
+        try await first.set("kept", for: old)
+
+        let (second, faulty) = launch()
+        faulty.inject(.unavailable, at: reads, of: .read)
+        let error = await #expect(throws: StorageError.self) { try await second.get(key) }
+        #expect(error?.code == .unavailable && error?.outcome == .applied)
+        #expect(error?.message.contains("was brought to") == true && error?.message.contains("nothing was changed") == false)
+        #expect(try await second.value(for: old) == nil)
+        #expect(try await second.get(key) == "kept")
+    }
+
+    @Test func `a read that fails and has moved nothing says that nothing was changed`() async throws {
+        let (router, faulty) = launch()
+        faulty.inject(.unavailable, of: .read, repeats: true)
+        let error = await #expect(throws: StorageError.self) { try await router.get(key) }
+        #expect(error?.code == .unavailable && error?.outcome == .notApplied)
+    }
+}
