@@ -1,4 +1,5 @@
 #if Keyring && os(Linux)
+    import Foundation
     import Glibc
     import TestSupport
     import Testing
@@ -42,6 +43,52 @@
             #expect(try await probe.ask("put a two").outcome == "locked")
             try await offPool { try fixture.keyring.restartDaemon(password: PrivateKeyring.password) }
             #expect(try await probe.ask("get a").outcome == "value one")
+        }
+
+        /// A keyring whose collection has a blank password, as automatic login makes it.
+        private static func blank() async throws -> ProbeFixture {
+            let fixture = try await ProbeFixture(.empty)
+            try await offPool { try fixture.keyring.setDefault(try fixture.keyring.createCollection("Login", password: "")) }
+            return fixture
+        }
+
+        @Test func `a keyring with a blank password is opened when it is needed, without a prompt`() async throws {
+            let fixture = try await Self.blank()
+            #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
+            for command in ["get a", "status", "list", "put a two"] {
+                try await offPool { try fixture.keyring.restartDaemon(password: nil) }
+                let answer = try await fixture.probe().ask(command).outcome
+                #expect(["value one", "status ready", "list [\"a\"]", "applied durable"].contains(answer), "\(command): \(answer)")
+            }
+            #expect(try await fixture.probe().ask("get a").outcome == "value two")
+        }
+
+        @Test func `the values that a keyring without a password would change are named`() async throws {
+            let fixture = try await Self.blank()
+            let probe = try fixture.probe()
+            #expect(try await probe.ask("put a one").outcome == "applied durable")
+            for (name, text) in [("key", #"-----BEGIN\nMII"#), ("blank", " x"), ("plain", "x y")] {
+                let attributes = ["application": "LocalData", "service": fixture.service, "namespace": "values", "account": name]
+                let stored = try await run(
+                    "secret-tool", ["store", "--label=theirs"] + attributes.arguments, environment: fixture.keyring.environment, input: text
+                )
+                #expect(stored.status == 0)
+            }
+            // The daemon may have read its file again by now: the blanks are lost already then, and nobody can tell.
+            let answer = try await probe.ask("keyring").outcome
+            #expect(answer.contains(#"at risk: ["#) && answer.contains(#""key""#) && !answer.contains("plain"), "\(answer)")
+        }
+
+        @Test func `a collection that the daemon cannot read is named, and no other one is advised`() async throws {
+            let fixture = try await Self.blank()
+            #expect(try await fixture.probe().ask("put a one").outcome == "applied durable")
+            let folder = fixture.keyring.keyringsDirectory
+            let file = try #require(try FileManager.default.contentsOfDirectory(atPath: folder).first { $0.hasSuffix(".keyring") })
+            try await offPool { fixture.keyring.killDaemon() }
+            try writeFile("[keyring]\ndisplay-name=Login\nctime=0\n\n[1]\nsecret=one\ntorn line\n".utf8, to: "\(folder)/\(file)")
+            try await offPool { try fixture.keyring.startDaemon(password: nil) }
+            let reason = try await fixture.probe().ask("reason a")
+            #expect(reason.contains("\(folder)/\(file)") && reason.contains("Do not create another keyring"), "\(reason)")
         }
 
         @Test func `without a default collection nothing is claimed to be absent and nothing is written`() async throws {

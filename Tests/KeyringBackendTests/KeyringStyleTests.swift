@@ -76,7 +76,9 @@
                 .put(.native(.string("x")), at: StorageAddress("eve", in: StorageNamespace("other"))),
                 // What a keyring without a password, KWallet, or a daemon that is killed would make of them is something else.
                 .put(.native(.string("two\nlines")), at: address), .put(.bytes(Array("cut\0off".utf8)), at: address),
-                .put(.native(.string("")), at: address),
+                .put(.native(.string("")), at: address), .put(.native(.string(#"a\nb"#)), at: address),
+                .put(.native(.string(#"ends with \"#)), at: address), .put(.native(.string(" blank")), at: address),
+                .put(.bytes(Array("\ttab".utf8)), at: address), .put(.native(.string("a\rb")), at: address),
             ]
             for mutation in mutations {
                 guard case .failed(let error) = try await store.apply(mutation) else { throw ProgramFailure("accepted: \(mutation)") }

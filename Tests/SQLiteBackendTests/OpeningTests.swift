@@ -55,7 +55,8 @@
             await next.close()
         }
 
-        @Test(.timeLimit(.minutes(5))) func `a store whose disk does not answer says that it is not closed, and is closed once the disk answers`() async throws {
+        @Test(.timeLimit(.minutes(5)))
+        func `a store whose disk does not answer says that it is not closed, and is closed once the disk answers`() async throws {
             let place = try Place()
             let (lane, clock) = (TestLane(), ManualClock())
             let store = place.store(deadline: .seconds(10), runtime: .live(clock: clock, lane: lane))

@@ -6,6 +6,9 @@ public struct KeyringDescription: Hashable, Sendable {
     public var collection: String?
     /// How secrets are encrypted on their way over the session bus, by the name in the Secret Service specification; `plain` for not at all.
     public var algorithm: String
+    /// The names of the store's values that the keyring loses or changes at one of its next starts: texts with backslashes, line breaks or blanks at the beginning, which another
+    /// program has put into a collection of gnome-keyring without a password. Copy them elsewhere, and remove them there: the whole collection can become unreadable.
+    public var valuesAtRisk: [String] = []
 
     package init(provider: String?, collection: String?, algorithm: String) {
         (self.provider, self.collection, self.algorithm) = (provider, collection, algorithm)
@@ -16,6 +19,7 @@ extension KeyringDescription: CustomStringConvertible {
     /// The parts in words.
     public var description: String {
         "kept by \(provider ?? "an unknown program") in \(collection ?? "no collection"), sent with \(algorithm)"
+            + (valuesAtRisk.isEmpty ? "" : "; at risk at its next start: \(valuesAtRisk.joined(separator: ", "))")
     }
 }
 

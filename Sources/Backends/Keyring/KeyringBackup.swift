@@ -24,7 +24,7 @@
             guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
             switch try client.defaultCollection() {
             case .locked: throw KeyringFault(.locked, "the default collection")
-            case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, SlotLooker.noCollection)
+            case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, directory.noCollection)
             case .none, .unlocked: break
             }
             var addresses: [String: StorageAddress] = [:]

@@ -13,10 +13,23 @@
                         case .locked(let path), .unlocked(let path): path
                         case .none: nil
                         }
-                    return KeyringDescription(
+                    var description = KeyringDescription(
                         provider: programName(try client.processID()), collection: collection, algorithm: algorithm)
+                    if directory.protection == .plain { description.valuesAtRisk = try valuesAtRisk(client) }
+                    return description
                 }
             }
+        }
+
+        /// The names of this store's values that a collection without a password loses.
+        private func valuesAtRisk(_ client: SecretServiceClient) throws(KeyringFault) -> [String] {
+            var names: [String: String] = [:]
+            for path in try client.search(layout.search(.values)).unlocked {
+                names[path] = layout.address(of: try client.describe(path).attributes, in: .values)?.name
+            }
+            var secrets = try client.secrets(names.keys.sorted())
+            defer { for path in names.keys { wipe(&secrets[path, default: []]) } }
+            return secrets.filter { KeyringPayload.whyLost($0.value) != nil }.compactMap { names[$0.key] }.sorted()
         }
 
         /// The name of the program that a process runs; nil where `/proc` does not tell.

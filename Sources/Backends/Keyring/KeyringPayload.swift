@@ -65,15 +65,29 @@ enum KeyringPayload {
         let reason: String
         if text.isEmpty {
             reason = "An item without a text is what a daemon leaves that ends while it makes one"
-        } else if text.contains(UInt8(ascii: "\n")) {
-            reason = "A line break in one text makes a keyring without a password unreadable"
-        } else if text.contains(0) {
-            reason = "Some keyrings cut a text off at a NUL"
+        } else if let why = whyLost(text) {
+            reason = why
         } else {
             return text
         }
         wipe(&text)
         throw BackendError(.unsupported, "\(reason), so this style does not keep such a text. Use .localData, which keeps any.")
+    }
+
+    /// Why a keyring may lose a text; nil for one that all keep. gnome-keyring writes a collection without a password as a GKeyFile, without escapes, and reads it with them: at its
+    /// next start, a text with a backslash is another one, with line breaks where it had `\n`; the start after the next change cannot read the collection at all.
+    static func whyLost(_ text: [UInt8]) -> String? {
+        if text.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
+            "A line break in one text makes a keyring without a password unreadable"
+        } else if text.contains(0) {
+            "Some keyrings cut a text off at a NUL"
+        } else if text.contains(UInt8(ascii: "\\")) {
+            "A keyring without a password changes a backslash at its next start, and is unreadable after the one that follows"
+        } else if text.first.map({ $0 == UInt8(ascii: " ") || (9...13).contains($0) }) == true {
+            "A keyring without a password loses the blanks at the beginning of a text"
+        } else {
+            nil
+        }
     }
 
     private static func bareText(_ payload: StoragePayload) throws(BackendError) -> [UInt8] {

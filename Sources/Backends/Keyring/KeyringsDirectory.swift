@@ -44,6 +44,19 @@
             return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keyring
         }
 
+        /// Why there is no default collection, and what to do: where its file is there, the daemon cannot read it.
+        var noCollection: String {
+            guard let path, let file = try? files.read("\(path)/\(defaultFile)") else {
+                return
+                    "There is no default keyring yet. Create one (log in to the desktop once, use Seahorse, or start gnome-keyring-daemon --unlock "
+                    + "with a password), then try again."
+            }
+            var bytes = file.bytes
+            wipe(&bytes)
+            return
+                "The keyring's program does not offer the collection in \(path)/\(defaultFile): the file is probably damaged. Do not create another keyring, which takes its place. Keep a copy of the file, restore it from a backup, restart the program, and try again."
+        }
+
         /// The name of the file that keeps the default collection.
         var defaultFile: String { "\(defaultName).keyring" }
 

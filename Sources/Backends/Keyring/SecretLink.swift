@@ -16,6 +16,8 @@
         let connection: OpaquePointer
         private let keeper = Mutex<String?>(nil)
         private let session = Mutex<SessionBox?>(nil)
+        /// Whether an unlocking without a prompt was tried, and a prompt was needed.
+        let needsPrompt = Mutex(false)
 
         /// `@unchecked Sendable`: the service object is made once and only read afterwards; see the class.
         private struct SessionBox: @unchecked Sendable {

@@ -1,6 +1,7 @@
 #if Keyring && os(Linux)
     import BackendContract
     import BackendRuntime
+    import Synchronization
     import CLibSecret
 
     /// The requests of the Secret Service that a store needs, in Swift's terms. None of them opens a prompt: where the daemon offers one, it
@@ -52,6 +53,12 @@
             if try !link.isKeptByGnome(call), case .locked = try defaultCollection() {
                 throw KeyringFault(.locked, "the default collection")
             }
+            let found = try find(attributes)
+            guard !found.locked.isEmpty, try unlockSilently(found.locked) else { return found }
+            return try find(attributes)
+        }
+
+        private func find(_ attributes: [String: String]) throws(KeyringFault) -> Found {
             let reply = try link.request(
                 Self.root, Self.service, "SearchItems", Outgoing.tuple(Outgoing.dictionary(attributes)), reply: "(aoao)", call)
             return Found(unlocked: reply[0]?.texts ?? [], locked: reply[1]?.texts ?? [])
@@ -66,7 +73,8 @@
             let locked = try link.request(
                 path, Self.properties, "Get", Outgoing.tuple(Outgoing.text(Self.collection), Outgoing.text("Locked")), reply: "(v)", call)
             guard let isLocked = locked[0]?.inner?.flag else { throw KeyringFault(.refused, "no lock state in the reply") }
-            return isLocked ? .locked(path) : .unlocked(path)
+            guard isLocked else { return .unlocked(path) }
+            return try unlockSilently([path]) ? .unlocked(path) : .locked(path)
         }
 
         /// An item's attributes, time of change and lock state.
@@ -162,6 +170,20 @@
         }
 
         // MARK: Unlocking
+
+        /// Unlocks what gnome-keyring opens without asking anybody: a collection with a blank password, as automatic login makes it, is locked at each
+        /// start of the daemon.
+        ///
+        /// Where a prompt would be needed, nobody sees it, since it is never performed. It cannot be dismissed: gnome-keyring 42.1 ends with a fault where another prompt is open
+        /// meanwhile. The daemon keeps it until this program's link ends, so there is at most one a link.
+        /// - Returns: Whether it is unlocked.
+        private func unlockSilently(_ paths: [String]) throws(KeyringFault) -> Bool {
+            guard !link.needsPrompt.withLock(\.self), try link.isKeptByGnome(call) else { return false }
+            let reply = try link.request(Self.root, Self.service, "Unlock", Outgoing.tuple(Outgoing.paths(paths)), reply: "(aoo)", call)
+            if reply[1]?.text == Self.nothing { return true }
+            link.needsPrompt.withLock { $0 = true }
+            return false
+        }
 
         /// Unlocks collections, or the collections that items are in, opening a prompt if the daemon asks for one, and waits until it is
         /// answered.

@@ -23,6 +23,7 @@
     struct SlotLooker {
         let client: SecretServiceClient
         let layout: ItemLayout
+        let directory: KeyringsDirectory
 
         /// How often to start again because the keyring changed meanwhile.
         private static let attempts = 4
@@ -47,7 +48,7 @@
                 guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
                 switch try client.defaultCollection() {
                 case .locked: throw KeyringFault(.locked, "the default collection")
-                case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, Self.noCollection)
+                case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, directory.noCollection)
                 case .none, .unlocked: break
                 }
                 let again = try client.search(layout.search(namespace))
@@ -61,10 +62,6 @@
                 return addresses.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
             }
         }
-
-        static let noCollection =
-            "There is no default keyring yet. Create one (log in to the desktop once, use Seahorse, or start gnome-keyring-daemon --unlock "
-            + "with a password), then try again."
 
         private func look(at group: [StorageAddress], in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress: SlotView] {
             if group.count > 1 {
@@ -141,7 +138,7 @@
         private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
         {
             switch try client.defaultCollection() {
-            case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, Self.noCollection)))
+            case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, directory.noCollection)))
             case .locked: return SlotView(probe: .locked)
             case .unlocked(let path):
                 let again = try client.search(attributes)

@@ -111,13 +111,13 @@
                 "(objectpath '\(Self.collection)', \(try bus.plainSecret(password)))")
         }
 
-        /// Makes another collection, unlocked, with the same password.
+        /// Makes another collection, unlocked.
         /// - Returns: Its object path.
-        package func createCollection(_ label: String) throws -> String {
+        package func createCollection(_ label: String, password: String = PrivateKeyring.password) throws -> String {
             let bus = try PrivateBus(address)
             let reply = try bus.call(
                 "org.gnome.keyring.InternalUnsupportedGuiltRiddenInterface.CreateWithMasterPassword",
-                "({'org.freedesktop.Secret.Collection.Label': <'\(label)'>}, \(try bus.plainSecret(Self.password)))")
+                "({'org.freedesktop.Secret.Collection.Label': <'\(label)'>}, \(try bus.plainSecret(password)))")
             guard let path = PrivateBus.paths(reply).first else { throw ProgramFailure("no collection in \(reply)") }
             return path
         }

@@ -89,7 +89,11 @@
                     return await changes?.next(isolation: #isolation) == nil ? "ended" : "changed"
                 case "keyring":
                     let keyring = try await store.describeKeyring()
-                    return "\(keyring.provider ?? "nobody") \(keyring.collection ?? "nowhere") \(keyring.algorithm)"
+                    let risk = keyring.valuesAtRisk.isEmpty ? "" : " at risk: \(keyring.valuesAtRisk)"
+                    return "\(keyring.provider ?? "nobody") \(keyring.collection ?? "nowhere") \(keyring.algorithm)\(risk)"
+                case "reason":
+                    guard case .unavailable(let error) = try await store.read(address) else { return "none" }
+                    return error.reason
                 case "synchronize": return "synchronize \(try await store.synchronize())"
                 case "unlock":
                     try await store.unlock()
