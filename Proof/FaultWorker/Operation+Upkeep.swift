@@ -55,7 +55,11 @@ extension Operation {
         act: { stage in
             // An earlier call made the backup and was killed before it could say so: whether it is durable, it could not say either.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
-            try await stage.router.backup(to: file(stage), for: [secret()])
+            let report = try await stage.router.backup(to: file(stage), for: [secret()])
+            // It names what it could not read. Whoever wants all of it makes another one.
+            guard !report.isSound else { return }
+            try FileManager.default.removeItem(at: file(stage))
+            throw CocoaError(.fileReadUnknown)
         },
         read: { stage in
             // A file that is there is a whole one.
@@ -75,7 +79,7 @@ extension Operation {
             for key in keys { try await stage.router.set("later", for: key) }
         },
         act: { stage in
-            try await stage.router.shutdown()
+            try await stage.close()
             _ = try await StorageRouter.restore(
                 from: file(stage), with: secret(), into: configuration(stage.root),
                 replacing: ["userDefaults(list)", "encryptedSQLite(database)", "encryptedSQLite(other)", "ledger"])
@@ -86,7 +90,7 @@ extension Operation {
         name: "restore into nothing", isAtomic: false, mayRefuse: true,
         prepare: { stage in
             try await restore.prepare(stage)
-            try await stage.router.shutdown()
+            try await stage.close()
             for name in ["data", "preferences", "state", "locks"] {
                 try FileManager.default.removeItem(at: stage.root.appending(path: name))
             }

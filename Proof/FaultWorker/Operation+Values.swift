@@ -39,7 +39,7 @@ extension Operation {
                 name: "\(place): close", prepare: fill,
                 act: { stage in
                     try await stage.router.set("new", for: first)
-                    try await stage.router.shutdown()
+                    try await stage.close()
                 }, read: read),
         ]
     }

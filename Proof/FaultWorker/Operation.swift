@@ -1,14 +1,28 @@
 import Foundation
 import LocalData
+import Synchronization
 
 /// One thing that a program does to its stores while the machine fails, and what must be true afterwards.
 ///
 /// What is stored is told as lines of text. Whatever fails, each line is in the end what it was before or what it is afterwards.
 struct Operation: Sendable {
     /// The folder of a run, and the program that works in it.
-    struct Stage: Sendable {
+    final class Stage: Sendable {
         let root: URL
-        let router: StorageRouter
+        private let current: Mutex<StorageRouter>
+
+        init(root: URL, router: StorageRouter) { (self.root, current) = (root, Mutex(router)) }
+
+        var router: StorageRouter { current.withLock(\.self) }
+
+        /// Shuts the router down; what follows uses another one.
+        func close() async throws {
+            let old = current.withLock { router in
+                defer { router = StorageRouter(configuration: Operation.configuration(root)) }
+                return router
+            }
+            try await old.shutdown()
+        }
     }
 
     /// What an operation throws that finds nothing to do, and so is told nothing.

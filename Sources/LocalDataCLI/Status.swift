@@ -13,10 +13,13 @@ struct Status: AsyncParsableCommand {
         let status: String
         /// Why it is unavailable.
         let message: String?
+        /// What could damage it on this machine.
+        let warning: String?
         /// The program that keeps a keyring, its default collection, and the encryption on the way there.
         let provider, collection, algorithm: String?
 
-        init(_ domain: StorageDomain, _ status: DomainStatus, _ keyring: KeyringDescription?) {
+        init(_ domain: StorageDomain, _ status: DomainStatus, _ keyring: KeyringDescription?, _ warning: String?) {
+            self.warning = warning
             self.domain = "\(domain)"
             (provider, collection, algorithm) = (keyring?.provider, keyring?.collection, keyring?.algorithm)
             if case .unavailable(let error) = status {
@@ -39,7 +42,9 @@ struct Status: AsyncParsableCommand {
                 let status = await router.status(of: domain)
                 // What cannot be found out is left out: the status says why.
                 let keyring = try? await router.keyring(of: domain)
-                if place.json { shown.append(Shown(domain, status, keyring)) } else { Output.line("\(domain): \(status)") }
+                let warning = router.warning(about: domain)
+                if !place.json, let warning { Failure.write("\(domain): \(warning)") }
+                if place.json { shown.append(Shown(domain, status, keyring, warning)) } else { Output.line("\(domain): \(status)") }
                 if !place.json, let keyring { Output.line("  \(keyring)") }
                 switch status {
                 case .ready, .absent: break

@@ -1,4 +1,5 @@
 import BackendContract
+import SQLiteBackend
 import Sealing
 
 extension StorageRouter {
@@ -24,6 +25,16 @@ extension StorageRouter {
         let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
         guard let keyring = backend as? any DescribableKeyring else { return nil }
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
+    }
+
+    /// What could damage a domain's store on this machine, in a sentence for the operator; nil where nothing is known.
+    package nonisolated func warning(about domain: StorageDomain) -> String? {
+        #if SQLite
+            let isDatabase = domain.kind == .encryptedSQLite || (domain.kind == .keychain && configuration.keychain.vault != nil)
+            return isDatabase && !configuration.isInMemory && !configuration.plugsIn(domain.kind) ? SQLiteStore.warning : nil
+        #else
+            return nil
+        #endif
     }
 
     /// Whether a slot holds a sealing key: without it, what it seals is lost.

@@ -237,6 +237,14 @@
             #expect(made.stderr.contains("no terminal"))
         }
 
+        @Test func `the status of a database warns of a version of SQLite with a known fault`() async throws {
+            let status = try await tool("status", "sqlite:documents")
+            let isWarned = status.stderr.contains("can damage a database")
+            #expect(
+                isWarned == (StorageRouter(configuration: .xdg(applicationID: "x")).warning(about: .encryptedSQLite(database: "a")) != nil))
+            #expect(try await !tool("status", "defaults:a").stderr.contains("can damage"))
+        }
+
         @Test func `without input, and with a value of another kind, nothing is changed`() async throws {
             #expect(try await tool("set", "defaults:svc", "port", "--from-json", input: "8080").status == 0)
             let empty = try await tool("set", "defaults:svc", "port", input: "")

@@ -1,0 +1,18 @@
+#if SQLite
+    import CSQLite
+
+    extension SQLiteStore {
+        /// What the version of SQLite on this machine can do to a database; nil for a version without a known fault.
+        package static var warning: String? {
+            warning(version: Int(sqlite3_libversion_number()), text: String(cString: sqlite3_libversion()))
+        }
+
+        /// Versions 3.7.0 to 3.51.2, but for 3.44.6 and later of 3.44, and 3.50.7 and later of 3.50: sqlite.org/wal.html, "The WAL-reset bug".
+        static func warning(version: Int, text: String) -> String? {
+            let isMended = version >= 3_051_003 || (3_050_007..<3_051_000).contains(version) || (3_044_006..<3_045_000).contains(version)
+            guard !isMended else { return nil }
+            return
+                "SQLite \(text) can damage a database when another program than one of this library opens it for writing at the same time. Programs of this library are safe beside each other."
+        }
+    }
+#endif
