@@ -52,6 +52,9 @@ struct FixtureFolder {
             let path = root.appending(path: name)
             if FileManager.default.fileExists(atPath: path.path) { try FileManager.default.removeItem(at: path) }
         }
+        for name in try FileManager.default.subpathsOfDirectory(atPath: root.path) where name.hasSuffix("-lock") {
+            try FileManager.default.removeItem(at: root.appending(path: name))
+        }
     }
 
     /// Writes a value as JSON; equal values give equal text.

@@ -88,7 +88,14 @@
             let tables = try KeyTables(keys: keys + [KeyTables.Key(id: wrap.key, state: .active)], wraps: header.keys.wraps + [wrap])
             let opened = try Keyset.open(tables, database: header.database, formats: header.formats, kek: target.key)
             try connection.execute("BEGIN IMMEDIATE")
-            try header.changed(opened) { $0.keys = tables }.write(to: connection)
+            let changed = header.changed(opened) { $0.keys = tables }
+            try changed.write(to: connection)
+            let before = try Keyset.open(header.keys, database: header.database, formats: header.formats, kek: target.key)
+            var state = try #require(try connection.bytes(DatabaseFormat.stateQuery).flatMap { before.active.openState($0) })
+            state.header = changed.tag
+            try connection.execute("DELETE FROM state")
+            let sealed = try opened.active.seal(state) { [UInt8](repeating: 7, count: $0) }
+            try connection.insert("INSERT INTO state VALUES (1, ?1)", [[.bytes(sealed)]])
             try connection.execute("COMMIT")
             return wrap.key
         }

@@ -83,7 +83,7 @@
             await store.close()
         }
 
-        @Test func `a state that is damaged or missing stays as it is, and values can be read and changed`() async throws {
+        @Test func `a database whose state is damaged or missing is refused until its contents are accepted`() async throws {
             try await store.put("1", at: "name")
             await store.close()
             let stored = try write { try $0.value("SELECT sealed FROM state")?.blob }
@@ -96,12 +96,18 @@
                     if let damage { try database.execute("INSERT INTO state VALUES (1, ?)", [damage]) }
                 }
                 let store = place.store()
-                #expect(try await store.text("name") != nil)
-                try await store.put("\(damage?.count ?? -1)", at: "name")
-                #expect(try await store.text("name") == "\(damage?.count ?? -1)")
-                await store.close()
+                guard case .unavailable(let error) = try await store.probes([StorageAddress("name")])[0] else {
+                    Issue.record("it was read")
+                    continue
+                }
+                #expect(error.code == .corrupted && error.reason.contains("acceptContents"))
+                #expect(try await !store.apply(.text("2", at: "name")).isApplied)
                 let now = try write { try $0.value("SELECT sealed FROM state")?.blob }
                 #expect(now == damage)
+                try await store.acceptContents()
+                #expect(try await store.text("name") == "1")
+                #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
+                await store.close()
             }
         }
 

@@ -202,7 +202,7 @@
         @Test func `the terms of rows and the sealed state are those of the vectors`() throws {
             let (vector, keyset) = (vectors.state, try keyset(keks[0]))
             var state = CommitState()
-            (state.commits, state.isAnchored) = (vector.commits, true)
+            (state.commits, state.isAnchored, state.header) = (vector.commits, true, try hex(vectors.header.tag))
             for (record, term) in zip(vectors.records, vector.terms) {
                 let own = try hex(record.slot).withUnsafeBytes { slot in
                     try hex(record.sealed).withUnsafeBytes { RawRow(slot: slot, version: record.version, sealed: $0).term(keyset) }

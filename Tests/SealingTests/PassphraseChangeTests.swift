@@ -10,7 +10,7 @@ import Testing
 @Suite(.inTurn) struct PassphraseChangeTests {
     private let bench: KeySourceBench
     private let path: String
-    private static let cheap = PassphraseCost(logN: 2, blockSize: 1, parallelism: 1)
+    private static let cheap = PassphraseCost.tooCheapForAnythingButTests(logN: 2, blockSize: 1, parallelism: 1)
 
     init() throws {
         bench = try KeySourceBench()
@@ -46,7 +46,7 @@ import Testing
         // Salt and nonce are new.
         #expect(after[13..<45] != before[13..<45] && after[45..<69] != before[45..<69])
         try await source("ignored").changePassphrase(
-            from: "Zo\u{eb}", to: "Zo\u{eb}", cost: PassphraseCost(logN: 3, blockSize: 2, parallelism: 2))
+            from: "Zo\u{eb}", to: "Zo\u{eb}", cost: PassphraseCost.tooCheapForAnythingButTests(logN: 3, blockSize: 2, parallelism: 2))
         #expect(Array(try fileBytes(path)[4..<13]) == [3, 0, 0, 0, 2, 0, 0, 0, 2])
         #expect(try await opening("Zo\u{eb}", "") == "Zo\u{eb}")
         #expect(try filePermissions(path) == 0o600)

@@ -12,7 +12,7 @@ import Testing
     private let bench: KeySourceBench
     private let path: String
     /// Cheap enough to be derived hundreds of times.
-    private static let cheap = PassphraseCost(logN: 4, blockSize: 1, parallelism: 1)
+    private static let cheap = PassphraseCost.tooCheapForAnythingButTests(logN: 4, blockSize: 1, parallelism: 1)
     private static let secret = "correct horse battery staple"
 
     init() throws {
@@ -35,11 +35,12 @@ import Testing
     }
 
     @Test func `the file has the bytes of format 1`() async throws {
-        _ = try await source(cost: PassphraseCost(logN: 5, blockSize: 3, parallelism: 2)).create(SourceKeys(only: bench.key))
+        _ = try await source(cost: PassphraseCost.tooCheapForAnythingButTests(logN: 5, blockSize: 3, parallelism: 2)).create(
+            SourceKeys(only: bench.key))
         let bytes = try fileBytes(path)
-        #expect(bytes.count == 125)
+        #expect(bytes.count == 157)
         #expect(Array(bytes[..<13]) == [0x4C, 0x44, 0x50, 1, 5, 0, 0, 0, 3, 0, 0, 0, 2])
-        #expect(Array(bytes[117...]) == Array(SHA256.hash(data: bytes[..<117]).prefix(8)))
+        #expect(Array(bytes[149...]) == Array(SHA256.hash(data: bytes[..<149]).prefix(8)))
         #expect(!Data(bytes).base64EncodedString().contains("p6enp6en"))
     }
 
@@ -77,11 +78,11 @@ import Testing
     @Test func `a program that gives no passphrase is told, without its own error's words`() async throws {
         struct Refusal: Error { let typed = "hunter2" }
         _ = try await source().create(SourceKeys(only: bench.key))
-        let refusing = PassphraseSource(path: path, deadline: bench.deadline, runtime: .live) { throw Refusal() }
+        let refusing = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) { throw Refusal() }
         let error = try await #require(throws: BackendError.self) { try await refusing.load() }
         #expect(error.code == .locked)
         #expect(!error.reason.contains("hunter2"))
-        let cancelled = PassphraseSource(path: path, deadline: bench.deadline, runtime: .live) { throw CancellationError() }
+        let cancelled = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) { throw CancellationError() }
         #expect(await code { () throws(BackendError) in try await cancelled.load() } == .cancelled)
     }
 
@@ -106,8 +107,8 @@ import Testing
             try writeFile(changed, to: path)
             let damage = await code { () throws(BackendError) in try await source().load() }
             #expect(damage == (index == 3 ? .unsupported : .corrupted), "byte \(index)")
-            guard (4..<117).contains(index) else { continue }
-            try writeFile(changed[..<117] + Array(SHA256.hash(data: changed[..<117]))[..<8], to: path)
+            guard (4..<149).contains(index) else { continue }
+            try writeFile(changed[..<149] + Array(SHA256.hash(data: changed[..<149]))[..<8], to: path)
             let forgery = await code { () throws(BackendError) in try await source().load() }
             // The parameters: some bits ask for more than is allowed.
             #expect(forgery == .encryptionKeyMismatch || index < 13 && forgery == .corrupted, "byte \(index)")
@@ -133,15 +134,27 @@ import Testing
         bytes[4] = cost.logN
         withUnsafeBytes(of: cost.blockSize.bigEndian) { bytes.replaceSubrange(5..<9, with: $0) }
         withUnsafeBytes(of: cost.parallelism.bigEndian) { bytes.replaceSubrange(9..<13, with: $0) }
-        bytes.replaceSubrange(117..., with: Array(SHA256.hash(data: bytes[..<117]).prefix(8)))
+        bytes.replaceSubrange(149..., with: Array(SHA256.hash(data: bytes[..<149]).prefix(8)))
         try writeFile(bytes, to: path)
         #expect(await code { () throws(BackendError) in try await source().load() } == .corrupted)
     }
 
     @Test(arguments: [(1, 1, 1), (15, 1, 1), (6, 16, 1), (3, 16, 16), (1, 1, 16)])
     func `every kind of cost within the limits can be derived`(cost: (UInt8, UInt32, UInt32)) async throws {
-        _ = try await source(cost: PassphraseCost(logN: cost.0, blockSize: cost.1, parallelism: cost.2)).create(SourceKeys(only: bench.key))
+        _ = try await source(cost: .tooCheapForAnythingButTests(logN: cost.0, blockSize: cost.1, parallelism: cost.2)).create(
+            SourceKeys(only: bench.key))
         #expect(try await bench.key.isSame(as: source().load()?.current))
+    }
+
+    @Test func `a file that makes guessing cheap is neither written nor read, unless the program says that it is a test`() async throws {
+        func source(_ logN: UInt8) -> PassphraseSource { self.source(cost: PassphraseCost(logN: logN, blockSize: 1, parallelism: 1)) }
+        #expect(await code { () throws(BackendError) in try await source(13).create(SourceKeys(only: bench.key)) } == .unsupported)
+        #expect(!FileManager.default.fileExists(atPath: path))
+        _ = try await self.source().create(SourceKeys(only: bench.key))
+        #expect(await code { () throws(BackendError) in try await source(14).load() } == .corrupted)
+        try FileManager.default.removeItem(atPath: path)
+        _ = try await source(14).create(SourceKeys(only: bench.key))
+        #expect(try await bench.key.isSame(as: source(17).load()?.current))
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o622])
@@ -164,7 +177,7 @@ import Testing
     }
 
     private static let foreignFile =
-        "4c4450010a0000000800000002000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e"
-        + "1f6465666768696a6b6c6d6e6f707172737475767778797a7bac7604429babcdab2edeabe8ec73baa2489962"
-        + "5cbbde2b2f33eb75c82887c20e9a0446699b6b59d4ca4926a6c4c7b7d8c32dbb6781f53384"
+        "4c4450010a0000000800000002000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f76675e3e17a3061866a2a638ddde01"
+        + "c2004daff2537da6eaff5e15c24a452deb6465666768696a6b6c6d6e6f707172737475767778797a7bac7604429babcdab2edeabe8ec73baa2489962"
+        + "5cbbde2b2f33eb75c82887c20e2275495a8655ee96ab4c551030363efe1b62be51058fb85c"
 }

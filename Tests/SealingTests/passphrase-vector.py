@@ -3,6 +3,7 @@
 usage: python3 passphrase-vector.py    (needs the package `cryptography`)
 """
 import hashlib
+import hmac
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -15,6 +16,9 @@ content = bytes([0xA7] * 32)
 
 head = b"LDP\x01" + bytes([log_n]) + r.to_bytes(4, "big") + p.to_bytes(4, "big") + salt
 key = hashlib.scrypt(passphrase, salt=salt, n=1 << log_n, r=r, p=p, dklen=32, maxmem=1 << 26)
+# HKDF-SHA256 without a salt, one block.
+secret = hmac.digest(bytes(32), key, "sha256")
+head += hmac.digest(secret, b"LocalData key commitment 1\x01", "sha256")
 
 
 def aes(block):

@@ -1,11 +1,12 @@
 import BackendContract
 import BackendRuntime
 import Foundation
-import LocalData
 import LocalDataTesting
 import MemoryBackend
 import TestSupport
 import Testing
+
+@testable import LocalData
 
 /// Every verb that writes, with the answer of each of its writes lost: an observer of a slot that was changed all the same learns the new value.
 @Suite(.inTurn) struct LostAnswerTests {
@@ -73,7 +74,7 @@ import Testing
         outcome.writes = faulty.log.dropFirst(logged).count { $0.kind == .apply }
         let after = try await machine.revisions(scene.watched)
         // Ends each sequence after what its observer was told.
-        try await router.shutdown()
+        router.env.hub.close()
         for (index, slot) in scene.watched.enumerated() where before[index] != after[index] {
             outcome.changed += 1
             var seen: String?

@@ -9,6 +9,7 @@
         private var small: Connection?
         private var inserter: RowInserter?
         private var statements: [String] = []
+        private var headerTag: [UInt8] = []
         private var keyset: Keyset?
         private var content = KeyedBackupContent()
         private var rows = CountedSum()
@@ -81,14 +82,14 @@
                 throw BackendError(.encryptionKeyMissing, "The backup has no key for one of its databases. Use another backup.")
             }
             let keyset = try header.open(.key(key), in: nil)
-            self.keyset = keyset
+            (self.keyset, headerTag) = (keyset, header.tag)
             return keyset
         }
 
         package func finish() throws(BackendError) -> KeyedBackupContent {
             _ = try opened()
             small?.close()
-            content.isProven = !content.isFile && state?.rows == rows
+            content.isProven = !content.isFile && state?.rows == rows && state?.header == headerTag
             return content
         }
     }

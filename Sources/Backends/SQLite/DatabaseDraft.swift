@@ -100,9 +100,18 @@
             let unwrapped = try KeyHolder.key(key).open(header.keys, database: header.database)
             let tables = try header.keys.changed(
                 .replacingSources(with: own.key, source: own.source), unwrapped, database: header.database, runtime.randomBytes)
-            do throws(SQLiteFault) { try header.changed(keyset) { $0.keys = tables }.write(to: connection) } catch {
-                throw error.backendError()
+            let given = header.changed(keyset) { $0.keys = tables }
+            let sealed = try connection.bytes(DatabaseFormat.stateQuery)
+            guard var state = sealed.flatMap({ keyset.active.openState($0) }), state.header == header.tag else {
+                throw DatabaseParts.damage
             }
+            state.header = given.tag
+            let resealed = try keyset.active.seal(state, runtime.randomBytes)
+            do throws(SQLiteFault) {
+                try given.write(to: connection)
+                try connection.execute("DELETE FROM state")
+                try connection.insert("INSERT INTO state VALUES (1, ?1)", [[.bytes(resealed)]])
+            } catch { throw error.backendError() }
         }
 
         private func onLane(_ work: @escaping @Sendable () throws(BackendError) -> Void) async throws(BackendError) {

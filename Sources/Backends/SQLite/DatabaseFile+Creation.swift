@@ -32,8 +32,8 @@
                 let database = runtime.randomBytes(Keyset.databaseLength)
                 let (keyset, keys) = try Keyset.make(
                     database: database, formats: [SealedRow.format], kek: kek, source: source, randomBytes: runtime.randomBytes)
-                let state = try keyset.active.seal(CommitState(), runtime.randomBytes)
-                try write(DatabaseHeader(database: database, context: context, keys: keys, tagged: keyset), state, to: draft)
+                let header = DatabaseHeader(database: database, context: context, keys: keys, tagged: keyset)
+                try write(header, try keyset.active.seal(CommitState(header: header.tag), runtime.randomBytes), to: draft)
                 do throws(FileError) {
                     try files.synchronizeFile(draft)
                     try files.link(draft, to: path)

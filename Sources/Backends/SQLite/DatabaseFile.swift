@@ -22,10 +22,21 @@
         struct Found: @unchecked Sendable {
             let file: FileID
             let header: DatabaseHeader
-            /// The sealed state; nil where there is none, and where no freshness anchor asks for it.
+            /// The sealed state; nil where there is none.
             let state: [UInt8]?
             /// A connection for reading, used on the lane until a session takes it.
             let connection: Connection
+
+            /// Checks with the sealed state that header and keys are those of the last commit: older tables that were put back are refused.
+            /// - Throws: ``BackendError`` with `corrupted`.
+            func requireCurrentKeys(_ keyset: Keyset) throws(BackendError) {
+                guard state.flatMap({ keyset.active.openState($0) })?.header == header.tag else {
+                    throw BackendError(
+                        .corrupted,
+                        "The keys of the database are not those of its last commit: its tables were damaged, or older ones were put back. Restore the file from a backup, or take it as it is on purpose with StorageRouter.acceptContents(of:). Nothing was changed."
+                    )
+                }
+            }
         }
 
         /// `@unchecked Sendable`: it is reached through the mutex, and what is in it is used on the lane only.
@@ -134,7 +145,7 @@
                 try connection.checkFormat()
                 try checkLength(connection)
                 let header = try DatabaseHeader(reading: connection)
-                return (header, follower == nil ? nil : try connection.bytes(DatabaseFormat.stateQuery))
+                return (header, try connection.bytes(DatabaseFormat.stateQuery))
             } _: {
                 $0.backendError()
             }

@@ -42,6 +42,21 @@
             return try result.get()
         }
 
+        /// Whether the rows are those of the sealed state; nil as with ``listing(in:_:isCurrent:isWanted:)``.
+        func hasRowsAsWritten(_ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool) throws(BackendError) -> Bool? {
+            let result = open.withLock { open -> Result<Bool?, BackendError> in
+                Result { () throws(BackendError) in
+                    guard let connection = try opened(session, isCurrent, &open)?.connection else { return nil }
+                    return try atOneMoment(session, connection) { () throws(Interruption) in
+                        try IntegrityCheck(session: session, connection: connection).hasRowsAsWritten { (_) throws(Interruption) in
+                            if isClosing.load(ordering: .relaxed) || !isWanted() { throw .ended }
+                        }
+                    }
+                }
+            }
+            return try result.get()
+        }
+
         /// Checks everything in the database; nil as with ``listing(in:_:isCurrent:isWanted:)``.
         func check(
             _ session: DatabaseSession, isCurrent: () -> Bool, isWanted: () -> Bool, progress: (IntegrityProgress) -> Void

@@ -170,7 +170,8 @@
                         return nil
                     }
                     try rows.labels?.flush(randomBytes)
-                    let known = try journal.flush(rows.keyset.active, isAnchored: follower != nil, randomBytes)
+                    let known = try journal.flush(
+                        rows.keyset.active, header: rows.header.tag, isAnchored: follower != nil, randomBytes)
                     do throws(SQLiteFault) { try statements.commitTransaction() } catch { throw Self.failedCommit(error, tools) }
                     state.checked?.header = rows.header
                     (state.known, state.knownVersion) = (known, version)

@@ -28,6 +28,18 @@
                 damagedLabels: session.header.isIndexed ? try labels(of: rows, pause) : 0)
         }
 
+        /// Whether the rows are those of the state. No row is opened.
+        func hasRowsAsWritten(_ pause: Pause) throws(Interruption) -> Bool {
+            let state = try state()
+            var (sum, found) = (CountedSum(), 0)
+            try connection.rows("SELECT slot, version, sealed FROM records", Self.failure) { (statement) throws(Interruption) in
+                if found % Self.stride == 0 { try pause(nil) }
+                found += 1
+                if let term = RawRow(statement, firstColumn: 0).term(keyset) { sum.add(term) }
+            }
+            return state?.rows == sum
+        }
+
         /// The state; nil unless the table holds exactly one row, and it opens.
         private func state() throws(Interruption) -> CommitState? {
             var sealed: [[UInt8]?] = []

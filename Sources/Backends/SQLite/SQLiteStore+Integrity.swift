@@ -16,28 +16,33 @@
             }
         }
 
-        /// Rebuilds the sealed state and all labels from the rows in the file, in one transaction under the lock.
+        /// Rebuilds the sealed state and all labels from the header, the keys and the rows in the file, in one transaction under the lock.
         package func acceptContents() async throws(BackendError) {
-            try await rewriteState { (rows) throws(BackendError) in
-                try rows.rebuildState(above: 0)
-                try rows.rebuildLabels(rows.keyset)
+            try file.requireUnlocked()
+            let (file, deadline) = (file, nextDeadline)
+            while let found = try await onLane(deadline, { () throws(BackendError) in try file.find(deadline: deadline) }) {
+                let keyset = try await keyset(of: found.header, in: context)
+                try await requireNotOlder(found, keyset, deadline)
+                let done = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) { (call) throws(BackendError) in
+                    try file.rewriteState(found.file, found.header, keyset, deadline: call.deadline) { (rows) throws(BackendError) in
+                        try rows.rebuildState(above: 0)
+                        try rows.rebuildLabels(rows.keyset)
+                    }
+                }
+                if done != nil { return }
             }
         }
 
-        /// Commits something to the state, and nothing else.
-        private func rewriteState(
-            _ change: @escaping @Sendable (DatabaseWriter.Rows) throws(BackendError) -> Void
+        /// Compares a database that is accepted as it is with its freshness anchor, as an opening does.
+        private func requireNotOlder(
+            _ found: DatabaseFile.Found, _ keyset: Keyset, _ deadline: MonotonicInstant
         ) async throws(BackendError) {
-            let (file, deadline) = (file, nextDeadline)
-            var known = try await opened(deadline: deadline)
-            while let session = known {
-                let done = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) {
-                    (call) throws(BackendError) in
-                    try file.rewriteState(session.file, session.header, session.keyset, deadline: call.deadline, change)
-                }
-                if done != nil { return }
-                known = try await opened(insteadOf: session, deadline: deadline)
-            }
+            guard let follower = file.follower else { return }
+            let expected = try await expectedMark(deadline: deadline)
+            let state = found.state.flatMap { keyset.active.openState($0) }
+            try follower.check(
+                expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
+                isAnchored: state?.isAnchored == true)
         }
     }
 

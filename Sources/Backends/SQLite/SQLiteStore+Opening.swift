@@ -34,6 +34,7 @@
                 try file.follower?.check(
                     expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
                     isAnchored: state?.isAnchored == true)
+                try found.requireCurrentKeys(keyset)
                 if let made = try await onLane(limit, { () throws(BackendError) in try file.open(found, keyset, deadline: limit) }) {
                     return made
                 }
@@ -59,7 +60,7 @@
         }
 
         /// What the freshness anchor knows of the database; nil where there is no anchor, or it holds nothing yet.
-        private func expectedMark(deadline: MonotonicInstant) async throws(BackendError) -> FreshnessMark? {
+        func expectedMark(deadline: MonotonicInstant) async throws(BackendError) -> FreshnessMark? {
             guard let follower = file.follower else { return nil }
             return try await runtime.run(until: deadline) { () throws(BackendError) in try await follower.expected() }
         }

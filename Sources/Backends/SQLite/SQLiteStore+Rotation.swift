@@ -16,6 +16,7 @@
         package func rotateDataKey(
             batch: Int, progress: @Sendable (_ done: Int, _ total: Int) -> Void
         ) async throws(BackendError) -> Int {
+            try await requireRowsAsWritten()
             try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
                 try await store.activatingNewKey(header)
             }
@@ -58,6 +59,19 @@
             }
             // Another process has finished it.
             return done
+        }
+
+        /// Checks that the rows are those of the sealed state, before a new key is wrapped for the recipients of before: keys and state can be put back together, and then
+        /// only the rows tell that somebody had been removed.
+        private func requireRowsAsWritten() async throws(BackendError) {
+            let areWhole = try await scanning(isPatient: true) { (file, session, isWanted) throws(BackendError) in
+                try file.scanner.hasRowsAsWritten(session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)
+            }
+            guard areWhole == false else { return }
+            throw BackendError(
+                .corrupted,
+                "The rows of the database are not those that were written, so it may be a mixture of files of different ages, in which a removed key is a recipient again. Look at verifyIntegrity(of:) and keyRecipients(of:). Restore the file from a backup, or take it as it is with acceptContents(of:), and rotate again. Nothing was changed."
+            )
         }
 
         private func rowCount() async throws(BackendError) -> Int {

@@ -145,7 +145,7 @@
                     if let probes { return probes }
                 } catch {
                     guard error.code == .unsettled else { throw error }
-                    try await settleLog(deadline)
+                    try await settleLog(session, deadline)
                     isSettled = true
                 }
                 // Header, keys or file have changed, or the session was closed.
@@ -154,10 +154,13 @@
         }
 
         /// Makes sure that nothing comes back of which an answer says that it is absent.
-        private func settleLog(_ deadline: MonotonicInstant) async throws(BackendError) {
+        private func settleLog(_ session: DatabaseSession, _ deadline: MonotonicInstant) async throws(BackendError) {
             let file = file
             do throws(BackendError) {
-                try await onLane(deadline) { () throws(BackendError) in try file.settleLog(deadline: deadline) }
+                try await onLane(deadline) { () throws(BackendError) in
+                    // A commit of this process, which the lane has finished by now, needs no lock.
+                    if try session.hasUnnamedTransaction() { try file.settleLog(deadline: deadline) }
+                }
             } catch {
                 throw BackendError(
                     .cannotTell,
@@ -211,7 +214,7 @@
             var known = try await opened(&deadline)
             while let session = known {
                 // What is not in a list counts as absent.
-                if !isPatient, try session.hasUnnamedTransaction() { try await settleLog(deadline) }
+                if !isPatient, try session.hasUnnamedTransaction() { try await settleLog(session, deadline) }
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in
                     try file.retryingWhileBusy(deadline: call.deadline) { () throws(BackendError) in

@@ -67,13 +67,15 @@
         /// Seals the state of the transaction, one commit later than the one before.
         /// - Parameters:
         ///   - key: The data key that is active once the transaction is committed.
+        ///   - header: The tag of the header as it is then.
         ///   - isAnchored: Whether the program has a freshness anchor.
         /// - Returns: The state; nil where there was none to go on from.
-        func flush(_ key: DataKey, isAnchored: Bool, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {
+        func flush(_ key: DataKey, header: [UInt8], isAnchored: Bool, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {
             guard var state = current else { return nil }
             state.commits &+= 1
             state.rows.add(change)
             state.isAnchored = state.isAnchored || isAnchored
+            state.header = header
             let sealed = try key.seal(state, randomBytes)
             do throws(SQLiteFault) { try statements.putState(sealed) } catch { throw error.backendError() }
             return KnownState(sealed: sealed, key: key.id, state: state)

@@ -1,7 +1,7 @@
-/// What a database says of itself, sealed: how often it was changed, and which rows it has.
+/// What a database says of itself, sealed: how often it was changed, which rows it has, and which header and keys.
 ///
 /// It is written once in each transaction. Rows that were replaced by older ones, removed or added behind the library's back do not match
-/// it; an older file has an older one.
+/// it, nor do older tables of keys; an older file has an older one.
 package struct CommitState: Hashable, Sendable {
     /// How many transactions were committed since the database was made.
     package var commits: Int64 = 0
@@ -9,24 +9,31 @@ package struct CommitState: Hashable, Sendable {
     package var rows = CountedSum()
     /// Whether a freshness anchor was recorded for the database: then a missing anchor was lost.
     package var isAnchored = false
+    /// The tag of the header and of the data keys: see ``Keyset/tag(header:tables:)``.
+    package var header = [UInt8](repeating: 0, count: Self.tagLength)
 
+    private static let tagLength = 32
     /// The number of bytes of a state.
-    package static let length = 8 + CountedSum.length + 1
+    package static let length = 8 + CountedSum.length + 1 + tagLength
 
-    /// The state of a new database.
+    /// The state of a new database, before its header is known.
     package init() {}
 
-    /// The commits in 8 bytes, the rows, and a byte that is 1 if the database is anchored, and else 0.
+    /// The state of a new database with the tag of its header.
+    package init(header: [UInt8]) { self.header = header }
+
+    /// The commits in 8 bytes, the rows, a byte that is 1 if the database is anchored and else 0, and the tag of the header.
     package var bytes: [UInt8] {
-        withUnsafeBytes(of: commits.bigEndian) { Array($0) } + rows.bytes + [isAnchored ? 1 : 0]
+        withUnsafeBytes(of: commits.bigEndian) { Array($0) } + rows.bytes + [isAnchored ? 1 : 0] + header
     }
 
     /// Reads ``bytes``; nil for anything else.
     package init?(bytes: [UInt8]) {
-        guard bytes.count == Self.length, let rows = CountedSum(bytes: Array(bytes[8..<8 + CountedSum.length])), bytes[bytes.count - 1] <= 1
-        else { return nil }
+        let flag = 8 + CountedSum.length
+        guard bytes.count == Self.length, let rows = CountedSum(bytes: Array(bytes[8..<flag])), bytes[flag] <= 1 else { return nil }
         commits = bytes.withUnsafeBytes { Int64(bigEndian: $0.loadUnaligned(as: Int64.self)) }
         self.rows = rows
-        isAnchored = bytes[bytes.count - 1] == 1
+        isAnchored = bytes[flag] == 1
+        header = Array(bytes[(flag + 1)...])
     }
 }

@@ -11,12 +11,31 @@ package struct PassphraseCost: Hashable, Sendable {
     package var blockSize: UInt32
     /// The number of passes, p, one after the other.
     package var parallelism: UInt32
+    /// Whether a file may cost less than ``floor``.
+    package var isCheapOnPurpose = false
+
+    /// The least base-2 logarithm of N of a passphrase file, where nothing says otherwise.
+    package static let floor: UInt8 = 14
 
     /// Creates a cost. What is outside of the limits (128 · N · r at most 1 GiB, r and p at most 16) is refused when it is used.
     package init(logN: UInt8, blockSize: UInt32, parallelism: UInt32) {
         self.logN = logN
         self.blockSize = blockSize
         self.parallelism = parallelism
+    }
+
+    /// A cost that protects nothing, for tests.
+    package static func tooCheapForAnythingButTests(logN: UInt8, blockSize: UInt32 = 1, parallelism: UInt32 = 1) -> PassphraseCost {
+        var cost = PassphraseCost(logN: logN, blockSize: blockSize, parallelism: parallelism)
+        cost.isCheapOnPurpose = true
+        return cost
+    }
+
+    /// The same cost, which may be below the floor if another one may.
+    func allowed(by other: PassphraseCost) -> PassphraseCost {
+        var cost = self
+        cost.isCheapOnPurpose = isCheapOnPurpose || other.isCheapOnPurpose
+        return cost
     }
 
     /// N = 2^17, r = 8, p = 1: 128 MiB. Source: OWASP, Password Storage Cheat Sheet, the first of its settings for scrypt.
@@ -38,21 +57,24 @@ package struct PassphraseCost: Hashable, Sendable {
 /// r                  4 bytes, big-endian
 /// p                  4 bytes, big-endian
 /// salt               32 random bytes
+/// commitment         32 bytes: what the derived key is known by
 /// nonce              24 random bytes
 /// ciphertext         32 bytes for each key: first the one that seals, then those that only open
 /// tag                16 bytes
 /// checksum           the first 8 bytes of SHA-256 over everything before it
 /// ```
 ///
-/// 125 bytes with one key. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 45 bytes, so that
-/// neither format nor parameters nor salt can be changed. The ids are computed from the keys. The checksum tells damage from a wrong passphrase, without a derivation; it
+/// 157 bytes with one key. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 77 bytes, so that
+/// neither format nor parameters nor salt can be changed. The commitment is ``KeyIdentity/commitment`` of the derived key: the cipher alone lets somebody make a file that opens
+/// under two passphrases, and try many of them with one file. The ids are computed from the keys. The checksum tells damage from a wrong passphrase, without a derivation; it
 /// protects nothing.
 struct PassphraseFile: Sendable {
     /// The number of bytes of a file with one key.
-    static let length = 125
+    static let length = 157
     /// The number of bytes of a file with some keys.
     private static func length(_ keys: Int) -> Int { length + (keys - 1) * SealingKey.keyLength }
-    private static let headLength = 45
+    private static let saltEnd = 45
+    private static let headLength = saltEnd + KeyIdentity.commitmentLength
     private static let sealedStart = headLength + XAES256GCM.nonceLength
 
     /// The whole file.
@@ -60,8 +82,9 @@ struct PassphraseFile: Sendable {
     let cost: PassphraseCost
 
     /// Reads a file's content; derives nothing.
+    /// - Parameter allowsCheap: Whether the file may cost less than ``PassphraseCost/floor``.
     /// - Throws: ``BackendError``: `unsupported` for another format, `corrupted` for anything else that is not as written.
-    init(_ bytes: [UInt8], of path: String) throws(BackendError) {
+    init(_ bytes: [UInt8], of path: String, allowsCheap: Bool = false) throws(BackendError) {
         guard bytes.starts(with: Array("LDP".utf8)), bytes.count > 3 else {
             throw BackendError(.corrupted, "\(path) is not a passphrase file of this library. Restore the right file; nothing was changed.")
         }
@@ -83,22 +106,29 @@ struct PassphraseFile: Sendable {
                 "The passphrase file \(path) asks for more than 1 GiB of memory or 16 passes, which this library never wrote. Restore the right file."
             )
         }
+        guard allowsCheap || cost.logN >= PassphraseCost.floor else {
+            throw BackendError(
+                .corrupted,
+                "The passphrase file \(path) makes guessing cheaper than this library allows (N below 2^\(PassphraseCost.floor)). Restore the right file."
+            )
+        }
         self.bytes = bytes
     }
 
     /// Opens the keys. Takes as long and as much memory as the cost says.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` for another passphrase.
     func open(with passphrase: SecretBytes, of path: String) throws(BackendError) -> SourceKeys {
-        let cipher = try Self.cipher(passphrase, salt: bytes[13..<Self.headLength], cost)
+        let derived = try Self.derive(passphrase, salt: bytes[13..<Self.saltEnd], cost)
+        let mismatch = BackendError(
+            .encryptionKeyMismatch, "The passphrase is not the one of \(path). Try again with the right one; nothing was changed.")
+        guard KeyIdentity.commitment(of: derived) == Array(bytes[Self.saltEnd..<Self.headLength]) else { throw mismatch }
+        let cipher = try XAES256GCM(key: derived)
         var content: [UInt8]
         do throws(BackendError) {
             content = try cipher.open(
                 Array(bytes[Self.sealedStart...].dropLast(8)), nonce: Array(bytes[Self.headLength..<Self.sealedStart]),
                 authenticating: Self.associatedData(bytes[..<Self.headLength]))
-        } catch {
-            throw BackendError(
-                .encryptionKeyMismatch, "The passphrase is not the one of \(path). Try again with the right one; nothing was changed.")
-        }
+        } catch { throw mismatch }
         defer { wipe(&content) }
         let keys = content.withUnsafeBytes { content in
             stride(from: 0, to: content.count, by: SealingKey.keyLength).map { start in
@@ -115,6 +145,11 @@ struct PassphraseFile: Sendable {
         guard cost.isWithinLimits else {
             throw BackendError(.unsupported, "A passphrase file may cost at most 1 GiB of memory (128 · N · r), with r and p at most 16.")
         }
+        guard cost.isCheapOnPurpose || cost.logN >= PassphraseCost.floor else {
+            throw BackendError(
+                .unsupported,
+                "A passphrase file costs at least N = 2^\(PassphraseCost.floor): below that, guessing is too cheap. Nothing was written.")
+        }
         guard keys.all.allSatisfy({ $0.key.bitCount == SealingKey.keyLength * 8 }) else {
             throw BackendError(.failed, "A sealing key has 32 bytes; this one has not. Nothing was written.")
         }
@@ -125,8 +160,9 @@ struct PassphraseFile: Sendable {
         content.reserveCapacity(keys.all.count * SealingKey.keyLength)
         for key in keys.all { key.withBytes { content.append(contentsOf: $0) } }
         defer { wipe(&content) }
-        let cipher = try cipher(passphrase, salt: salt[...], cost)
-        let sealed = try cipher.seal(content, nonce: nonce, authenticating: associatedData(bytes[...]))
+        let derived = try derive(passphrase, salt: salt[...], cost)
+        bytes += KeyIdentity.commitment(of: derived)
+        let sealed = try XAES256GCM(key: derived).seal(content, nonce: nonce, authenticating: associatedData(bytes[...]))
         bytes += nonce + sealed
         return bytes + SHA256.hash(data: bytes).prefix(8)
     }
@@ -140,9 +176,14 @@ struct PassphraseFile: Sendable {
     static func cipher(
         _ passphrase: SecretBytes, salt: ArraySlice<UInt8>, _ cost: PassphraseCost
     ) throws(BackendError) -> XAES256GCM {
-        let derived: SymmetricKey
+        try XAES256GCM(key: derive(passphrase, salt: salt, cost))
+    }
+
+    private static func derive(
+        _ passphrase: SecretBytes, salt: ArraySlice<UInt8>, _ cost: PassphraseCost
+    ) throws(BackendError) -> SymmetricKey {
         do {
-            derived = try passphrase.withBytes {
+            return try passphrase.withBytes {
                 try KDF.Scrypt.deriveKey(
                     from: $0, salt: Array(salt), outputByteCount: XAES256GCM.keyLength, rounds: 1 << Int(cost.logN),
                     blockSize: Int(cost.blockSize), parallelism: Int(cost.parallelism))
@@ -150,6 +191,5 @@ struct PassphraseFile: Sendable {
         } catch {
             throw BackendError(.failed, "No key could be derived from the passphrase; there may not be enough memory. Nothing was changed.")
         }
-        return try XAES256GCM(key: derived)
     }
 }

@@ -18,7 +18,7 @@ extension PassphraseSource {
         guard !new.isEmpty else {
             throw BackendError(.weakerProtection, "An empty passphrase protects nothing. Choose another one; nothing was changed.")
         }
-        let cost = cost ?? self.cost
+        let cost = (cost ?? self.cost).allowed(by: self.cost)
         let newSecret = Self.secret(new)
         guard let found = try await files.onLane(isMutation: false, { () throws(BackendError) in try read() }) else {
             throw BackendError(.encryptionKeyMissing, "There is no passphrase file \(path), so there is no passphrase to change.")

@@ -81,8 +81,9 @@ package struct PassphraseSource: KeySource {
         let secret = try await ask()
         try await files.deriving(isMutation: true) { () throws(BackendError) in
             guard try found.open(with: secret, of: path).holdsSame(as: old) else { throw replacedMeanwhile }
+            let cost = found.cost.allowed(by: self.cost)
             let bytes = try PassphraseFile.sealing(
-                new, with: secret, found.cost, salt: files.runtime.randomBytes(32),
+                new, with: secret, cost, salt: files.runtime.randomBytes(32),
                 nonce: files.runtime.randomBytes(XAES256GCM.nonceLength))
             try files.replace(path, found.bytes, with: bytes)
         }
@@ -108,7 +109,7 @@ package struct PassphraseSource: KeySource {
         guard
             let contents = try files.readPrivate(path, "passphrase file", ifExposed: "whether its passphrase withstands guessing")
         else { return nil }
-        return try PassphraseFile(contents.bytes, of: path)
+        return try PassphraseFile(contents.bytes, of: path, allowsCheap: cost.isCheapOnPurpose)
     }
 
     func ask() async throws(BackendError) -> SecretBytes {

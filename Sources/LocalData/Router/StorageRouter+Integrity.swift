@@ -22,8 +22,9 @@ extension StorageRouter {
         }
     }
 
-    /// Takes what is in an encrypted database now for what was written: makes its sealed count and sum, and the labels of its values, anew from the rows. Durable when it
-    /// returns. What was lost before is no longer found by ``verifyIntegrity(of:progress:)``: to be called when damage was repaired, or a person has accepted it.
+    /// Takes what is in an encrypted database now for what was written: makes its sealed count and sum, and the labels of its values, anew from the rows, and takes its keys for
+    /// the latest. Durable when it returns. What was lost before is no longer found by ``verifyIntegrity(of:progress:)``: to be called when damage was repaired, or a person has
+    /// accepted it. Look at ``keyRecipients(of:)`` afterwards: a recovery key that was removed may be there again.
     /// - Parameter domain: An encrypted database, or a keychain that is kept in a sealed vault.
     /// - Throws: ``StorageError``: as ``verifyIntegrity(of:progress:)``. Nothing was changed then.
     @concurrent

@@ -17,6 +17,8 @@ final class ChangeHub: Sendable {
         case changed(StorageRecord?, NewestShape?)
         /// The slot may have changed: read it again.
         case look
+
+        var isLook: Bool { if case .look = self { true } else { false } }
     }
 
     /// One watcher's line of events: bounded, and cut down to the latest when it is full.

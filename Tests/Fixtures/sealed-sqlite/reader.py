@@ -510,15 +510,15 @@ class DataKey:
         return b"\x01" + self.id + seal(self.sealing, nonce, plaintext, self.associated(slot, version))
 
 
-def state_of(rows, keys, commits, is_anchored=False):
-    """What the state is sealed from: the commits, the number of rows with a term and the sum of their terms, whether there is an anchor."""
+def state_of(rows, keys, commits, header, is_anchored=False):
+    """What the state is sealed from: the commits, the number of rows with a term and the sum of their terms, whether there is an anchor, the header's tag."""
     terms = []
     for _, slot, version, sealed in rows:
         key = keys.get(sealed[1:9])
         if key is not None and STATES[key.state] != "destroyed":
             terms.append(int.from_bytes(key.row_term(slot, version, sealed), "big"))
     total = sum(terms) % (1 << 256)
-    return struct.pack(">qq", commits, len(terms)) + total.to_bytes(32, "big") + bytes([is_anchored])
+    return struct.pack(">qq", commits, len(terms)) + total.to_bytes(32, "big") + bytes([is_anchored]) + header
 
 
 class ServerKey:
@@ -830,9 +830,9 @@ def check_labels(entries, counts, records, keys):
             raise broken("A count is not that of the entries of its label.")
 
 
-def check_state(states, rows, keys, active):
-    """Opens the state, and checks that the rows are those that were written."""
-    if len(states) != 1 or states[0][0] != 1 or len(states[0][1]) != 89:
+def check_state(states, rows, keys, active, tag):
+    """Opens the state, and checks that the header, the keys and the rows are those that were written."""
+    if len(states) != 1 or states[0][0] != 1 or len(states[0][1]) != 121:
         raise broken("The table of the state is not one row.")
     try:
         plain = unseal(active.state_key, states[0][1], active.state_associated())
@@ -841,7 +841,9 @@ def check_state(states, rows, keys, active):
     commits, count = struct.unpack(">qq", plain[:16])
     if plain[48] > 1:
         raise broken("The state has an unknown flag.")
-    if plain != state_of(rows, keys, commits, plain[48]):
+    if plain[49:] != tag:
+        raise broken("The header and the keys are not those of the last commit.")
+    if plain != state_of(rows, keys, commits, tag, plain[48]):
         raise broken("The rows are not those that were written: the state counts %d." % count)
     return {"commits": commits, "rows": count, "isAnchored": plain[48] == 1}
 
@@ -895,7 +897,7 @@ def dump(path, key_path):
             names[name] = row[0]
         records.append(record)
     check_places(rows)
-    state = check_state(states, rows, keys, active)
+    state = check_state(states, rows, keys, active, header["tag"])
     if has_labels:
         check_labels(labels, counts, records, keys)
     return {
@@ -1056,7 +1058,7 @@ def make(path, key_path, states, source, others, context, features, collide, see
     rows = make_rows(records, keys, random, collide)
     labels, counts = make_labels(rows, keys, random) if "labels" in features else ([], [])
     active = choose_key(keys, "active")
-    state = state_of(rows, {key.id: key for key in keys}, 1)
+    state = state_of(rows, {key.id: key for key in keys}, 1, header["tag"])
     state = seal(active.state_key, random.take("state nonce", 24), state, active.state_associated())
 
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
@@ -1148,7 +1150,7 @@ def vectors(seed):
     table = [tuple(record[name] for name in ("id", "slot", "version", "sealed")) for record in records]
     table = [(number, bytes.fromhex(slot), version, bytes.fromhex(sealed)) for number, slot, version, sealed in table]
     state_nonce = random.take("state nonce", 24)
-    state = state_of(table, {key.id: key for key in keys}, 7, True)
+    state = state_of(table, {key.id: key for key in keys}, 7, header["tag"], True)
     lengths = [0, 1, 14, 123, 124, 125, 252, 253, 1019, 1020, 1021, 2043, 2044, 2045, 2300, 2301]
     lengths += [4091, 4092, 4093, 5120, 65532, 65533, 1000000]
     unindexed = {"typeTag": "note", "attributes": {"a": "first"}, "indexesAttributes": False}

@@ -229,12 +229,13 @@
             func configuration(_ root: String) -> StorageConfiguration {
                 var configuration = kit.configuration(root)
                 configuration.keySource = .passphrase("main")
+                configuration.scryptCost = .tooCheapForAnythingButTests(logN: 1)
                 configuration.passphrase = { _ in "open sesame" }
                 return configuration
             }
             let source = PassphraseSource(
                 path: kit.stage.directory.file("root") + "/data/main.passphrase",
-                cost: PassphraseCost(logN: 1, blockSize: 1, parallelism: 1),
+                cost: PassphraseCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1),
                 deadline: .seconds(60), runtime: .live
             ) { "open sesame" }
             _ = try await source.create(SourceKeys(only: .random(Runtime.live.randomBytes)))

@@ -129,7 +129,7 @@
                 // The drafts are begun: everything was compared.
                 guard path.contains(".restore-"), !path.hasSuffix(".lock"), changed.isFirst else { return }
                 // The same bytes again would be no change: SQLite does not write them.
-                try? PlainDatabase(path: database).execute("UPDATE state SET sealed = zeroblob(60)")
+                try? PlainDatabase(path: database).execute("INSERT INTO state VALUES (2, zeroblob(60))")
             }
             await expectRefusal(.conflict) { _ = try await kit.restore(into: "root", files, replacing: names) }
             #expect(changed.isOver)

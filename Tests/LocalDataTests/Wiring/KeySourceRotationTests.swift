@@ -79,7 +79,7 @@
 
         @Test func `a source of the program's own is rotated if it can be, and a source in a passphrase file`() async throws {
             let versions = Versions()
-            let cost = ScryptCost(logN: 1, blockSize: 1, parallelism: 1)
+            let cost = ScryptCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
             for source in [KeySourceReference.custom("versions"), .passphrase("main")] {
                 func launch() async throws -> StorageRouter {
                     let router = stage.launch {

@@ -47,7 +47,7 @@
             func launch() -> StorageRouter {
                 stage.launch {
                     $0.keySource = .passphrase("slow")
-                    $0.scryptCost = ScryptCost(logN: 1, blockSize: 1, parallelism: 1)
+                    $0.scryptCost = ScryptCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
                     $0.deadlines = Deadlines(files: .seconds(10), keyring: .seconds(10))
                     $0.runtime.clock = clock
                     $0.passphrase = { _ in
