@@ -82,7 +82,9 @@ import Testing
         let error = try await #require(throws: BackendError.self) { try await refusing.load() }
         #expect(error.code == .locked)
         #expect(!error.reason.contains("hunter2"))
-        let cancelled = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) { throw CancellationError() }
+        let cancelled = PassphraseSource(path: path, cost: Self.cheap, deadline: bench.deadline, runtime: .live) {
+            throw CancellationError()
+        }
         #expect(await code { () throws(BackendError) in try await cancelled.load() } == .cancelled)
     }
 

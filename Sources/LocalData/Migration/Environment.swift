@@ -44,7 +44,10 @@ final class Environment: Sendable {
         lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks, clock: runtime.clock)
-        committer = Committer(hub: hub, ledger: ledger, expiries: expiries)
+        committer = Committer(hub: hub) { [ledger, expiries] domain, expires in
+            ledger.uses(domain)
+            if expires { await expiries.forgetUnsteady() }
+        }
     }
 
     /// The attempts at a step that starts over because another process or task changed the slot in between.

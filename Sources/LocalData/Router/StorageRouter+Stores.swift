@@ -1,5 +1,4 @@
 import BackendContract
-import SQLiteBackend
 import Sealing
 
 extension StorageRouter {
@@ -29,12 +28,7 @@ extension StorageRouter {
 
     /// What could damage a domain's store on this machine, in a sentence for the operator; nil where nothing is known.
     package nonisolated func warning(about domain: StorageDomain) -> String? {
-        #if SQLite
-            let isDatabase = domain.kind == .encryptedSQLite || (domain.kind == .keychain && configuration.keychain.vault != nil)
-            return isDatabase && !configuration.isInMemory && !configuration.plugsIn(domain.kind) ? SQLiteStore.warning : nil
-        #else
-            return nil
-        #endif
+        (stores as? Wiring)?.warning(about: domain)
     }
 
     /// Whether a slot holds a sealing key: without it, what it seals is lost.

@@ -3,8 +3,8 @@ import BackendContract
 /// The only code that changes slots: it applies mutations, reads back what must be certain, and tells observers, also when the outcome is unknown.
 struct Committer: Sendable {
     let hub: ChangeHub
-    let ledger: MigrationLedger
-    let expiries: ExpiryWatch
+    /// Called after each commit, with its domain and whether it stored a value that expires.
+    let noteCommit: @Sendable (_ domain: StorageDomain, _ expires: Bool) async -> Void
 
     /// One change of a commit.
     struct Change: Sendable {
@@ -100,8 +100,9 @@ struct Committer: Sendable {
                     throw error
                 }
             }
-            if results.contains(where: \.isApplied) { ledger.uses(first.route.domain) }
-            if part.contains(where: { changes[$0].mutation.expires }) { await expiries.forgetUnsteady() }
+            if results.contains(where: \.isApplied) {
+                await noteCommit(first.route.domain, part.contains { changes[$0].mutation.expires })
+            }
             publish(part, changes, receipt)
             await witness(part, changes, receipt)
             for index in part {

@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 import MemoryBackend
+import SQLiteBackend
 import Sealing
 import Synchronization
 
@@ -56,6 +57,16 @@ final class Wiring: StoreProvider {
         }
         try provider.validate(scope)
         return try provider.make(scope, parts)
+    }
+
+    /// What could damage a domain's store on this machine, in a sentence for the operator; nil where nothing is known.
+    func warning(about domain: StorageDomain) -> String? {
+        #if SQLite
+            let isDatabase = domain.kind == .encryptedSQLite || (domain.kind == .keychain && configuration.keychain.vault != nil)
+            return isDatabase && !configuration.isInMemory && !configuration.plugsIn(domain.kind) ? SQLiteStore.warning : nil
+        #else
+            return nil
+        #endif
     }
 
     private var parts: StoreParts {

@@ -13,15 +13,15 @@ import Testing
     private let old = textKey("old", older)
     private let key = textKey("new", place).moved(from: textKey("old", older))
 
-    private func launch() -> (router: StorageRouter, place: FaultingBackend) {
+    private func launch() throws -> (router: StorageRouter, place: FaultingBackend) {
         let stores = media.mapValues { FaultingBackend(InMemoryStore(medium: $0, runtime: .live)) }
         var configuration = StorageConfiguration.inMemory()
-        for domain in [Self.place, Self.older] { configuration.use(for: domain.kind) { _ in stores[domain]! } }
-        return (StorageRouter(configuration: configuration), stores[Self.place]!)
+        for (domain, store) in stores { configuration.use(for: domain.kind) { _ in store } }
+        return (StorageRouter(configuration: configuration), try #require(stores[Self.place]))
     }
 
     @Test func `a read that fails after it has moved the value says that something was changed`() async throws {
-        let (first, store) = launch()
+        let (first, store) = try launch()
         try await first.set("kept", for: old)
         #expect(try await first.get(key) == "kept")
         let reads = store.log.count { $0.kind == .read }
@@ -29,7 +29,7 @@ import Testing
         media[Self.place]?.removeForeign(StorageAddress("new"))
         try await first.set("kept", for: old)
 
-        let (second, faulty) = launch()
+        let (second, faulty) = try launch()
         faulty.inject(.unavailable, at: reads, of: .read)
         let error = await #expect(throws: StorageError.self) { try await second.get(key) }
         #expect(error?.code == .unavailable && error?.outcome == .applied)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test func `a read that fails and has moved nothing says that nothing was changed`() async throws {
-        let (router, faulty) = launch()
+        let (router, faulty) = try launch()
         faulty.inject(.unavailable, of: .read, repeats: true)
         let error = await #expect(throws: StorageError.self) { try await router.get(key) }
         #expect(error?.code == .unavailable && error?.outcome == .notApplied)
