@@ -56,7 +56,7 @@ extension Operation {
             // An earlier call made the backup and was killed before it could say so: whether it is durable, it could not say either.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
             let report = try await stage.router.backup(to: file(stage), for: [secret()])
-            // It names what it could not read. Whoever wants all of it makes another one.
+            // The report names the stores that could not be read. This program makes another backup then.
             guard !report.isSound else { return }
             try FileManager.default.removeItem(at: file(stage))
             throw CocoaError(.fileReadUnknown)

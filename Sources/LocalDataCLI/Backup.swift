@@ -56,7 +56,7 @@ struct Backup: AsyncParsableCommand {
         if !report.isSound { throw ExitCode(65) }
     }
 
-    /// Removes a backup that does not hold what was asked for, so that nobody relies on it.
+    /// Removes a backup that lacks a store which `--include` names, or that has no store at all.
     private func requireContent(_ report: BackupReport) throws {
         let named = Swift.Set(include.map { Self.name(of: $0.domain, place.appID) })
         let missing = report.notFound.filter(named.contains)

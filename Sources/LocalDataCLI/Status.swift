@@ -13,7 +13,7 @@ struct Status: AsyncParsableCommand {
         let status: String
         /// Why it is unavailable.
         let message: String?
-        /// What could damage it on this machine.
+        /// A warning about the store on this machine.
         let warning: String?
         /// The program that keeps a keyring, its default collection, and the encryption on the way there.
         let provider, collection, algorithm: String?

@@ -74,7 +74,7 @@
                 )
                 #expect(stored.status == 0)
             }
-            // The daemon may have read its file again by now: the blanks are lost already then, and nobody can tell.
+            // If the daemon has read its file again, the blanks are lost already and cannot be detected.
             let answer = try await probe.ask("keyring").outcome
             #expect(answer.contains(#"at risk: ["#) && answer.contains(#""key""#) && !answer.contains("plain"), "\(answer)")
         }

@@ -14,7 +14,7 @@
 
             private func recovery(_ seed: UInt8) -> RecoveryKeyPair { RecoveryKeyPair { [UInt8](repeating: seed, count: $0) } }
 
-            /// A database as it was, and what it held then.
+            /// An earlier file of a database, with its content.
             private struct Age {
                 let name: String
                 let file: Data
@@ -80,7 +80,7 @@
                 return ages
             }
 
-            /// Puts a file in place, with some tables of another one.
+            /// Replaces the database by a file with some tables of another file.
             private func mix(_ place: Place, _ file: Data, _ tables: [String], of other: Data) throws {
                 for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: place.path + ending) }
                 try file.write(to: URL(filePath: place.path))
@@ -142,7 +142,7 @@
                 print("older tables of keys with their state: \(attacks) attacks, \(rotated) rotated")
             }
 
-            @Test func `what was refused is taken as it is on purpose`() async throws {
+            @Test func `a refused database opens after its contents were accepted`() async throws {
                 let place = try Place()
                 let ages = try await ages(place)
                 let older = try #require(ages.first { $0.name == "recovery key 2 added" })

@@ -271,7 +271,7 @@
                 try $0.execute("INSERT INTO records SELECT 5, slot, version, sealed FROM records WHERE slot = ?", [slot])
             }
             let damaged = place.store()
-            // Rows that nobody wrote: no new key is wrapped for anybody until a person has looked at them.
+            // The rows are not those that were written: no new key is wrapped until a person has accepted them.
             let refusal = await failure { () throws(BackendError) in try await damaged.rotateDataKey(batch: 7) { _, _ in } }
             #expect(refusal?.code == .corrupted && refusal?.outcome == .notApplied, "\(String(describing: refusal))")
             #expect(try states() == [.active])

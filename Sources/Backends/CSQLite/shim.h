@@ -26,8 +26,8 @@ static inline void localdata_checksum(const unsigned char *bytes, int count, int
 // Layouts: sqlite.org/fileformat2.html, "The WAL File Format" (a header of 32 bytes; before each page 24 bytes: its number, the size of the database after a commit or 0, the salts, the
 // checksum so far), and sqlite.org/walformat.html, "The WAL-Index Header" (page size at 14, last frame at 16, its checksum at 24).
 //
-// In a write transaction, index and log stay as they are. Outside of one, a transaction that a living process has just written counts too, and what a writer changes meanwhile may
-// give either answer. Returns an SQLite result code.
+// In a write transaction, index and log do not change. Outside of one, the answer is also 1 for a transaction that a running process has just written. If a writer changes the log
+// during the call, both answers are possible. Returns an SQLite result code.
 static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     sqlite3_file *file = 0, *log = 0;
     void volatile *map = 0;

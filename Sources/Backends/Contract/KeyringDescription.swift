@@ -6,8 +6,8 @@ public struct KeyringDescription: Hashable, Sendable {
     public var collection: String?
     /// How secrets are encrypted on their way over the session bus, by the name in the Secret Service specification; `plain` for not at all.
     public var algorithm: String
-    /// The names of the store's values that the keyring loses or changes at one of its next starts: texts with backslashes, line breaks or blanks at the beginning, which another
-    /// program has put into a collection of gnome-keyring without a password. Copy them elsewhere, and remove them there: the whole collection can become unreadable.
+    /// The names of values of another program that gnome-keyring changes at its next start. They contain backslashes or line breaks, or begin with a blank, in a collection without a
+    /// password. Copy them elsewhere and remove them there: the whole collection can become unreadable.
     public var valuesAtRisk: [String] = []
 
     package init(provider: String?, collection: String?, algorithm: String) {

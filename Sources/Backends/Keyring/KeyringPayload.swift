@@ -74,8 +74,10 @@ enum KeyringPayload {
         throw BackendError(.unsupported, "\(reason), so this style does not keep such a text. Use .localData, which keeps any.")
     }
 
-    /// Why a keyring may lose a text; nil for one that all keep. gnome-keyring writes a collection without a password as a GKeyFile, without escapes, and reads it with them: at its
-    /// next start, a text with a backslash is another one, with line breaks where it had `\n`; the start after the next change cannot read the collection at all.
+    /// Why a keyring may lose a text; nil for a text that every keyring keeps.
+    ///
+    /// gnome-keyring writes a collection without a password as a GKeyFile without escapes, and reads it with escapes. At its next start, `\n` in a text becomes a line break. After
+    /// the next change and another start, the collection is unreadable.
     static func whyLost(_ text: [UInt8]) -> String? {
         if text.contains(where: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }) {
             "A line break in one text makes a keyring without a password unreadable"

@@ -171,11 +171,11 @@
 
         // MARK: Unlocking
 
-        /// Unlocks what gnome-keyring opens without asking anybody: a collection with a blank password, as automatic login makes it, is locked at each
-        /// start of the daemon.
+        /// Unlocks a collection with a blank password, which gnome-keyring opens without a prompt. Automatic login makes such a collection, and it is locked at each start of the
+        /// daemon.
         ///
-        /// Where a prompt would be needed, nobody sees it, since it is never performed. It cannot be dismissed: gnome-keyring 42.1 ends with a fault where another prompt is open
-        /// meanwhile. The daemon keeps it until this program's link ends, so there is at most one a link.
+        /// A prompt that is needed is never performed, so it shows no dialog. It is not dismissed either: gnome-keyring 42.1 crashes if another prompt is open. The daemon keeps
+        /// the prompt until this program's link ends, so the program tries once for each link.
         /// - Returns: Whether it is unlocked.
         private func unlockSilently(_ paths: [String]) throws(KeyringFault) -> Bool {
             guard !link.needsPrompt.withLock(\.self), try link.isKeptByGnome(call) else { return false }

@@ -10,7 +10,7 @@ package struct BackupFile: BackupStore {
     private let isDamage: @Sendable ([UInt8]) -> Bool
 
     /// Names the file; nothing is opened.
-    /// - Parameter isDamage: Whether a content is damaged. The backup has it as it is.
+    /// - Parameter isDamage: Whether a content is damaged. The backup contains it unchanged.
     package init(path: String, lock: String?, runtime: Runtime, isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }) {
         (self.path, backupLock, self.runtime, self.isDamage) = (path, lock, runtime, isDamage)
         lane = runtime.makeLane("backup.\(lastComponent(of: path))")

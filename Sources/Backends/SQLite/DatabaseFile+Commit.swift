@@ -204,8 +204,8 @@
             }
         }
 
-        /// Overwrites a transaction in the log that its index does not name: its process was killed, and the next recovery would play it back. A process
-        /// that lives is waited for until it has entered its own in the index.
+        /// Overwrites a transaction in the log that its index does not name. Its process was killed, and the next recovery would apply it. Waits for a running
+        /// process that is just committing.
         func settleLog(deadline: MonotonicInstant) throws(BackendError) {
             try locked(deadline: deadline) { () throws(BackendError) in try writer(deadline: deadline)?.settleLog(deadline: deadline) }
         }

@@ -66,7 +66,7 @@
 
         /// The values in slots; nil when the session is out of date, or the read would have had to wait.
         /// - Parameter isSettled: Whether the log was settled a moment ago: see ``DatabaseFile/settleLog(deadline:)``.
-        /// - Throws: ``BackendError``: `unsettled` where one of them is absent, and the log is to be settled before that is answered.
+        /// - Throws: ``BackendError`` with `unsettled` if a slot is absent and the log must be settled first.
         func probes(
             _ addresses: [StorageAddress], _ retry: Retry = .none, isSettled: Bool = false
         ) throws(BackendError) -> [StorageProbe]? {
@@ -230,9 +230,9 @@
     }
 
     extension BackendError.Code {
-        /// The log is to be settled before an absence is answered. No caller of the store sees this code.
+        /// The log must be settled before the store answers that a value is absent. The store handles this code itself.
         static let unsettled = BackendError.Code("unsettled")
-        /// Whether there is a value cannot be told.
+        /// The store cannot determine whether there is a value.
         static let cannotTell = BackendError.Code("cannotTell")
     }
 

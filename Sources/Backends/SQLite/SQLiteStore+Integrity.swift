@@ -33,7 +33,7 @@
             }
         }
 
-        /// Compares a database that is accepted as it is with its freshness anchor, as an opening does.
+        /// Compares the database with its freshness anchor, as an opening does.
         private func requireNotOlder(
             _ found: DatabaseFile.Found, _ keyset: Keyset, _ deadline: MonotonicInstant
         ) async throws(BackendError) {

@@ -42,7 +42,7 @@
             }
         }
 
-        /// The same for a caller who does not stay longer where the key's source takes its own time.
+        /// The open database, as ``opened(insteadOf:_:)``. The time that the key's source takes does not extend this deadline.
         func opened(insteadOf outdated: DatabaseSession? = nil, deadline: MonotonicInstant) async throws(BackendError) -> DatabaseSession? {
             var deadline = deadline
             return try await opened(insteadOf: outdated, &deadline)

@@ -61,8 +61,8 @@
             return done
         }
 
-        /// Checks that the rows are those of the sealed state, before a new key is wrapped for the recipients of before: keys and state can be put back together, and then
-        /// only the rows tell that somebody had been removed.
+        /// Checks that the rows match the sealed state, before a new key is wrapped for the recipients. An attacker can restore an older keyset together with its state. Then only
+        /// the rows show that a recipient was removed since.
         private func requireRowsAsWritten() async throws(BackendError) {
             let areWhole = try await scanning(isPatient: true) { (file, session, isWanted) throws(BackendError) in
                 try file.scanner.hasRowsAsWritten(session, isCurrent: { file.isCurrent(session) }, isWanted: isWanted)

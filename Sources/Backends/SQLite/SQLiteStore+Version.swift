@@ -2,7 +2,7 @@
     import CSQLite
 
     extension SQLiteStore {
-        /// What the version of SQLite on this machine can do to a database; nil for a version without a known fault.
+        /// A warning if the version of SQLite on this machine can damage a database; nil for a version without a known fault.
         package static var warning: String? {
             warning(version: Int(sqlite3_libversion_number()), text: String(cString: sqlite3_libversion()))
         }

@@ -213,7 +213,7 @@
             let file = file
             var known = try await opened(&deadline)
             while let session = known {
-                // What is not in a list counts as absent.
+                // A value that a list leaves out counts as absent.
                 if !isPatient, try session.hasUnnamedTransaction() { try await settleLog(session, deadline) }
                 let result = try await scanLane.run(clock: runtime.clock, deadline: deadline, isMutation: false) {
                     (call) throws(BackendError) in

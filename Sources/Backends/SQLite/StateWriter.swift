@@ -67,7 +67,7 @@
         /// Seals the state of the transaction, one commit later than the one before.
         /// - Parameters:
         ///   - key: The data key that is active once the transaction is committed.
-        ///   - header: The tag of the header as it is then.
+        ///   - header: The tag of the header after the commit.
         ///   - isAnchored: Whether the program has a freshness anchor.
         /// - Returns: The state; nil where there was none to go on from.
         func flush(_ key: DataKey, header: [UInt8], isAnchored: Bool, _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> KnownState? {

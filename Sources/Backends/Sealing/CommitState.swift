@@ -1,4 +1,4 @@
-/// What a database says of itself, sealed: how often it was changed, which rows it has, and which header and keys.
+/// The sealed state of a database: the number of its commits, its rows, its header and its keys.
 ///
 /// It is written once in each transaction. Rows that were replaced by older ones, removed or added behind the library's back do not match
 /// it, nor do older tables of keys; an older file has an older one.

@@ -23,7 +23,7 @@ struct KeyFiles: Sendable {
         }
     }
 
-    /// Derives a key on the lane, without a deadline: on a busy machine that takes many seconds, and it would have to begin anew.
+    /// Derives a key on the lane, without a deadline. On a busy machine a derivation takes many seconds, and a caller who left would have to repeat it.
     func deriving<R: Sendable>(isMutation: Bool, _ work: @escaping @Sendable () throws(BackendError) -> R) async throws(BackendError) -> R {
         try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(86_400)), isMutation: isMutation) {
             (_) throws(BackendError) in

@@ -31,7 +31,7 @@ package struct PassphraseCost: Hashable, Sendable {
         return cost
     }
 
-    /// The same cost, which may be below the floor if another one may.
+    /// This cost, allowed below the floor if the other cost is.
     func allowed(by other: PassphraseCost) -> PassphraseCost {
         var cost = self
         cost.isCheapOnPurpose = isCheapOnPurpose || other.isCheapOnPurpose
@@ -57,7 +57,7 @@ package struct PassphraseCost: Hashable, Sendable {
 /// r                  4 bytes, big-endian
 /// p                  4 bytes, big-endian
 /// salt               32 random bytes
-/// commitment         32 bytes: what the derived key is known by
+/// commitment         32 bytes, computed from the derived key
 /// nonce              24 random bytes
 /// ciphertext         32 bytes for each key: first the one that seals, then those that only open
 /// tag                16 bytes
@@ -65,9 +65,9 @@ package struct PassphraseCost: Hashable, Sendable {
 /// ```
 ///
 /// 157 bytes with one key. The cipher is ``XAES256GCM``; the associated data is ``Fields`` for `LocalData passphrase 1` with the first 77 bytes, so that
-/// neither format nor parameters nor salt can be changed. The commitment is ``KeyIdentity/commitment`` of the derived key: the cipher alone lets somebody make a file that opens
-/// under two passphrases, and try many of them with one file. The ids are computed from the keys. The checksum tells damage from a wrong passphrase, without a derivation; it
-/// protects nothing.
+/// neither format nor parameters nor salt can be changed. The commitment is ``KeyIdentity/commitment`` of the derived key. Without it, an attacker could make a file that opens
+/// under many passphrases, and test all of them with one file. The ids are computed from the keys. The checksum distinguishes damage from a wrong passphrase without a derivation.
+/// It is no protection.
 struct PassphraseFile: Sendable {
     /// The number of bytes of a file with one key.
     static let length = 157

@@ -9,7 +9,7 @@ struct BackupRun {
     let domains: Set<StorageDomain>
     let references: Set<KeySourceReference>
     let keys: SealingKeys
-    /// Tells whether the program has locked something meanwhile: what is under way ends then.
+    /// The locks of the program. A backup ends once the program locks a store.
     let gate: LockGate
     let progress: (@Sendable (BackupProgress) -> Void)?
 

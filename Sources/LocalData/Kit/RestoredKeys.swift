@@ -21,8 +21,8 @@ struct RestoredKeys {
 
     init(_ content: KitVerifier.Content, _ wiring: Wiring) { (self.content, self.wiring) = (content, wiring) }
 
-    /// The keys of the sources that the configuration names here, and of those whose keys sealed single values in the backup. Another source of the backup is not asked: the
-    /// databases are given to the sources here.
+    /// The keys of the sources in this configuration, and of the sources whose keys sealed single values in the backup. No other source is asked, since the databases are given
+    /// to the sources of this configuration.
     /// - Throws: ``StorageError`` with `encryptionKeyMismatch` where a source has another key already, and single values are sealed with the
     ///   backup's.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {

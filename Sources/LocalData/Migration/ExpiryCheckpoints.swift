@@ -54,7 +54,7 @@ struct ExpiryCheckpoints: Codable, Hashable, Sendable {
         return added
     }
 
-    /// The same without those that count no more, as the wall clock was set since.
+    /// The checkpoints without those from before the wall clock was set.
     func steady(at now: ClockReading) -> ExpiryCheckpoints {
         var steady = self
         if boot == now.boot { steady.checkpoints = valid(at: now) }

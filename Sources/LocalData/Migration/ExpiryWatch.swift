@@ -47,8 +47,8 @@ final class ExpiryWatch: Sendable {
         return false
     }
 
-    /// Forgets what sweeps found under a clock that was set since: by that clock, a value which is valid now could seem to have expired long ago. Called by every sweep, and when
-    /// a value is stored that expires. ``MigrationLedger/flush()`` writes it.
+    /// Removes the checkpoints from before the wall clock was set. Under a clock that is wrong by the same time again, they would count for values that are valid now. Every sweep
+    /// calls this, and every write of a value that expires.
     func forgetUnsteady() async {
         guard let boot = runtime.host.bootID else { return }
         let now = ClockReading(boot: boot, sinceBoot: runtime.clock.sinceBoot / .seconds(1), wall: runtime.clock.wallSeconds)

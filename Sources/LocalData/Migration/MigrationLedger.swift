@@ -22,7 +22,7 @@ final class MigrationLedger: Sendable {
         var hasNotedResidue = false
         /// The domains that were written to in this run.
         var domains: Set<StorageDomain> = []
-        /// Those of them that are recorded with the next flush, unless an earlier run did so.
+        /// The domains that the next flush records, unless an earlier run has recorded them.
         var unrecorded: [StorageAddress: StorageDomain] = [:]
     }
 
@@ -242,7 +242,7 @@ final class MigrationLedger: Sendable {
 
     // MARK: Domains
 
-    /// Records that a domain was written to. A backup in a later run copies it, even if no key has led to it by then.
+    /// Records that a domain was written to. A backup in a later run copies this domain even if that run has not used it.
     func uses(_ domain: StorageDomain) {
         guard let scope = domain.scope, domain.kind != .memory else { return }
         state.withLock { state in

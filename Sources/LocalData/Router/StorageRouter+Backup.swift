@@ -4,16 +4,18 @@ public import Foundation
 import Sealing
 
 extension StorageRouter {
-    /// Makes a backup of everything that the program keeps, while programs use it: the property lists, databases and vaults in its folders, the property lists and keyring
-    /// services that its keys lead to or once led to, ledger, quarantine, passphrase files, and the keys that these need. One sealed file (`Docs/Design.md` has the format),
-    /// 0600, durable when it returns.
+    /// Makes a backup of everything that the program keeps, while programs use it.
+    ///
+    /// The backup contains the property lists, databases and vaults in the program's folders, and the property lists and keyring services that its keys lead to or once led to.
+    /// It also contains the ledger, the quarantine, the passphrase files, and the keys that these stores need. It is one sealed file with permissions 0600 (`Docs/Design.md`
+    /// describes the format), durable when this returns.
     ///
     /// All stores are of one moment: the locks of all of them are held while their states are taken, for a deadline at most. Programs that do not take the locks are named in
     /// ``BackupReport/Store/isForeign``. The locks are free while the file is written.
     ///
     /// A store that was expected and not found is named in ``BackupReport/notFound``: nothing was ever written to it, or it is lost.
     ///
-    /// Damage does not stop it. A damaged property list or database is in it as it is (``BackupReport/Store/isDamaged``); a file that cannot be read at all is named
+    /// Damage does not stop a backup. It contains a damaged property list or database unchanged (``BackupReport/Store/isDamaged``), and names a file that cannot be read
     /// (``BackupReport/Store/problem``). ``BackupReport/isSound`` says whether there was any. When the program locks the router or a domain, it ends as `locked`.
     /// - Parameters:
     ///   - file: The backup. A file that is there is not replaced.

@@ -22,9 +22,10 @@ extension StorageRouter {
         }
     }
 
-    /// Takes what is in an encrypted database now for what was written: makes its sealed count and sum, and the labels of its values, anew from the rows, and takes its keys for
-    /// the latest. Durable when it returns. What was lost before is no longer found by ``verifyIntegrity(of:progress:)``: to be called when damage was repaired, or a person has
-    /// accepted it. Look at ``keyRecipients(of:)`` afterwards: a recovery key that was removed may be there again.
+    /// Accepts the present rows and keys of an encrypted database as the latest. The sealed count and sum and the labels are computed from the rows; durable when this returns.
+    ///
+    /// Call it after damage was repaired, or after a person has accepted the loss: ``verifyIntegrity(of:progress:)`` no longer reports earlier losses. Check
+    /// ``keyRecipients(of:)`` afterwards, since a removed recovery key may be a recipient again.
     /// - Parameter domain: An encrypted database, or a keychain that is kept in a sealed vault.
     /// - Throws: ``StorageError``: as ``verifyIntegrity(of:progress:)``. Nothing was changed then.
     @concurrent

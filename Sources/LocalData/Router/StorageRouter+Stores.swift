@@ -26,7 +26,7 @@ extension StorageRouter {
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
     }
 
-    /// What could damage a domain's store on this machine, in a sentence for the operator; nil where nothing is known.
+    /// A warning for the operator about a domain's store on this machine; nil if there is none.
     package nonisolated func warning(about domain: StorageDomain) -> String? {
         (stores as? Wiring)?.warning(about: domain)
     }
@@ -76,11 +76,11 @@ extension StorageRouter {
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
     }
 
-    /// Closes the router for good: calls that begin later throw `shutDown`. Changes that are under way are finished and durable first, for as long as the longest of the
-    /// configuration's deadlines. Then the ledger is written, every sequence of values ends, the stores are closed and the sealing keys are overwritten in memory. A change that
-    /// lasts longer is ended between two of its steps, as if the program had ended there. A read that is under way may throw `shutDown`.
+    /// Closes the router for good: calls that begin later throw `shutDown`. To continue, create another router.
     ///
-    /// To call it again does no harm. To go on, make a new router.
+    /// The router first finishes the changes that are under way, for at most the longest of the configuration's deadlines. A change that takes longer is interrupted between two
+    /// of its steps. Then the router writes the ledger, ends every sequence of values, closes the stores and overwrites the sealing keys in memory. A read that is under way may
+    /// throw `shutDown`. A second call has no further effect.
     /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, as its disk does not answer. What was acknowledged is durable all the
     ///   same, and the store is closed as soon as the disk answers; its keys are in memory until then.
     public func shutdown() async throws {

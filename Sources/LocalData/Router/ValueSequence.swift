@@ -32,8 +32,8 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
             do {
                 guard let subscription else { return .some(try await begin()) }
                 while let event = await subscription.next() {
-                    // While the program has locked the store, nothing is told; the unlocking asks for another look. After a shutdown, what was told before
-                    // is still passed on.
+                    // A locked store yields no values; unlocking it triggers another read. After a shutdown, only the values from before it are
+                    // yielded.
                     let gate = router.env.gate
                     if gate.refuses(subscription.slot.store), !gate.isShutDown || event.isLook { continue }
                     switch event {

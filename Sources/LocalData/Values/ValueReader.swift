@@ -135,7 +135,7 @@ struct ValueReader: Sendable {
     }
 
     /// Runs the key's migrations, once for all callers that ask at the same time.
-    /// - Returns: Whether they changed anything; a caller who joined another one cannot tell.
+    /// - Returns: Whether they changed anything. `unknown` for a caller who joined another caller's run.
     private func migrate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
         if env.lanes.isInChain {
             // A migration's own reads wait in the lanes, where a circle is noticed, and never in another call's flight.
@@ -150,7 +150,7 @@ struct ValueReader: Sendable {
         return noted.outcome.withLock(\.self)
     }
 
-    /// What a flight has done, for the caller who began it.
+    /// The outcome of a flight, for the caller who began it.
     private final class NotedOutcome: Sendable {
         let outcome = Mutex(MutationOutcome.unknown)
     }

@@ -104,8 +104,8 @@ public struct StorageConfiguration: Sendable {
         StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keyring)
     }
 
-    /// The folder that systemd gives a service with `StateDirectory=`: everything is under `STATE_DIRECTORY/LocalData`, as with ``init(root:applicationID:version:)``. The sealing
-    /// key is a file with permissions 0600 there.
+    /// Everything under `STATE_DIRECTORY/LocalData`, in the layout of ``init(root:applicationID:version:)``. systemd sets the variable for a service with `StateDirectory=`. The
+    /// sealing key is a file with permissions 0600 there.
     public static func service(applicationID: String, version: String? = nil) -> StorageConfiguration {
         StorageConfiguration(applicationID: applicationID, version: version, place: .service, keySource: .localKeyFile)
     }

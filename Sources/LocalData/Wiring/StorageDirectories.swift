@@ -11,8 +11,8 @@ public struct StorageDirectories: Hashable, Sendable {
     public var state: String
     /// The locks between processes. Every program that shares a store must share this folder, so it does not depend on the application's id.
     public var locks: String
-    /// Whether all property lists in ``preferences`` are this program's: a backup then has all of them. False for the XDG folders, where the programs of a user share one
-    /// folder; there a backup has the lists that the program's keys lead to or have led to.
+    /// Whether all property lists in ``preferences`` belong to this program, so that a backup contains all of them. False for the XDG folders, which a user's programs share.
+    /// There a backup contains the lists that the program's keys lead to or once led to.
     public var ownsPreferences: Bool
 
     /// Names the folders; absolute paths.
@@ -53,8 +53,8 @@ public struct StorageDirectories: Hashable, Sendable {
             locks: try base("XDG_STATE_HOME", ".local/state") + "/LocalData/locks")
     }
 
-    /// One folder in the state folder that systemd gives a service: `STATE_DIRECTORY/LocalData`. Where there is none, the XDG folders. `CONFIGURATION_DIRECTORY` is not used:
-    /// systemd leaves it to root, and a service cannot write into it.
+    /// The folder `STATE_DIRECTORY/LocalData` of a systemd service; the XDG folders if there is no `STATE_DIRECTORY`. `CONFIGURATION_DIRECTORY` belongs to root, and a service
+    /// cannot write to it.
     /// - Throws: ``StorageError`` with `unavailable` when neither `STATE_DIRECTORY` nor `HOME` is set.
     static func service(applicationID: String, host: HostFacts) throws -> StorageDirectories {
         // systemd separates several folders by colons; the first is the service's own.

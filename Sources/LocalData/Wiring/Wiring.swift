@@ -59,7 +59,7 @@ final class Wiring: StoreProvider {
         return try provider.make(scope, parts)
     }
 
-    /// What could damage a domain's store on this machine, in a sentence for the operator; nil where nothing is known.
+    /// A warning for the operator about a domain's store on this machine; nil if there is none.
     func warning(about domain: StorageDomain) -> String? {
         #if SQLite
             let isDatabase = domain.kind == .encryptedSQLite || (domain.kind == .keychain && configuration.keychain.vault != nil)

@@ -6,7 +6,7 @@ import MemoryBackend
 import TestSupport
 import Testing
 
-/// What an error of a read says about the migration that the read has run.
+/// Errors of a read report the outcome of the migration that the read has run.
 @Suite struct ReadOutcomeTests {
     private static let (place, older) = (StorageDomain.keychain(service: "place"), StorageDomain.userDefaults(suite: "older"))
     private let media = [place: MemoryMedium(), older: MemoryMedium()]

@@ -114,7 +114,7 @@
             var isRefused = false
             while !isRefused {
                 do { _ = try await router.get(list, default: "none") } catch StorageError.locked { isRefused = true }
-                // A read that is answered at once leaves its thread to nobody.
+                // A read that is answered at once never suspends: without this, two such loops occupy all threads.
                 await Task.yield()
             }
             await expectLocked { try await router.set("lost", for: other) }

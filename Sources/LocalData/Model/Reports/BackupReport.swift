@@ -47,8 +47,8 @@ public struct BackupReport: Codable, Hashable, Sendable {
     public internal(set) var keys: [String] = []
     /// Domains of the program that are not in the backup, since a backend of its own serves them.
     public internal(set) var omitted: [String] = []
-    /// The stores that the program's keys, its catalogs or its ledger lead to and that were not found, by ``Store/name``. Nothing was ever written to
-    /// them, or they are lost.
+    /// The expected stores that were not found, by ``Store/name``: the program's keys, catalogs or ledger lead to them. Nothing was ever written to such
+    /// a store, or it is lost.
     public internal(set) var notFound: [String] = []
 
     /// Whether everything is in it that it should have, and was not damaged.

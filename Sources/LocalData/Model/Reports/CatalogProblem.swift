@@ -20,8 +20,8 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         case weakerDestination
         /// No value can come from a source: its store is not in this build, or ends with the process, or an earlier source is the same place.
         case unreachableSource
-        /// A key's release window cannot be kept: its older place has no room for it, protects less, or is somebody else's too. Or it ends at a
-        /// version, and the configuration has none.
+        /// A key's release window cannot be kept: its legacy location has no room for it, protects less, or belongs to another key too. Or it ends at
+        /// a version, and the configuration has no version.
         case unusableWindow
         /// A key's release window is over, and can be taken out of the program.
         case endedWindow

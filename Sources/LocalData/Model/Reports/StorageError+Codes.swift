@@ -59,7 +59,7 @@ extension StorageError.Code {
     public static let migrationFailed = Self("migrationFailed")
     /// A value would be protected less, or last shorter, than where it is.
     public static let weakerProtection = Self("weakerProtection")
-    /// What would be known only later cannot be told now: whether a plan would succeed, or whether a value is there that a killed program was writing.
+    /// The answer is unknown: whether a plan would succeed, or whether a slot holds a value that a killed program was writing.
     public static let cannotTell = Self("cannotTell")
     /// The shared router exists already.
     public static let alreadyBootstrapped = Self("alreadyBootstrapped")

@@ -10,8 +10,8 @@ public struct ScryptCost: Hashable, Sendable {
     public var parallelism: Int
     private var isCheapOnPurpose = false
 
-    /// Creates a cost. What is outside of the limits, or needs more than 1 GiB of memory, is refused as `unsupported` when a file is written with it. A file that costs less is
-    /// refused when it is read.
+    /// Creates a cost. A cost outside of the limits, or above 1 GiB of memory, throws `unsupported` when a file is written with it. A file with a lower cost is refused when it
+    /// is read.
     public init(logN: Int, blockSize: Int = 8, parallelism: Int = 1) {
         (self.logN, self.blockSize, self.parallelism) = (logN, blockSize, parallelism)
     }
