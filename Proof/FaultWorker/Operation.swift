@@ -11,7 +11,10 @@ struct Operation: Sendable {
         let root: URL
         private let current: Mutex<StorageRouter>
 
-        init(root: URL, router: StorageRouter) { (self.root, current) = (root, Mutex(router)) }
+        init(root: URL, router: StorageRouter) {
+            self.root = root
+            current = Mutex(router)
+        }
 
         var router: StorageRouter { current.withLock(\.self) }
 
