@@ -45,18 +45,24 @@ struct ValueReader: Sendable {
         // Most values are in their place, and nothing is written to answer.
         let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
         if isPlain, let found = try await readInPlace(slot, isSettled: false, seen: seen) { return found }
-        do { return try await readWritten(slot, host, hasLooked: isPlain) } catch {
+        do { return try await readWritten(slot, host, hasLooked: isPlain, isWholeCall: !env.lanes.isInChain) } catch {
             return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
         }
     }
 
     /// The current value of a key, in its place: what its migrations make of it is written, or this fails.
-    /// - Parameter hasLooked: Whether its place was read, and migrations or a chain have to run.
-    func readWritten<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, hasLooked: Bool = false) async throws -> Reading<Value> {
+    /// - Parameters:
+    ///   - hasLooked: Whether its place was read, and migrations or a chain have to run.
+    ///   - isWholeCall: Whether the read is all that the caller asked for: then the outcome in an error is that of its migrations.
+    func readWritten<Value>(
+        _ slot: Slot<Value>, _ host: any MigrationHost, hasLooked: Bool = false, isWholeCall: Bool = false
+    ) async throws -> Reading<Value> {
         if slot.key.membership != nil { try await env.prepare(slot.key, host) }
         if !hasLooked, let found = try await readInPlace(slot, isSettled: false) { return found }
         let outcome = env.lanes.isHeldByCurrentChain(slot.id) ? .notApplied : try await migrate(slot, host)
-        return try await reading(slot, after: outcome) { try await readInPlace(slot, isSettled: true) ?? Reading() }
+        return try await reading(slot, after: isWholeCall ? outcome : .notApplied) {
+            try await readInPlace(slot, isSettled: true) ?? Reading()
+        }
     }
 
     /// Reads a slot after its migrations, and says in an error what they did.
@@ -201,8 +207,8 @@ struct ValueReader: Sendable {
         try await env.prepare(slot.key, host)
         var probe = try await slot.route.probe()
         if slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) {
-            let outcome = env.lanes.isHeldByCurrentChain(slot.id) ? .notApplied : try await migrate(slot, host)
-            probe = try await reading(slot, after: outcome) { try await slot.route.probe() }
+            if !env.lanes.isHeldByCurrentChain(slot.id) { _ = try await migrate(slot, host) }
+            probe = try await slot.route.probe()
         }
         if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
         return probe.record
