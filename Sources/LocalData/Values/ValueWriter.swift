@@ -119,7 +119,9 @@ struct ValueWriter: Sendable {
         _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: RecordFacts?, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
-        if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil { _ = try await ValueReader(env).read(slot, host) }
+        if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
+            _ = try await ValueReader(env).read(slot, host, isWholeCall: false)
+        }
         return try await env.withLane(slot.route) { () -> Update<R> in
             if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) {
                 // The body may look at the value, and throw. What it makes of it is not written before the older value is in its place.
