@@ -117,7 +117,10 @@ package actor SealingKeys {
             forget(source)
         }
         var (keys, isRecorded) = try await loaded(source)
-        if let keys, isRecorded { return try await settle(keys, source).current }
+        if let keys, isRecorded {
+            try await makeRotationDurable(keys, source)
+            return try await settle(keys, source).current
+        }
         // Keys of other sources may have sealed what is there. One that is recorded nowhere may have been this source's.
         let sealed = try await sealedIDs()
         let unrecorded = sealed.subtracting(try await pins.all().map(\.id))
@@ -212,7 +215,14 @@ package actor SealingKeys {
         await takeTurn(source.identifier)
         defer { passTurn(source.identifier) }
         guard let keys = try await loaded(source).keys else { throw missing(source) }
+        try await makeRotationDurable(keys, source)
         return try await settle(keys, source)
+    }
+
+    /// Makes a key durable that another call or process has put into the source and not recorded: its rotation may have been interrupted before.
+    private func makeRotationDurable(_ keys: SourceKeys, _ source: any KeySource) async throws(BackendError) {
+        guard let recorded = try await pins.recorded(source.identifier), recorded != keys.current.identity else { return }
+        try await source.synchronize()
     }
 
     /// The ids of those keys of a source that only open and that a running process may still seal with: one that has not looked at the source
