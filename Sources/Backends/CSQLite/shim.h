@@ -37,6 +37,8 @@ static inline int localdata_log_has_rest(sqlite3 *database, int *hasRest) {
     if (code != SQLITE_OK) return code;
     if (!file || !file->pMethods || file->pMethods->iVersion < 2 || !log || !log->pMethods) return SQLITE_MISUSE;
     code = file->pMethods->xShmMap(file, 0, 32768, 0, &map);
+    // A program that may only read the index gets it with this code.
+    if (code == SQLITE_READONLY) code = SQLITE_OK;
     if (code != SQLITE_OK || !map) return code;
     unsigned char index[32], head[32], frame[24], page[4096];
     for (int i = 0; i < 32; i++) index[i] = ((unsigned char volatile *)map)[i];
