@@ -164,7 +164,9 @@
                         key: key, recipient: recipient, source: String(decoding: source, as: UTF8.self), verifier: verifier,
                         wrapped: wrapped))
             }
-            return try KeyTables(keys: keys, wraps: wraps)
+            var sender: [UInt8]?
+            if case .bytes(let bytes)? = header["sender"] { sender = bytes }
+            return try KeyTables(keys: keys, wraps: wraps, sender: sender)
         }
 
         // MARK: Reading

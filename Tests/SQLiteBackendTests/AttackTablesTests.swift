@@ -41,7 +41,7 @@
                 try await write(store)
                 try await note("new", store)
                 for seed in [1, 2] as [UInt8] {
-                    try await store.change(.addingRecovery(try RecoveryRecipient(publicKey: recovery(seed).publicKey)))
+                    try await store.change(.addingRecovery(recovery(seed)))
                     try await note("recovery key \(seed) added", store)
                 }
                 try await store.change(.removingRecovery(try RecoveryRecipient(publicKey: recovery(1).publicKey).id))

@@ -18,7 +18,7 @@
             let results = try await store.apply([.put(.bytes([1, 2, 3]), at: StorageAddress("a"))])
             #expect(results.map(\.isApplied) == [true])
             for seed in [1, 2] as [UInt8] {
-                try await store.change(.addingRecovery(try RecoveryRecipient(publicKey: key(seed).publicKey)))
+                try await store.change(.addingRecovery(key(seed)))
             }
             await store.close()
             return place
@@ -79,7 +79,7 @@
             try await expectRefused("another public half")
             try attacker.write { try $0.execute("DELETE FROM wraps WHERE recipient = ?", [wraps[0][0]]) }
             try await expectRefused("one left out")
-            #expect(attacks == 8 + 32 + 80 + 2)
+            #expect(attacks == 8 + 32 + 160 + 2)
             let store = place.store()
             let probe = try await store.read([StorageAddress("a")], .fresh)[0]
             #expect(probe.record?.payload == .bytes([1, 2, 3]))

@@ -104,7 +104,7 @@
         @Test func `every value keeps its content and revision under a new key, and the old one is destroyed`() async throws {
             let store = place.store()
             try await fill(store)
-            try await store.change(.addingRecovery(try RecoveryRecipient(publicKey: recovery().publicKey)))
+            try await store.change(.addingRecovery(recovery()))
             let before = try await content(store)
             let old = try SealedDatabase(path: place.path, keyFile: place.keyPath).keyset().active.id
             let seen = Mutex<[Int]>([])
@@ -144,7 +144,7 @@
         @Test func `a copy made after a rotation holds nothing that opens an older copy`() async throws {
             let store = place.store()
             try await fill(store)
-            try await store.change(.addingRecovery(try RecoveryRecipient(publicKey: recovery().publicKey)))
+            try await store.change(.addingRecovery(recovery()))
             let old = try SealedDatabase(path: place.path, keyFile: place.keyPath)
             let wraps = try old.tables().keys.wraps.map(\.wrapped)
             func isFound(_ needle: [UInt8]) -> Bool {
@@ -157,8 +157,9 @@
             for needle in wraps { #expect(isFound(needle), "the search finds nothing") }
             _ = try await rotate(store)
             // While the store is open: the log is overwritten too. Sealed rows open nothing without these: SQLite, which moves rows between pages, may leave some of their bytes.
-            for wrap in wraps {
-                for half in [wrap[..<(wrap.count / 2)], wrap[(wrap.count / 2)...]] { #expect(!isFound(Array(half))) }
+            // The voucher of a recovery key, at the beginning, stays the same.
+            for wrap in wraps.map({ $0.suffix(72) }) {
+                for half in [wrap.prefix(36), wrap.suffix(36)] { #expect(!isFound(Array(half))) }
             }
             await store.close()
         }

@@ -29,6 +29,45 @@ struct RecoveryKeyPairTests {
             ))
         let content = try key.open(sealed, for: "LocalData vector", authenticating: Array("of this test".utf8))
         #expect(content == Array("a data key".utf8))
+        let sender = try #require(bytes(ofHexadecimal: "4c29f4996985e80d247e80b70303824592ff9fbad74904ea7c3d2bda24e51c12"))
+        let authenticated = try #require(
+            bytes(
+                ofHexadecimal:
+                    "5714769d116bf76436ae74bc793d2c30ad1903c59ac5273805c7e2698b410c36e59e2bdebfcd121b184f8edaa97e2ebc51ce9b0b586269b11da2"
+            ))
+        #expect(
+            try key.open(authenticated, for: "LocalData vector", from: sender, authenticating: Array("of this test".utf8)) == content)
+        let voucher = RecoveryVoucher(of: sender, origin: Array(0..<16), by: key)
+        #expect(
+            hexadecimalText(of: voucher.bytes)
+                == "000102030405060708090a0b0c0d0e0f4c29f4996985e80d247e80b70303824592ff9fbad74904ea7c3d2bda24e51c128a8bd2c19b3c47ee5f26741793d18f5270babbd079f7165bd201088985c79d24"
+        )
+    }
+
+    @Test func `what a sender sealed opens for this sender alone, and its voucher is made by the recovery key alone`() async {
+        await forAll(zip(contents, zip(seeds, seeds)), count: 50) { content, seeds in
+            let (key, other) = (Self.key(seeds.0), Self.key(seeds.1 ^ 1))
+            guard key.publicKey != other.publicKey else { return }
+            let (sender, stranger) = (
+                RecoverySender { [UInt8](repeating: 3, count: $0) }, RecoverySender { [UInt8](repeating: 4, count: $0) }
+            )
+            let recipient = try RecoveryRecipient(publicKey: key.publicKey)
+            let sealed = try recipient.seal(content, for: "test", from: sender, authenticating: [1])
+            try same(sealed.count, content.count + RecoveryKeyPair.overhead, "the length")
+            try same(try? key.open(sealed, for: "test", from: sender.publicKey, authenticating: [1]), content, "the content")
+            try same(try? key.open(sealed, for: "test", from: stranger.publicKey, authenticating: [1]), nil, "another sender")
+            try same(try? key.open(sealed, for: "test", authenticating: [1]), nil, "no sender")
+            let unsigned = try recipient.seal(content, for: "test", authenticating: [1])
+            try same(try? key.open(unsigned, for: "test", from: sender.publicKey, authenticating: [1]), nil, "sealed by nobody")
+            let voucher = RecoveryVoucher(of: sender.publicKey, origin: [UInt8](repeating: 9, count: 16), by: key)
+            try same(voucher.isMade(by: key), true, "its own voucher")
+            try same(voucher.isMade(by: other), false, "a voucher of another key")
+            for place in voucher.bytes.indices {
+                var changed = voucher.bytes
+                changed[place] ^= 1
+                try same(try RecoveryVoucher(changed).isMade(by: key), false, "with byte \(place) changed")
+            }
+        }
     }
 
     @Test func `a key is read as people type it`() throws {

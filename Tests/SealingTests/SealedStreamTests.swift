@@ -1,8 +1,10 @@
 import BackendContract
 import BackendRuntime
-import Sealing
+import Crypto
 import TestSupport
 import Testing
+
+@testable import Sealing
 
 /// Sealed files, in memory.
 struct SealedStreamTests {
@@ -12,7 +14,7 @@ struct SealedStreamTests {
     private func make(_ content: [UInt8], _ recovery: RecoveryKeyPair) throws -> [UInt8] {
         let header = try StreamHeader(
             .backup,
-            for: [.passphrase(StreamPassphrase("secret"), cheap), .recovery(RecoveryRecipient(publicKey: recovery.publicKey))], random)
+            for: [.passphrase(StreamPassphrase("secret"), cheap), .recovery(recovery)], random)
         var stream = SealedStream(header)
         var (bytes, rest) = (header.bytes, content[...])
         while rest.count > SealedStream.chunkLength {
@@ -51,6 +53,38 @@ struct SealedStreamTests {
         }
         #expect(throws: BackendError.self) { try open(bytes, .recovery(recovery), .export) }
         #expect(throws: BackendError.self) { try StreamPassphrase("") }
+    }
+
+    @Test func `a file that somebody made from the public half alone is refused`() throws {
+        let (victim, attacker) = (RecoveryKeyPair(random), RecoveryKeyPair(random))
+        let genuine = try StreamHeader(.backup, for: [.recovery(victim)], random).bytes.dropLast(32).suffix(32)
+        let purpose = "LocalData stream 1 recovery"
+        func fields(_ text: String, _ id: [UInt8], _ rest: [UInt8]) -> Fields {
+            var fields = Fields(text)
+            for part in [[StreamHeader.Purpose.backup.rawValue], id, rest] { fields.add(part) }
+            return fields
+        }
+        let (id, key) = (random(16), SymmetricKey(size: .bits256))
+        let recipient = try RecoveryRecipient(publicKey: victim.publicKey)
+        let sealed = try recipient.seal(
+            key.withUnsafeBytes { Array($0) }, for: purpose, authenticating: fields(purpose, id, recipient.publicKey).bytes)
+        let content = recipient.publicKey + sealed
+        func header(_ tag: [UInt8]) -> [UInt8] {
+            var writer = ByteWriter()
+            writer.bytes = StreamHeader.magic + [1, StreamHeader.Purpose.backup.rawValue] + id + [1, 2]
+            writer.counted(content + tag)
+            let code = HMAC<SHA256>.authenticationCode(for: writer.bytes, using: StreamHeader.subkey("header", key, id))
+            return writer.bytes + Array(code)
+        }
+        let tagged = fields("\(purpose) tag", id, content)
+        for tag in [random(32), attacker.tag(of: tagged), Array(genuine), []] {
+            let error = #expect(throws: BackendError.self) {
+                try StreamHeader(header(tag), opening: .recovery(victim), for: .backup)
+            }
+            #expect(error?.code == .corrupted)
+        }
+        // With the tag of who has the key it is a file like any other.
+        #expect(try StreamHeader(header(victim.tag(of: tagged)), opening: .recovery(victim), for: .backup).id == id)
     }
 
     @Test func `every changed bit and every shorter or longer file is refused`() throws {

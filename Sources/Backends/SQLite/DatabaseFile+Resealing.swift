@@ -62,6 +62,53 @@
             return part
         }
 
+        /// Makes the database another one, in one transaction: every row is sealed again with a new key, the header names another id, and every earlier key is destroyed.
+        /// A damaged row stays as it is, and is reported as damaged from then on.
+        /// - Parameters:
+        ///   - header: The header that is replaced.
+        ///   - change: The header that takes its place, with the keys of both.
+        ///   - onProgress: Called after each part of the rows.
+        /// - Returns: Whether it is done; false when the header is another one by now.
+        func reidentify(
+            _ header: DatabaseHeader, _ change: HeaderChange, deadline: MonotonicInstant, onProgress: () -> Void
+        ) throws(BackendError) -> Bool {
+            try locked(deadline: deadline) { () throws(BackendError) -> Bool in
+                guard let writer = try writer(deadline: deadline) else { return false }
+                var isDone = false
+                try writer.transaction(deadline: deadline) { current in
+                    current == header ? change.before : nil
+                } _: { (rows) throws(BackendError) in
+                    rows.keyset = Keyset(replacing: change.before, by: change.after)
+                    var (id, hasMoved) = (Int64.min, false)
+                    while true {
+                        let part = try reseal(from: id, Self.partLength, rows)
+                        onProgress()
+                        hasMoved = hasMoved || part.rows > 0
+                        if let next = part.next {
+                            id = next
+                        } else if hasMoved {
+                            (id, hasMoved) = (.min, false)
+                        } else {
+                            break
+                        }
+                    }
+                    for key in rows.keyset.decryptOnly { try rows.labels?.purge(key) }
+                    try rows.replaceHeader(change.header, change.after)
+                    rows.state.reidentify()
+                    rows.hasRemoved = true
+                    isDone = true
+                    return true
+                }
+                guard isDone else { return false }
+                try confirm(writer.file)
+                writer.scrubIfNeeded(deadline: min(deadline, clock.now.advanced(by: Self.scrubLimit)))
+                return true
+            }
+        }
+
+        /// How many rows are looked at before progress is reported.
+        private static let partLength = 500
+
         /// Destroys the keys that only open, once no row needs them: their wraps are overwritten in the file and in its log.
         /// - Parameters:
         ///   - header: The header without these keys, and its keyset.

@@ -5,7 +5,7 @@
     /// A database's header, which is not encrypted: what the database is, where it belongs, what may stand in it, and the wrapped keys.
     struct DatabaseHeader: Hashable, Sendable {
         /// The database's id.
-        let database: [UInt8]
+        private(set) var database: [UInt8]
         /// Where the database belongs.
         var context: StoreContext
         /// The features beyond the tables that every database has.
@@ -38,6 +38,11 @@
             return header
         }
 
+        /// The header of the same content as another database.
+        func reidentified(_ database: [UInt8], in place: StoreContext, _ tables: KeyTables, _ keyset: Keyset) -> DatabaseHeader {
+            changed(keyset) { ($0.database, $0.context, $0.keys) = (database, place, tables) }
+        }
+
         /// The same header with one more feature.
         func adding(_ feature: DatabaseFeature, _ keyset: Keyset) -> DatabaseHeader {
             changed(keyset) { $0.features = ($0.features + [feature]).sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) } }
@@ -50,7 +55,7 @@
         var entries: [(name: String, value: [UInt8])] {
             [
                 ("context", context.bytes), ("database", database), ("features", DatabaseFeature.bytes(of: features)), ("formats", formats),
-            ]
+            ] + (keys.sender.map { [("sender", $0)] } ?? [])
         }
 
         /// Unwraps the keys, and checks that header and keys are unchanged and belong here.
@@ -96,6 +101,7 @@
                 let context = values.removeValue(forKey: "context"), let formats = values.removeValue(forKey: "formats"),
                 !formats.isEmpty, zip(formats, formats.dropFirst()).allSatisfy({ $0 < $1 })
             else { throw Keyset.damage }
+            let sender = values.removeValue(forKey: "sender")
             if let unknown = values.keys.sorted().first {
                 throw BackendError(
                     .corrupted,
@@ -107,7 +113,7 @@
             self.tag = tag
             self.features = try Self.features(features)
             do throws(RecordDamage) { self.context = try StoreContext(bytes: context) } catch { throw Keyset.damage }
-            keys = try Self.keys(connection)
+            keys = try Self.keys(connection, sender)
             try requireReadable()
         }
 
@@ -117,7 +123,7 @@
             do throws(RecordDamage) { return try DatabaseFeature.features(bytes) } catch { throw Keyset.damage }
         }
 
-        private static func keys(_ connection: Connection) throws(BackendError) -> KeyTables {
+        private static func keys(_ connection: Connection, _ sender: [UInt8]?) throws(BackendError) -> KeyTables {
             var keys: [KeyTables.Key] = []
             try connection.rows("SELECT key, state FROM keys") { (row) throws(BackendError) in
                 guard row.kind(0) == .blob, row.kind(1) == .integer,
@@ -134,7 +140,7 @@
                     KeyTables.Wrap(
                         key: row.bytes(0), recipient: row.bytes(1), source: source, verifier: row.bytes(3), wrapped: row.bytes(4)))
             }
-            return try KeyTables(keys: keys, wraps: wraps)
+            return try KeyTables(keys: keys, wraps: wraps, sender: sender)
         }
     }
 

@@ -34,7 +34,7 @@
         }
 
         /// Compares the database with its freshness anchor, as an opening does.
-        private func requireNotOlder(
+        func requireNotOlder(
             _ found: DatabaseFile.Found, _ keyset: Keyset, _ deadline: MonotonicInstant
         ) async throws(BackendError) {
             guard let follower = file.follower else { return }
@@ -54,25 +54,28 @@
             guard let follower = file.follower else {
                 throw BackendError(.unsupported, "The database has no freshness anchor, so no file is older than it. Nothing was changed.")
             }
+            try await follower.accept { (expected) throws(BackendError) in try await self.commit(above: expected?.commits ?? 0) }
+        }
+
+        /// Commits to the database with a number above another one.
+        /// - Returns: The mark of the commit.
+        func commit(above commits: Int64) async throws(BackendError) -> FreshnessMark {
             let (file, deadline) = (file, nextDeadline)
-            try await follower.accept { (expected) throws(BackendError) -> FreshnessMark in
-                while true {
-                    let found = try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline) }
-                    guard let found else {
-                        throw BackendError(
-                            .unavailable,
-                            "There is no database here. Put the file here first, or remove the anchor to begin anew; nothing was changed.")
-                    }
-                    let keyset = try await keyset(of: found.header, in: context)
-                    let commits = expected?.commits ?? 0
-                    let known = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) {
-                        (call) throws(BackendError) in
-                        try file.rewriteState(found.file, found.header, keyset, deadline: call.deadline) { (rows) throws(BackendError) in
-                            if rows.state.current == nil { try rows.rebuildState(above: commits) } else { rows.state.raise(above: commits) }
-                        }
-                    }
-                    if let known { return keyset.active.mark(of: known.state) }
+            while true {
+                let found = try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline) }
+                guard let found else {
+                    throw BackendError(
+                        .unavailable,
+                        "There is no database here. Put the file here first, or remove the anchor to begin anew; nothing was changed.")
                 }
+                let keyset = try await keyset(of: found.header, in: context)
+                let known = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) {
+                    (call) throws(BackendError) in
+                    try file.rewriteState(found.file, found.header, keyset, deadline: call.deadline) { (rows) throws(BackendError) in
+                        if rows.state.current == nil { try rows.rebuildState(above: commits) } else { rows.state.raise(above: commits) }
+                    }
+                }
+                if let known { return keyset.active.mark(of: known.state) }
             }
         }
     }

@@ -1,23 +1,64 @@
 #if SQLite
     package import BackendContract
+    import BackendRuntime
     package import Sealing
 
     extension SQLiteStore: MovableStore {
-        /// Makes the database that lies here, and belongs elsewhere, this store's: one transaction under the lock, durable when it returns.
+        /// Makes the database that lies here, and belongs elsewhere, this store's: one transaction under the lock, durable when it returns. The database gets another id and another
+        /// data key, and every row is sealed again. A copy that stays at the other place then has nothing in common with it.
         /// A database that belongs here already stays as it is.
         /// - Parameter original: Where the database belongs.
         /// - Throws: ``BackendError``: `wrongContext` when it belongs to neither, `encryptionKeyMismatch` and others for its key.
         package func adopt(from original: StoreContext) async throws(BackendError) {
-            let place = context
-            try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
-                if header.context != place, header.context != original { throw Self.neither(header.context, original, place) }
-                let keyset = try await store.keyset(of: header, in: nil)
-                return HeaderChange(keyset, header.changed(keyset) { $0.context = place })
+            guard let follower = file.follower else {
+                _ = try await reidentify(from: original)
+                return
+            }
+            // The anchor knows the database under its former id. Is this the latest state of it?
+            guard let found = try await belongingElsewhere(original) else { return }
+            let keyset = try await keyset(of: found.header, in: nil)
+            let expected = try await expectedMark(deadline: nextDeadline)
+            if expected?.database == found.header.database { try await requireNotOlder(found, keyset, nextDeadline) }
+            try await follower.flush()
+            try await follower.accept { (expected) throws(BackendError) in
+                try await self.reidentify(from: original)
+                return try await self.commit(above: expected?.commits ?? 0)
             }
         }
 
-        private static func neither(_ found: StoreContext, _ original: StoreContext, _ place: StoreContext) -> BackendError {
-            original.isNot(found, "The database", "Name where it belongs to move it to \(place).")
+        /// The database, if it has to be moved here; nil if it belongs here already.
+        private func belongingElsewhere(_ original: StoreContext) async throws(BackendError) -> DatabaseFile.Found? {
+            let (file, deadline) = (file, nextDeadline)
+            let found = try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline) }
+            guard let found else {
+                throw BackendError(.unavailable, "There is no database here. Put the file here first; nothing was changed.")
+            }
+            if found.header.context == context { return nil }
+            guard found.header.context == original else {
+                throw original.isNot(found.header.context, "The database", "Name where it belongs to move it to \(context).")
+            }
+            return found
+        }
+
+        private func reidentify(from original: StoreContext) async throws(BackendError) {
+            let file = file
+            while let found = try await belongingElsewhere(original) {
+                let header = found.header
+                let holder = try await holder(of: header, in: nil)
+                let before = try header.open(holder, in: nil)
+                try found.requireCurrentKeys(before)
+                let other = runtime.randomBytes(Keyset.databaseLength)
+                let tables = try header.keys.reidentified(
+                    for: try await wrappingKeys(of: header), try holder.open(header.keys, database: header.database),
+                    database: header.database, as: other, runtime.randomBytes)
+                let after = try Keyset.open(tables, database: other, formats: header.formats, holder: holder)
+                let change = HeaderChange(before, header.reidentified(other, in: context, tables, after), after: after)
+                let isDone = try await lane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: true) {
+                    (call) throws(BackendError) in
+                    try file.reidentify(header, change, deadline: call.deadline) { call.progressed() }
+                }
+                if isDone { return }
+            }
         }
     }
 #endif

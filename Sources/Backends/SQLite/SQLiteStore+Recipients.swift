@@ -18,46 +18,57 @@
             var limit = deadline
             if try await opened(&limit) == nil { _ = try await openedOrCreated(&limit) }
             try await rewriteHeader(deadline: deadline) { (store, header) throws(BackendError) in
-                try store.changed(header, change, by: try await store.holder(of: header))
+                try store.changed(header, change, by: try await store.holder(of: header, in: store.context))
             }
         }
 
         /// Gives the database to the key of the store's own source, which may be new.
         package func takeOver(from old: OldHolder) async throws(BackendError) {
             try await rewriteHeader(deadline: nextDeadline) { (store, header) throws(BackendError) in
-                let holder: KeyHolder
-                let key: SealingKey
                 switch old {
                 case .source(let source):
-                    holder = .key(try await store.keys.key(for: header.keys.ids(ofSource: source.pin), from: source))
+                    let holder = KeyHolder.key(try await store.keys.key(for: header.keys.ids(ofSource: source.pin), from: source))
                     // Nothing is made for a key that does not open the database.
                     _ = try header.open(holder, in: store.context)
                     let database = header.keys.recipients.map(\.id)
-                    key = try await store.keys.forSealing(from: store.source) { () throws(BackendError) in
+                    let key = try await store.keys.forSealing(from: store.source) { () throws(BackendError) in
                         try await store.otherSealedIDs().subtracting(database)
                     }
-                case .recovery(let recovery):
-                    holder = .recovery(recovery)
-                    _ = try header.open(holder, in: store.context)
-                    key = try await store.keys.replacement(from: store.source)
+                    return try store.changed(header, .replacingSources(with: key, source: store.source.pin), by: holder)
+                case .recovery(let recovery): return try await store.recovered(header, with: recovery)
                 }
-                return try store.changed(header, .replacingSources(with: key, source: store.source.pin), by: holder)
             }
         }
 
+        /// The header for the own source's key, with a new data key. Whoever had the earlier keys does not read what is written from now on.
+        private func recovered(_ header: DatabaseHeader, with recovery: RecoveryKeyPair) async throws(BackendError) -> HeaderChange {
+            let holder = KeyHolder.recovery(recovery)
+            let keyset = try header.open(holder, in: context)
+            let own = try await keys.replacement(from: source)
+            let (unwrapped, database) = (try holder.open(header.keys, database: header.database), header.database)
+            let tables = try header.keys
+                .changed(.replacingSources(with: own, source: source.pin), unwrapped, database: database, runtime.randomBytes)
+                .activatingNewKey(for: [own], unwrapped, database: database, runtime.randomBytes)
+            let after = try Keyset.open(tables, database: database, formats: header.formats, kek: own)
+            return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
+        }
+
         /// The first recipient that can be fetched.
-        func holder(of header: DatabaseHeader) async throws(BackendError) -> KeyHolder {
+        /// - Parameters:
+        ///   - header: The header.
+        ///   - place: Where the database has to belong; nil for anywhere.
+        func holder(of header: DatabaseHeader, in place: StoreContext?) async throws(BackendError) -> KeyHolder {
             var failure: BackendError?
             for source in sources where header.keys.recipients.contains(where: { $0.source == source.pin }) {
                 do throws(BackendError) {
                     let holder = KeyHolder.key(try await keys.key(for: header.keys.ids(ofSource: source.pin), from: source))
-                    _ = try header.open(holder, in: context)
+                    _ = try header.open(holder, in: place)
                     return holder
                 } catch { failure = failure ?? error }
             }
             if let failure { throw failure }
             // Says who can.
-            _ = try await keyset(of: header, in: context)
+            _ = try await keyset(of: header, in: place)
             throw Keyset.damage
         }
 

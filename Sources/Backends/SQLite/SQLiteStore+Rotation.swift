@@ -83,9 +83,18 @@
 
         /// The header with a new active key, wrapped for everybody who can unwrap the others. The same header where an older rotation is not finished.
         private func activatingNewKey(_ header: DatabaseHeader) async throws(BackendError) -> HeaderChange {
-            let holder = try await holder(of: header)
+            let holder = try await holder(of: header, in: context)
             let keyset = try header.open(holder, in: context)
             guard keyset.decryptOnly.isEmpty else { return HeaderChange(keyset, header) }
+            let wrapping = try await wrappingKeys(of: header)
+            let unwrapped = try holder.open(header.keys, database: header.database)
+            let tables = try header.keys.activatingNewKey(for: wrapping, unwrapped, database: header.database, runtime.randomBytes)
+            let after = try Keyset.open(tables, database: header.database, formats: header.formats, holder: holder)
+            return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
+        }
+
+        /// The key of every source that is a recipient: a new data key has to be wrapped for all of them.
+        func wrappingKeys(of header: DatabaseHeader) async throws(BackendError) -> [SealingKey] {
             var wrapping: [SealingKey] = []
             for recipient in header.keys.recipients where recipient.source != RecoveryRecipient.source {
                 guard let source = sources.first(where: { $0.pin == recipient.source }) else {
@@ -96,14 +105,12 @@
                 }
                 wrapping.append(try await keys.key(for: [recipient.id], from: source))
             }
-            let tables = try header.keys.activatingNewKey(for: wrapping, database: header.database, runtime.randomBytes)
-            let after = try Keyset.open(tables, database: header.database, formats: header.formats, holder: holder)
-            return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
+            return wrapping
         }
 
         private func destroyOlderKeys(_ session: DatabaseSession) async throws(BackendError) -> Bool? {
             let header = session.header
-            let holder = try await holder(of: header)
+            let holder = try await holder(of: header, in: context)
             let tables = try header.keys.destroyingOlderKeys()
             let after = try Keyset.open(tables, database: header.database, formats: header.formats, holder: holder)
             let change = HeaderChange(session.keyset, header.changed(after) { $0.keys = tables }, after: after)

@@ -102,7 +102,7 @@
                     ? .destroyed : .stranger(corruption("names a key that the database does not have"))
             }
             do throws(BackendError) {
-                let context = SealedRow.context(database: keyset.database, slot: slot, version: version, key: id)
+                let context = SealedRow.context(database: key.database, slot: slot, version: version, key: id)
                 var plain = try key.sealing.open(
                     nonceAndSealed: UnsafeRawBufferPointer(rebasing: sealed[SealedRow.headLength...]), authenticating: context)
                 defer { wipe(&plain) }

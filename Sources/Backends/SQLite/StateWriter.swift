@@ -61,6 +61,9 @@
             raise(above: commits)
         }
 
+        /// Goes on as another database, whose freshness anchor is not known yet.
+        func reidentify() { current?.isAnchored = false }
+
         /// Goes on from at least a number of commits.
         func raise(above commits: Int64) { if let known = current?.commits { current?.commits = max(known, commits) } }
 

@@ -25,8 +25,8 @@ package struct DataKey: Sendable, CustomStringConvertible, CustomReflectable {
     let stating: XAES256GCM
     /// Initialised with the key of the terms that stand for rows.
     let presence: HMAC<SHA256>
-    /// The database's id.
-    let database: [UInt8]
+    /// The id that the database had when the key was made.
+    package let database: [UInt8]
 
     /// The number of bytes of a slot's blind index.
     package static let slotLength = 16

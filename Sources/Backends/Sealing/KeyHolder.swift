@@ -23,14 +23,29 @@ package enum KeyHolder: Sendable {
         case .recovery(let key):
             let recipient = try RecoveryRecipient(publicKey: key.publicKey)
             let wraps = tables.wraps.filter { $0.recipient == recipient.id && $0.source == RecoveryRecipient.source }
-            guard !wraps.isEmpty else {
+            guard let first = wraps.first else {
                 throw BackendError(
                     .encryptionKeyMismatch,
                     "The database was not sealed for this recovery key. Use the one that was made for it; nothing was changed.")
             }
-            for wrap in wraps { keys[wrap.key] = try key.unwrap(wrap, database: database) }
+            let voucher = try RecoveryVoucher(first.wrapped)
+            guard voucher.isMade(by: key) else { throw RecoveryVoucher.foreign }
+            for wrap in wraps {
+                guard try RecoveryVoucher(wrap.wrapped) == voucher else { throw RecoveryVoucher.foreign }
+                keys[wrap.key] = try key.unwrap(wrap, from: voucher.sender, database: database)
+            }
         }
         return keys
+    }
+}
+
+extension RecoveryVoucher {
+    /// The error of a database that names a recovery key and was not made known to it.
+    static var foreign: BackendError {
+        BackendError(
+            .corrupted,
+            "The database names this recovery key, and does not prove that the key was ever added to it. It was damaged, or somebody put another database in its place. Restore the file from a backup; nothing was changed."
+        )
     }
 }
 
@@ -49,12 +64,19 @@ extension RecoveryRecipient {
     }
 
     /// Wraps a data key. The public half stands in place of a verifier.
-    package func wrap(_ key: SymmetricKey, database: [UInt8]) throws(BackendError) -> KeyTables.Wrap {
+    /// - Parameters:
+    ///   - key: The data key.
+    ///   - sender: The database's sender.
+    ///   - voucher: The recovery key's confirmation of this sender.
+    ///   - database: The database's id.
+    func wrap(
+        _ key: SymmetricKey, from sender: RecoverySender, _ voucher: RecoveryVoucher, database: [UInt8]
+    ) throws(BackendError) -> KeyTables.Wrap {
         let keyID = KeyIdentity.id(of: key)
         var plain = key.withUnsafeBytes { Array($0) }
         defer { wipe(&plain) }
-        let sealed = try seal(plain, for: Self.purpose, authenticating: context(keyID, database))
-        return KeyTables.Wrap(key: keyID, recipient: id, source: Self.source, verifier: publicKey, wrapped: sealed)
+        let sealed = try seal(plain, for: Self.purpose, from: sender, authenticating: context(keyID, database))
+        return KeyTables.Wrap(key: keyID, recipient: id, source: Self.source, verifier: publicKey, wrapped: voucher.bytes + sealed)
     }
 
     fileprivate static let purpose = "LocalData SQLite 1 recovery wrap"
@@ -69,14 +91,16 @@ extension RecoveryRecipient {
 }
 
 extension RecoveryKeyPair {
-    /// Unwraps a data key.
-    fileprivate func unwrap(_ wrap: KeyTables.Wrap, database: [UInt8]) throws(BackendError) -> SymmetricKey {
+    /// Unwraps a data key that a sender wrapped.
+    fileprivate func unwrap(_ wrap: KeyTables.Wrap, from sender: [UInt8], database: [UInt8]) throws(BackendError) -> SymmetricKey {
         let recipient = try RecoveryRecipient(publicKey: publicKey)
         var plain: [UInt8]
         do throws(BackendError) {
             guard wrap.verifier == recipient.publicKey else { throw Keyset.damage }
-            plain = try open(wrap.wrapped, for: RecoveryRecipient.purpose, authenticating: recipient.context(wrap.key, database))
-        } catch { throw Keyset.damage }
+            plain = try open(
+                Array(wrap.wrapped.dropFirst(RecoveryVoucher.length)), for: RecoveryRecipient.purpose, from: sender,
+                authenticating: recipient.context(wrap.key, database))
+        } catch { throw RecoveryVoucher.foreign }
         defer { wipe(&plain) }
         let key = SymmetricKey(data: plain)
         guard plain.count == SealingKey.keyLength, KeyIdentity.id(of: key) == wrap.key else { throw Keyset.damage }

@@ -4,7 +4,8 @@ package import Crypto
 extension KeyTables.Wrap {
     /// How many bytes a wrapped data key has for a recipient.
     static func length(for source: String) -> Int {
-        SealingKey.keyLength + (source == RecoveryRecipient.source ? RecoveryKeyPair.overhead : KeyEncryptionKey.overhead)
+        SealingKey.keyLength
+            + (source == RecoveryRecipient.source ? RecoveryVoucher.length + RecoveryKeyPair.overhead : KeyEncryptionKey.overhead)
     }
 }
 
@@ -12,7 +13,7 @@ extension KeyTables {
     /// A change of who can unwrap the data keys.
     package enum Change: Sendable {
         /// A recovery key more.
-        case addingRecovery(RecoveryRecipient)
+        case addingRecovery(RecoveryKeyPair)
         /// A recovery key less.
         case removingRecovery([UInt8])
         /// The key of a source in place of the keys of other sources; recovery keys stay.
@@ -29,13 +30,19 @@ extension KeyTables {
     package func changed(
         _ change: Change, _ keys: [[UInt8]: SymmetricKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> KeyTables {
-        var wraps = wraps
+        var (wraps, sender) = (wraps, sender)
         switch change {
-        case .addingRecovery(let recipient):
+        case .addingRecovery(let pair):
+            let recipient = try RecoveryRecipient(publicKey: pair.publicKey)
             if wraps.contains(where: { $0.recipient == recipient.id }) { return self }
-            for (_, key) in keys { wraps.append(try recipient.wrap(key, database: database)) }
+            let own = try openedSender(keys, database: database) ?? RecoverySender(randomBytes)
+            if sender == nil { sender = try own.sealed(with: try activeKey(of: keys), database: database, randomBytes) }
+            let voucher = RecoveryVoucher(of: own.publicKey, origin: database, by: pair)
+            for (_, key) in keys { wraps.append(try recipient.wrap(key, from: own, voucher, database: database)) }
         case .removingRecovery(let id):
             wraps.removeAll { $0.recipient == id && $0.source == RecoveryRecipient.source }
+            // A recovery key that is added later has a sender that none of the earlier ones knows.
+            if !wraps.contains(where: { $0.source == RecoveryRecipient.source }) { sender = nil }
         case .replacingSources(let key, let source):
             wraps.removeAll { $0.source != RecoveryRecipient.source }
             let kek = try KeyEncryptionKey(key, database: database)
@@ -47,31 +54,73 @@ extension KeyTables {
             let kek = try KeyEncryptionKey(key, database: database)
             for (_, key) in keys { wraps.append(try kek.wrap(key, source: source, randomBytes)) }
         }
-        return try KeyTables(keys: self.keys, wraps: wraps)
+        return try KeyTables(keys: self.keys, wraps: wraps, sender: sender)
     }
 
     /// A new active key, wrapped for every recipient; the one that was active only opens from now on.
     /// - Parameters:
     ///   - sources: The key-encryption keys of all recipients but recovery keys, whose public halves are in the tables.
+    ///   - keys: The data keys, unwrapped.
     ///   - database: The database's id.
     /// - Throws: ``BackendError`` with `encryptionKeyMismatch` when the key of a recipient is not among them.
     package func activatingNewKey(
-        for sources: [SealingKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
+        for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], _ randomBytes: (Int) -> [UInt8]
     ) throws(BackendError) -> KeyTables {
+        let new = try newKey(for: sources, keys, database: database, as: database, randomBytes)
+        let older = self.keys.map { $0.state == .active ? Key(id: $0.id, state: .decryptOnly) : $0 }
+        return try KeyTables(keys: older + [new.key], wraps: wraps + new.wraps, sender: new.sender)
+    }
+
+    /// A new active key for a database that gets another id, wrapped for every recipient. Every older key is destroyed.
+    /// - Parameters:
+    ///   - sources: The key-encryption keys of all recipients but recovery keys, whose public halves are in the tables.
+    ///   - keys: The data keys, unwrapped.
+    ///   - database: The database's id until now.
+    ///   - other: The id that it gets.
+    /// - Throws: ``BackendError`` with `encryptionKeyMismatch` when the key of a recipient is not among them.
+    package func reidentified(
+        for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], as other: [UInt8],
+        _ randomBytes: (Int) -> [UInt8]
+    ) throws(BackendError) -> KeyTables {
+        let new = try newKey(for: sources, keys, database: database, as: other, randomBytes)
+        let older = self.keys.map { Key(id: $0.id, state: .destroyed) }
+        return try KeyTables(keys: older + [new.key], wraps: new.wraps, sender: new.sender)
+    }
+
+    private func newKey(
+        for sources: [SealingKey], _ keys: [[UInt8]: SymmetricKey], database: [UInt8], as other: [UInt8],
+        _ randomBytes: (Int) -> [UInt8]
+    ) throws(BackendError) -> (key: Key, wraps: [Wrap], sender: [UInt8]?) {
         let key = SymmetricKey.random(randomBytes)
-        var wraps = wraps
+        let sender = try openedSender(keys, database: database)
+        var made: [Wrap] = []
         for wrap in wraps where wrap.key == wraps.first?.key {
             if wrap.source == RecoveryRecipient.source {
-                wraps.append(try RecoveryRecipient(publicKey: wrap.verifier).wrap(key, database: database))
+                let voucher = try RecoveryVoucher(wrap.wrapped)
+                guard let sender, sender.publicKey == voucher.sender else { throw Keyset.damage }
+                made.append(try RecoveryRecipient(publicKey: wrap.verifier).wrap(key, from: sender, voucher, database: other))
             } else {
                 guard let source = sources.first(where: { $0.id == wrap.recipient }) else { throw Keyset.damage }
                 let kek = try KeyEncryptionKey(source, database: database)
                 guard kek.verifier == wrap.verifier else { throw kek.mismatch([wrap]) }
-                wraps.append(try kek.wrap(key, source: wrap.source, randomBytes))
+                made.append(try KeyEncryptionKey(source, database: other).wrap(key, source: wrap.source, randomBytes))
             }
         }
-        let older = keys.map { $0.state == .active ? Key(id: $0.id, state: .decryptOnly) : $0 }
-        return try KeyTables(keys: older + [Key(id: KeyIdentity.id(of: key), state: .active)], wraps: wraps)
+        return (
+            Key(id: KeyIdentity.id(of: key), state: .active), made,
+            try sender?.sealed(with: key, database: other, randomBytes)
+        )
+    }
+
+    /// The sender that the tables hold sealed; nil while there is no recovery key.
+    private func openedSender(_ keys: [[UInt8]: SymmetricKey], database: [UInt8]) throws(BackendError) -> RecoverySender? {
+        guard let sender else { return nil }
+        return try RecoverySender(opening: sender, with: activeKey(of: keys), database: database)
+    }
+
+    private func activeKey(of unwrapped: [[UInt8]: SymmetricKey]) throws(BackendError) -> SymmetricKey {
+        guard let active = keys.first(where: { $0.state == .active }), let key = unwrapped[active.id] else { throw Keyset.damage }
+        return key
     }
 
     /// The same keys without those that only open: they are destroyed, and wrapped for nobody.
@@ -79,6 +128,6 @@ extension KeyTables {
         let older = Set(keys.filter { $0.state == .decryptOnly }.map(\.id))
         return try KeyTables(
             keys: keys.map { older.contains($0.id) ? Key(id: $0.id, state: .destroyed) : $0 },
-            wraps: wraps.filter { !older.contains($0.key) })
+            wraps: wraps.filter { !older.contains($0.key) }, sender: sender)
     }
 }

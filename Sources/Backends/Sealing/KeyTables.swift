@@ -42,16 +42,19 @@ package struct KeyTables: Hashable, Sendable {
     package let keys: [Key]
     /// The wrapped data keys, in the order of the ids of key and recipient.
     package let wraps: [Wrap]
+    /// The private half of the ``RecoverySender``, sealed with the active data key; nil while there is no recovery key.
+    package let sender: [UInt8]?
 
-    /// Takes the rows of both tables.
-    /// - Throws: ``BackendError`` with `corrupted` unless exactly one key is active, and each key that was not destroyed is wrapped once
-    ///   for each recipient, and no other.
-    package init(keys: [Key], wraps: [Wrap]) throws(BackendError) {
+    /// Takes the rows of both tables, and the sealed sender.
+    /// - Throws: ``BackendError`` with `corrupted` unless exactly one key is active, each key that was not destroyed is wrapped once
+    ///   for each recipient, and no other, and there is a sender exactly if there is a recovery key.
+    package init(keys: [Key], wraps: [Wrap], sender: [UInt8]? = nil) throws(BackendError) {
         let ids = Set(keys.map(\.id))
         let recipients = Dictionary(grouping: wraps, by: \.recipient)
         let live = Set(keys.filter { $0.state != .destroyed }.map(\.id))
         guard ids.count == keys.count, ids.allSatisfy({ $0.count == KeyIdentity.idLength }), !recipients.isEmpty,
             keys.count(where: { $0.state == .active }) == 1,
+            sender?.count == (wraps.contains { $0.source == RecoveryRecipient.source } ? RecoverySender.sealedLength : nil),
             recipients.values.allSatisfy({ $0.count == live.count && Set($0.map(\.key)) == live && Set($0.map(\.source)).count == 1 }),
             wraps.allSatisfy({
                 $0.recipient.count == KeyIdentity.idLength && $0.verifier.count == KeyEncryptionKey.verifierLength
@@ -60,6 +63,7 @@ package struct KeyTables: Hashable, Sendable {
         else { throw Keyset.damage }
         self.keys = keys.sorted { $0.id.lexicographicallyPrecedes($1.id) }
         self.wraps = wraps.sorted { ($0.key + $0.recipient).lexicographicallyPrecedes($1.key + $1.recipient) }
+        self.sender = sender
     }
 
     /// A recipient of the data keys, and where its key is kept.

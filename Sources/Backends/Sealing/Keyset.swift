@@ -14,6 +14,19 @@ package struct Keyset: Sendable {
     /// The formats that a row may have.
     package let formats: Set<UInt8>
 
+    /// The keys of a database while it gets another id: rows open that its older keys sealed under the former id, and the new key seals.
+    package init(replacing former: Keyset, by new: Keyset) {
+        (database, active, formats) = (new.database, new.active, new.formats)
+        (decryptOnly, destroyed) = (former.all, former.destroyed)
+    }
+
+    private init(
+        database: [UInt8], active: DataKey, decryptOnly: [DataKey], destroyed: Set<[UInt8]>, formats: Set<UInt8>
+    ) {
+        (self.database, self.active, self.decryptOnly) = (database, active, decryptOnly)
+        (self.destroyed, self.formats) = (destroyed, formats)
+    }
+
     /// The number of bytes of a database's id.
     package static let databaseLength = 16
 

@@ -6,8 +6,8 @@ internal import Foundation
 /// A key that is kept outside the machine, on paper or in a safe, and opens what was sealed for its public half.
 ///
 /// It is a key pair of X25519. A database and a backup keep the public half alone, so new data keys can be sealed for it at any time, and
-/// nothing on the machine opens them. What is sealed for it is sealed with HPKE (RFC 9180), base mode: DHKEM(X25519, HKDF-SHA256),
-/// HKDF-SHA256, AES-256-GCM.
+/// nothing on the machine opens them. What is sealed for it is sealed with HPKE (RFC 9180): DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM.
+/// A database uses the authenticated mode, with the key of its ``RecoverySender``. A backup uses the base mode, and a tag of the recovery key.
 package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
     private let secret: SecretBytes
 
@@ -27,18 +27,27 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
     /// The public half: 32 bytes.
     package var publicKey: [UInt8] { withPrivateKey { Array($0.publicKey.rawRepresentation) } }
 
-    /// Opens what ``RecoveryRecipient/seal(_:for:_:)`` made.
+    /// Opens what ``RecoveryRecipient/seal(_:for:from:authenticating:)`` made.
     /// - Parameters:
     ///   - sealed: The encapsulated key, the ciphertext and the tag.
     ///   - purpose: What it was sealed for.
+    ///   - sender: The public half of the sender who must have sealed it; nil for what was sealed without one.
     ///   - associatedData: What it is bound to.
-    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when it was sealed for another key, for another purpose, or was changed.
-    package func open(_ sealed: [UInt8], for purpose: String, authenticating associatedData: [UInt8]) throws(BackendError) -> [UInt8] {
+    /// - Throws: ``BackendError``: `encryptionKeyMismatch` when it was sealed for another key, for another purpose or by another sender, or was changed.
+    package func open(
+        _ sealed: [UInt8], for purpose: String, from sender: [UInt8]? = nil, authenticating associatedData: [UInt8]
+    ) throws(BackendError) -> [UInt8] {
         let result = withPrivateKey { key in
             Result {
-                var recipient = try HPKE.Recipient(
-                    privateKey: key, ciphersuite: RecoveryRecipient.suite, info: Data(purpose.utf8),
-                    encapsulatedKey: Data(sealed.prefix(32)))
+                let (suite, info, encapsulated) = (RecoveryRecipient.suite, Data(purpose.utf8), Data(sealed.prefix(32)))
+                var recipient =
+                    if let sender {
+                        try HPKE.Recipient(
+                            privateKey: key, ciphersuite: suite, info: info, encapsulatedKey: encapsulated,
+                            authenticatedBy: Curve25519.KeyAgreement.PublicKey(rawRepresentation: sender))
+                    } else {
+                        try HPKE.Recipient(privateKey: key, ciphersuite: suite, info: info, encapsulatedKey: encapsulated)
+                    }
                 var content = try recipient.open(Data(sealed.dropFirst(32)), authenticating: Data(associatedData))
                 defer { content.withUnsafeMutableBytes { wipe($0) } }
                 return Array(content)
@@ -51,11 +60,27 @@ package struct RecoveryKeyPair: Sendable, CustomStringConvertible, CustomReflect
     }
 
     private func withPrivateKey<R>(_ body: (Curve25519.KeyAgreement.PrivateKey) -> R) -> R {
-        secret.withBytes { bytes in
-            do { return body(try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes)) } catch {
-                preconditionFailure("Every 32 bytes are a private key of X25519.")
-            }
+        secret.withBytes { body(Self.privateKey($0)) }
+    }
+
+    static func privateKey(_ bytes: UnsafeRawBufferPointer) -> Curve25519.KeyAgreement.PrivateKey {
+        do { return try Curve25519.KeyAgreement.PrivateKey(rawRepresentation: bytes) } catch {
+            preconditionFailure("Every 32 bytes are a private key of X25519.")
         }
+    }
+
+    // MARK: Tags
+
+    /// The tag that only this key makes: HMAC-SHA256 under HKDF-SHA256 of the private half (info: `LocalData recovery 1 tag`). The fields begin with a purpose.
+    func tag(of fields: Fields) -> [UInt8] { Array(HMAC<SHA256>.authenticationCode(for: fields.bytes, using: tagKey)) }
+
+    /// Whether a tag is this key's; takes the same time wherever they differ.
+    func isTag(_ tag: [UInt8], of fields: Fields) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(tag, authenticating: fields.bytes, using: tagKey)
+    }
+
+    private var tagKey: SymmetricKey {
+        KeyDerivation.key(from: secret.withBytes { SymmetricKey(data: $0) }, for: "LocalData recovery 1 tag".utf8)
     }
 
     // MARK: As text
@@ -162,15 +187,27 @@ package struct RecoveryRecipient: Hashable, Sendable {
     /// - Parameters:
     ///   - content: What is hidden and protected; its length stays visible.
     ///   - purpose: What it is sealed for.
+    ///   - sender: Who seals it, in HPKE's authenticated mode; nil for the base mode.
     ///   - associatedData: What it is bound to.
     /// - Returns: The encapsulated key (32 bytes), the ciphertext and the tag.
-    package func seal(_ content: [UInt8], for purpose: String, authenticating associatedData: [UInt8]) throws(BackendError) -> [UInt8] {
-        do {
-            let key = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
-            var sender = try HPKE.Sender(recipientKey: key, ciphersuite: Self.suite, info: Data(purpose.utf8))
-            let sealed = try sender.seal(content, authenticating: associatedData)
-            return Array(sender.encapsulatedKey) + Array(sealed)
-        } catch {
+    package func seal(
+        _ content: [UInt8], for purpose: String, from sender: RecoverySender? = nil, authenticating associatedData: [UInt8]
+    ) throws(BackendError) -> [UInt8] {
+        let (publicKey, info) = (publicKey, Data(purpose.utf8))
+        func sealed(_ own: Curve25519.KeyAgreement.PrivateKey?) -> Result<[UInt8], any Error> {
+            Result {
+                let key = try Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey)
+                var message =
+                    if let own {
+                        try HPKE.Sender(recipientKey: key, ciphersuite: Self.suite, info: info, authenticatedBy: own)
+                    } else {
+                        try HPKE.Sender(recipientKey: key, ciphersuite: Self.suite, info: info)
+                    }
+                let sealed = try message.seal(content, authenticating: associatedData)
+                return Array(message.encapsulatedKey) + Array(sealed)
+            }
+        }
+        do { return try (sender.map { $0.withPrivateKey(sealed) } ?? sealed(nil)).get() } catch {
             throw BackendError(.corrupted, "The public half of the recovery key cannot be used: it was changed.")
         }
     }

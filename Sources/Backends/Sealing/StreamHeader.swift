@@ -17,8 +17,8 @@ package enum StreamOpener: Sendable {
 package enum StreamRecipient: Sendable {
     /// Whoever knows a passphrase; trying one costs a derivation with scrypt.
     case passphrase(StreamPassphrase, PassphraseCost)
-    /// Whoever has a recovery key.
-    case recovery(RecoveryRecipient)
+    /// Whoever has a recovery key. The whole key is needed, so that the file shows who made it.
+    case recovery(RecoveryKeyPair)
 }
 
 /// A passphrase in Unicode's form C, in memory that is overwritten before it is given back.
@@ -56,7 +56,9 @@ package struct StreamPassphrase: Sendable, CustomStringConvertible, CustomReflec
 ///
 /// A passphrase: log2 N (1 byte), r (4), p (4), salt (32), nonce (24), file key and tag (48) under scrypt and XAES-256-GCM, with the associated
 /// data ``Fields`` for `LocalData stream 1 passphrase`, purpose, id and the first 41 bytes. A recovery key: its public half (32), file key sealed
-/// for it (80) for the purpose `LocalData stream 1 recovery`, with the associated data ``Fields`` for that text, purpose, id and public half.
+/// for it (80) for the purpose `LocalData stream 1 recovery`, with the associated data ``Fields`` for that text, purpose, id and public half, and
+/// the recovery key's tag (32) of ``Fields`` for `LocalData stream 1 recovery tag`, purpose, id and the 112 bytes before. Without the tag, anybody who
+/// knows the public half could make a file that the key opens.
 package struct StreamHeader: Sendable {
     /// What a sealed file is for.
     package enum Purpose: UInt8, Sendable {
@@ -105,13 +107,16 @@ package struct StreamHeader: Sendable {
                 let cipher = try PassphraseFile.cipher(passphrase.secret, salt: content.bytes[9..<41], cost)
                 let nonce = randomBytes(XAES256GCM.nonceLength)
                 content.bytes +=
-                    nonce + (try cipher.seal(plain, nonce: nonce, authenticating: Self.data(Self.ofPassphrase, purpose, id, content.bytes)))
+                    nonce
+                    + (try cipher.seal(plain, nonce: nonce, authenticating: Self.data(Self.ofPassphrase, purpose, id, content.bytes).bytes))
                 writer.byte(1)
                 writer.counted(content.bytes)
-            case .recovery(let recipient):
-                let data = Self.data(Self.ofRecovery, purpose, id, recipient.publicKey)
+            case .recovery(let pair):
+                let recipient = try RecoveryRecipient(publicKey: pair.publicKey)
+                let data = Self.data(Self.ofRecovery, purpose, id, recipient.publicKey).bytes
+                let content = recipient.publicKey + (try recipient.seal(plain, for: Self.ofRecovery, authenticating: data))
                 writer.byte(2)
-                writer.counted(recipient.publicKey + (try recipient.seal(plain, for: Self.ofRecovery, authenticating: data)))
+                writer.counted(content + pair.tag(of: Self.data(Self.ofTag, purpose, id, content)))
             }
         }
         (self.purpose, self.id, self.key) = (purpose, id, key)
@@ -189,7 +194,7 @@ package struct StreamHeader: Sendable {
             do throws(BackendError) {
                 return try cipher.open(
                     Array(content[65...]), nonce: Array(content[41..<65]),
-                    authenticating: data(ofPassphrase, purpose, id, Array(content[..<41])))
+                    authenticating: data(ofPassphrase, purpose, id, Array(content[..<41])).bytes)
             } catch {
                 mismatch = BackendError(
                     .encryptionKeyMismatch,
@@ -197,13 +202,17 @@ package struct StreamHeader: Sendable {
                 return nil
             }
         case (2, .recovery(let pair)):
-            guard content.count == 32 + 32 + RecoveryKeyPair.overhead else { throw damaged }
+            let sealedLength = 32 + 32 + RecoveryKeyPair.overhead
+            guard content.count == sealedLength + 32 else { throw damaged }
             let half = Array(content[..<32])
             guard half == pair.publicKey else {
                 mismatch = BackendError(.encryptionKeyMismatch, "The file was sealed for another recovery key. Nothing was changed.")
                 return nil
             }
-            return try pair.open(Array(content[32...]), for: ofRecovery, authenticating: data(ofRecovery, purpose, id, half))
+            let tagged = data(ofTag, purpose, id, Array(content[..<sealedLength]))
+            guard pair.isTag(Array(content[sealedLength...]), of: tagged) else { throw planted }
+            return try pair.open(
+                Array(content[32..<sealedLength]), for: ofRecovery, authenticating: data(ofRecovery, purpose, id, half).bytes)
         case (1, _), (2, _): return nil
         default: throw damaged
         }
@@ -211,13 +220,14 @@ package struct StreamHeader: Sendable {
 
     private static let ofPassphrase = "LocalData stream 1 passphrase"
     private static let ofRecovery = "LocalData stream 1 recovery"
+    private static let ofTag = "LocalData stream 1 recovery tag"
 
-    private static func data(_ text: String, _ purpose: Purpose, _ id: [UInt8], _ rest: [UInt8]) -> [UInt8] {
+    private static func data(_ text: String, _ purpose: Purpose, _ id: [UInt8], _ rest: [UInt8]) -> Fields {
         var fields = Fields(text)
         fields.add([purpose.rawValue])
         fields.add(id)
         fields.add(rest)
-        return fields.bytes
+        return fields
     }
 
     private static func tagKey(_ key: SymmetricKey, _ id: [UInt8]) -> SymmetricKey { subkey("header", key, id) }
@@ -234,5 +244,9 @@ package struct StreamHeader: Sendable {
     var tag: [UInt8] { Array(bytes.suffix(32)) }
 
     static let foreign = BackendError(.corrupted, "The file was not made by this library. Give the right one; nothing was changed.")
+    static let planted = BackendError(
+        .corrupted,
+        "The file names this recovery key, and was not made by somebody who has it, or its beginning is damaged. Use another copy; nothing was changed."
+    )
     static let damaged = BackendError(.corrupted, "The beginning of the file is damaged. Use another copy; nothing was changed.")
 }

@@ -29,7 +29,7 @@ extension StorageRouter {
         let store = try recipientStore(domain)
         let key = key ?? RecoveryKey(configuration.runtime.randomBytes)
         try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            try await store.change(.addingRecovery(try RecoveryRecipient(publicKey: key.pair.publicKey)))
+            try await store.change(.addingRecovery(key.pair))
         }
         return key
     }
@@ -56,11 +56,16 @@ extension StorageRouter {
     /// Opens an encrypted database with a recovery key, where the key of its source is lost, and gives it to the source that the configuration names for it: to the key that
     /// this source holds now, or to a new one. Keys of other sources do not open it any more; recovery keys do. Durable when it returns.
     ///
+    /// The database must prove that this recovery key was added to it: a database that somebody else made is refused, even if it names the key. It also gets a new data key for
+    /// everything that is written from now on. What is there already is sealed with the new key by ``rotateDataKey(of:progress:)``. Look at ``keyRecipients(of:)`` afterwards: an
+    /// older file may still list recovery keys that were removed since.
+    ///
     /// What else the lost key sealed stays sealed: call this for every database of the source. Single values that were sealed with the lost key are lost.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
     ///   - key: The recovery key.
-    /// - Throws: ``StorageError``: `encryptionKeyMismatch` when the database was not sealed for this recovery key, `unavailable` when there is no database. Nothing was
+    /// - Throws: ``StorageError``: `encryptionKeyMismatch` when the database was not sealed for this recovery key, `corrupted` when it names the key and was not made for it,
+    ///   `unavailable` when there is no database. Nothing was
     ///   changed then.
     @concurrent
     public nonisolated func recover(_ domain: StorageDomain, with key: RecoveryKey) async throws {

@@ -42,7 +42,10 @@ extension StorageRouter {
     /// Makes the database that lies in a domain's place this domain's, after its file was moved, renamed or copied here on purpose. Until then it is refused with
     /// `wrongContext`, which says where it belongs. Durable when it returns; a database that belongs here already stays as it is.
     ///
-    /// Nobody else may have the database open while it belongs elsewhere. The key that it was sealed with is still needed.
+    /// The database gets a new identity and a new data key, and every value is sealed again, in one transaction: killed at any point, it belongs to the former place or to this one.
+    /// This takes as long as rotating the data key, and as much room in the log as the database has. A copy that stays at the former place cannot be mixed with it afterwards.
+    ///
+    /// Nobody else may have the database open while it belongs elsewhere. Every key source that opens it is still needed.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
     ///   - original: The domain that the database was made as; nil: the same.

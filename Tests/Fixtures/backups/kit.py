@@ -23,11 +23,10 @@ import tempfile
 import unicodedata
 
 from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "sealed-sqlite"))
-from reader import APPLICATION_ID, Kek, RecoveryKey, Refused, counted, dump, fields, hkdf, hpke_open, unseal  # noqa: E402
+from reader import APPLICATION_ID, Kek, RecoveryKey, Refused, counted, dump, fields, hkdf, unseal  # noqa: E402
 
 CHUNK = 65536
 PURPOSES = {"backup": 1, "export": 2}
@@ -101,9 +100,10 @@ def open_passphrase(content, passphrase, purpose, identity):
 def open_recovery(content, recovery, purpose, identity):
     if content[:32] != recovery.public:
         return None
+    if not recovery.is_tag(content[112:], "LocalData stream 1 recovery tag", bytes([purpose]), identity, content[:112]):
+        raise damaged("The file was not made by somebody who has the recovery key.")
     text = "LocalData stream 1 recovery"
-    shared = recovery.private.exchange(X25519PublicKey.from_public_bytes(content[32:64]))
-    return hpke_open(shared, content[32:], recovery.public, text.encode(), fields(text, bytes([purpose]), identity, recovery.public))
+    return recovery.open(content[32:112], text, fields(text, bytes([purpose]), identity, recovery.public))
 
 
 def open_file(path, secret, purpose):

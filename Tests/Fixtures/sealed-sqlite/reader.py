@@ -394,20 +394,34 @@ class RecoveryKey:
         if bits[256:260] != "0000" or int(bits[260:], 2) != int.from_bytes(check[:3], "big") >> 4:
             raise wrong_key("The checksum of the recovery key is wrong.")
         self.private = X25519PrivateKey.from_private_bytes(secret)
+        self.tagging = hkdf(secret, b"", b"LocalData recovery 1 tag", 32)
         self.public = self.private.public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
         self.id = hashlib.sha256(b"LocalData recovery recipient 1" + self.public).digest()[:8]
 
     def verifier(self, database):
         return self.public
 
+    def is_tag(self, tag, *parts):
+        """Whether the tag of some fields is this key's."""
+        return hmac.compare_digest(hmac_sha256(self.tagging, fields(*parts)), tag)
+
     def unwrap(self, database, key, source, wrapped):
+        origin, sender, tag, sealed = wrapped[:16], wrapped[16:48], wrapped[48:80], wrapped[80:]
+        if not self.is_tag(tag, "LocalData SQLite 1 recovery voucher", origin, sender):
+            raise broken("The recovery key has not confirmed the sender of its data keys.")
         associated = fields(self.PURPOSE, database, key, self.public)
-        shared = self.private.exchange(X25519PublicKey.from_public_bytes(wrapped[:32]))
-        return hpke_open(shared, wrapped, self.public, self.PURPOSE.encode(), associated)
+        return self.open(sealed, self.PURPOSE, associated, sender)
+
+    def open(self, sealed, purpose, associated, sender=None):
+        """What was sealed for this key, by a sender or by anybody."""
+        shared = self.private.exchange(X25519PublicKey.from_public_bytes(sealed[:32]))
+        if sender is not None:
+            shared += self.private.exchange(X25519PublicKey.from_public_bytes(sender))
+        return hpke_open(shared, sealed, self.public, purpose.encode(), associated, sender)
 
 
-def hpke_open(shared, sealed, public, info, associated):
-    """RFC 9180, base mode: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM."""
+def hpke_open(shared, sealed, public, info, associated, sender=None):
+    """RFC 9180: DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-256-GCM. With a sender its authenticated mode, else its base mode."""
 
     def extract(salt, suite, label, data):
         return hmac_sha256(salt or bytes(32), b"HPKE-v1" + suite + label + data)
@@ -417,9 +431,10 @@ def hpke_open(shared, sealed, public, info, associated):
         return hmac_sha256(key, data + b"\1")[:length]
 
     kem = b"KEM" + (0x20).to_bytes(2, "big")
-    secret = expand(extract(b"", kem, b"eae_prk", shared), kem, b"shared_secret", sealed[:32] + public, 32)
+    secret = expand(extract(b"", kem, b"eae_prk", shared), kem, b"shared_secret", sealed[:32] + public + (sender or b""), 32)
     suite = b"HPKE" + b"".join(number.to_bytes(2, "big") for number in (0x20, 0x01, 0x02))
-    context = b"\0" + extract(b"", suite, b"psk_id_hash", b"") + extract(b"", suite, b"info_hash", info)
+    mode = b"\0" if sender is None else b"\2"
+    context = mode + extract(b"", suite, b"psk_id_hash", b"") + extract(b"", suite, b"info_hash", info)
     key = extract(secret, suite, b"secret", b"")
     nonce = expand(key, suite, b"base_nonce", context, 12)
     return AESGCM(expand(key, suite, b"key", context, 32)).decrypt(nonce, sealed[32:], associated)
@@ -645,7 +660,7 @@ def read_header(connection):
         header[utf8(name, "The header")] = value
     names = ("context", "database", "features", "formats", "tag")
     for name in header:
-        if name not in names:
+        if name not in names and name != "sender":
             raise broken("The header has the unknown entry %s." % name)
     for name in names:
         if name not in header:
@@ -669,8 +684,9 @@ def read_context(data):
     return parts
 
 
-def read_keys(connection, database, kek):
+def read_keys(connection, header, kek):
     """The rows of both tables, and the data keys by their ids."""
+    database = header["database"]
     keys = sorted(typed(connection, "keys", {"key": "blob", "state": "integer"}))
     columns = {"key": "blob", "recipient": "blob", "source": "blob", "verifier": "blob", "wrapped": "blob"}
     wraps = sorted(typed(connection, "wraps", columns))
@@ -684,10 +700,13 @@ def read_keys(connection, database, kek):
     live = {key for key, state in keys if STATES[state] != "destroyed"}
     recipients = {}
     for key, recipient, source, verifier, wrapped in wraps:
-        if (len(recipient), len(verifier), len(wrapped)) != (8, 32, 80 if source == RecoveryKey.SOURCE else 72):
+        if (len(recipient), len(verifier), len(wrapped)) != (8, 32, 160 if source == RecoveryKey.SOURCE else 72):
             raise broken("A wrap has a recipient, verifier or key of another length.")
         utf8(source, "The source of a recipient")
         recipients.setdefault(recipient, {})[key] = source
+    has_recovery = any(source == RecoveryKey.SOURCE for _, _, source, _, _ in wraps)
+    if len(header.get("sender", b"")) != (72 if has_recovery else 0):
+        raise broken("There is a sender without a recovery key, or none where there is one.")
     for recipient, sources in recipients.items():
         if set(sources) != live or len(set(sources.values())) != 1:
             raise broken("Not every data key is wrapped for the recipient %s." % recipient.hex())
@@ -708,6 +727,21 @@ def read_keys(connection, database, kek):
             raise broken("The data key %s is another key." % key.hex())
         found[key] = DataKey(database, key, dict(keys)[key], data)
     return keys, wraps, found
+
+
+def read_sender(header, wraps, active):
+    """Checks that the sealed sender is the one that the recovery keys have confirmed."""
+    if "sender" not in header:
+        return
+    purpose = "LocalData SQLite 1 recovery sender"
+    key = hkdf(active.data, header["database"], purpose.encode(), 32)
+    try:
+        secret = unseal(key, header["sender"], fields(purpose, header["database"], active.id))
+    except InvalidTag:
+        raise broken("The sender of recovery wraps does not open.")
+    public = X25519PrivateKey.from_private_bytes(secret).public_key().public_bytes(Encoding.Raw, PublicFormat.Raw)
+    if any(source == RecoveryKey.SOURCE and wrapped[16:48] != public for _, _, source, _, wrapped in wraps):
+        raise broken("A recovery key has confirmed another sender.")
 
 
 def read_record(row, keys, formats):
@@ -871,8 +905,9 @@ def dump(path, key_path):
         try:
             features = check_file(connection)
             header = read_header(connection)
-            rows_of_keys, wraps, keys = read_keys(connection, header["database"], kek)
+            rows_of_keys, wraps, keys = read_keys(connection, header, kek)
             active = next(key for key in keys.values() if STATES[key.state] == "active")
+            read_sender(header, wraps, active)
             if not hmac.compare_digest(hmac_sha256(active.integrity, tag_input(header, rows_of_keys, wraps)), header["tag"]):
                 raise broken("The header's tag is wrong: header or keys were changed.")
             columns = {"id": "integer", "slot": "blob", "version": "integer", "sealed": "blob"}

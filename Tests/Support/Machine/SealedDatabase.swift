@@ -38,7 +38,8 @@
                         key: bytes(0), recipient: bytes(1), source: String(decoding: bytes(2), as: UTF8.self), verifier: bytes(3),
                         wrapped: bytes(4))
                 }
-                return (Array(id), try KeyTables(keys: keys, wraps: wraps))
+                let sender = try database.value("SELECT value FROM header WHERE name = 'sender'")?.blob.map { Array($0) }
+                return (Array(id), try KeyTables(keys: keys, wraps: wraps, sender: sender))
             }
         }
 

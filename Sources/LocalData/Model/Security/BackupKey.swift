@@ -28,7 +28,7 @@ public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
     func recipient() throws(BackendError) -> StreamRecipient {
         switch form {
         case .passphrase(let text, let cost): .passphrase(try StreamPassphrase(text), cost)
-        case .recovery(let pair): .recovery(try RecoveryRecipient(publicKey: pair.publicKey))
+        case .recovery(let pair): .recovery(pair)
         }
     }
 

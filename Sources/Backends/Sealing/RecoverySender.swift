@@ -1,0 +1,104 @@
+package import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+
+/// The key pair of a database that authenticates what the database wraps for its recovery keys.
+///
+/// HPKE's base mode does not say who sealed. With its authenticated mode, only a database that has the private half can wrap a data key for a recovery key. The private half
+/// is sealed with the active data key. The public half is confirmed by each recovery key, see ``RecoveryVoucher``.
+package struct RecoverySender {
+    private let secret: SecretBytes
+
+    /// The length of the sealed private half: nonce, ciphertext, tag.
+    static let sealedLength = XAES256GCM.nonceLength + RecoveryKeyPair.length + XAES256GCM.tagLength
+    private static let purpose = "LocalData SQLite 1 recovery sender"
+
+    /// Creates a new key pair.
+    init(_ randomBytes: (Int) -> [UInt8]) {
+        var bytes = randomBytes(RecoveryKeyPair.length)
+        defer { wipe(&bytes) }
+        secret = SecretBytes(bytes)
+    }
+
+    /// Opens a sealed private half.
+    /// - Throws: ``BackendError`` with `corrupted`.
+    init(opening sealed: [UInt8], with key: SymmetricKey, database: [UInt8]) throws(BackendError) {
+        guard sealed.count == Self.sealedLength else { throw Keyset.damage }
+        var bytes: [UInt8]
+        do throws(BackendError) {
+            bytes = try Self.cipher(key, database).open(
+                Array(sealed.dropFirst(XAES256GCM.nonceLength)), nonce: Array(sealed.prefix(XAES256GCM.nonceLength)),
+                authenticating: Self.context(key, database))
+        } catch { throw Keyset.damage }
+        defer { wipe(&bytes) }
+        secret = SecretBytes(bytes)
+    }
+
+    /// Seals the private half with a data key: nonce, ciphertext, tag.
+    func sealed(with key: SymmetricKey, database: [UInt8], _ randomBytes: (Int) -> [UInt8]) throws(BackendError) -> [UInt8] {
+        let nonce = randomBytes(XAES256GCM.nonceLength)
+        var bytes = secret.withBytes { Array($0) }
+        defer { wipe(&bytes) }
+        return nonce + (try Self.cipher(key, database).seal(bytes, nonce: nonce, authenticating: Self.context(key, database)))
+    }
+
+    private static func cipher(_ key: SymmetricKey, _ database: [UInt8]) throws(BackendError) -> XAES256GCM {
+        try XAES256GCM(key: KeyDerivation.key(from: key, salt: database, for: purpose.utf8))
+    }
+
+    private static func context(_ key: SymmetricKey, _ database: [UInt8]) -> [UInt8] {
+        var fields = Fields(purpose)
+        fields.add(database)
+        fields.add(KeyIdentity.id(of: key))
+        return fields.bytes
+    }
+
+    /// The public half: 32 bytes.
+    var publicKey: [UInt8] { withPrivateKey { Array($0.publicKey.rawRepresentation) } }
+
+    /// Calls a function with the private half.
+    func withPrivateKey<R>(_ body: (Curve25519.KeyAgreement.PrivateKey) -> R) -> R {
+        secret.withBytes { body(RecoveryKeyPair.privateKey($0)) }
+    }
+}
+
+/// The confirmation of a recovery key that a sender belongs to a database, made when the key was added. Only the recovery key can make it.
+///
+/// It is 80 bytes: the id that the database had then, the sender's public half, and a tag over both under the recovery key.
+package struct RecoveryVoucher: Hashable, Sendable {
+    /// The id that the database had when the recovery key was added.
+    let origin: [UInt8]
+    /// The sender's public half.
+    let sender: [UInt8]
+    private let tag: [UInt8]
+
+    static let length = Keyset.databaseLength + RecoveryKeyPair.length + tagLength
+    private static let tagLength = 32
+
+    /// Confirms a sender.
+    init(of sender: [UInt8], origin: [UInt8], by key: RecoveryKeyPair) {
+        (self.sender, self.origin) = (sender, origin)
+        tag = key.tag(of: Self.fields(sender, origin))
+    }
+
+    /// Reads the voucher at the beginning of a wrapped data key.
+    init(_ wrapped: [UInt8]) throws(BackendError) {
+        guard wrapped.count >= Self.length else { throw Keyset.damage }
+        origin = Array(wrapped[..<Keyset.databaseLength])
+        sender = Array(wrapped[Keyset.databaseLength..<Self.length - Self.tagLength])
+        tag = Array(wrapped[(Self.length - Self.tagLength)..<Self.length])
+    }
+
+    var bytes: [UInt8] { origin + sender + tag }
+
+    /// Whether a recovery key made it.
+    func isMade(by key: RecoveryKeyPair) -> Bool { key.isTag(tag, of: Self.fields(sender, origin)) }
+
+    private static func fields(_ sender: [UInt8], _ origin: [UInt8]) -> Fields {
+        var fields = Fields("LocalData SQLite 1 recovery voucher")
+        fields.add(origin)
+        fields.add(sender)
+        return fields
+    }
+}

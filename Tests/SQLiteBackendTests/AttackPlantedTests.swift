@@ -1,0 +1,148 @@
+#if SQLite
+    import BackendContract
+    import Crypto
+    import Foundation
+    import TestSupport
+    import Testing
+
+    @testable import SQLiteBackend
+    @testable import Sealing
+
+    /// Databases that an attacker made and put in the place of the victim's. He has read the victim's file, so he knows the public half of the recovery key, its voucher and its
+    /// id. He knows no key.
+    extension Attacks {
+        @Suite struct Planted {
+            private let victim = RecoveryKeyPair { [UInt8](repeating: 1, count: $0) }
+            private let attacker = RecoveryKeyPair { [UInt8](repeating: 2, count: $0) }
+
+            private func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+
+            private func key(of place: Place) throws -> SealingKey {
+                try SealingKey(text: String(contentsOf: URL(filePath: place.keyPath), encoding: .utf8))
+            }
+
+            /// How the attacker makes the row of `wraps` that names the victim's recovery key.
+            enum Forgery: CaseIterable {
+                /// With a sender of his own, and a voucher of his own recovery key.
+                case ownVoucher
+                /// With a sender of his own, and the victim's voucher for another sender.
+                case ownSender
+                /// With a sender of his own in the victim's voucher.
+                case changedVoucher
+                /// In HPKE's base mode, which names no sender.
+                case noSender
+                /// The victim's own row, for a data key that the attacker does not know.
+                case genuineRow
+            }
+
+            /// Adds the victim's recovery key to the attacker's database, as he can.
+            private func forge(_ forgery: Forgery, into place: Place, genuine: KeyTables.Wrap) throws {
+                let connection = try Connection(path: place.path)
+                defer { connection.close() }
+                let header = try DatabaseHeader(reading: connection)
+                let holder = KeyHolder.key(try key(of: place))
+                let keyset = try header.open(holder, in: nil)
+                let keys = try holder.open(header.keys, database: header.database)
+                let recipient = try RecoveryRecipient(publicKey: victim.publicKey)
+                let genuineVoucher = try RecoveryVoucher(genuine.wrapped)
+                let sender = RecoverySender(random)
+                let voucher: RecoveryVoucher =
+                    switch forgery {
+                    case .ownVoucher: RecoveryVoucher(of: sender.publicKey, origin: header.database, by: attacker)
+                    case .ownSender, .noSender, .genuineRow: genuineVoucher
+                    case .changedVoucher:
+                        try RecoveryVoucher(genuineVoucher.origin + sender.publicKey + genuineVoucher.bytes.suffix(32))
+                    }
+                var wraps = header.keys.wraps
+                for (id, key) in keys {
+                    var wrap = try recipient.wrap(key, from: sender, voucher, database: header.database)
+                    if forgery == .noSender {
+                        let plain = key.withUnsafeBytes { Array($0) }
+                        var context = Fields("LocalData SQLite 1 recovery wrap")
+                        for part in [header.database, id, recipient.publicKey] { context.add(part) }
+                        wrap.wrapped =
+                            voucher.bytes
+                            + (try recipient.seal(plain, for: "LocalData SQLite 1 recovery wrap", authenticating: context.bytes))
+                    }
+                    if forgery == .genuineRow { wrap.wrapped = genuine.wrapped }
+                    wraps.append(wrap)
+                }
+                let active = try #require(keys[keyset.active.id])
+                let sealed = try sender.sealed(with: active, database: header.database, random)
+                let tables = try KeyTables(keys: header.keys.keys, wraps: wraps, sender: sealed)
+                let forged = header.changed(keyset) { $0.keys = tables }
+                try connection.execute("BEGIN IMMEDIATE")
+                try forged.write(to: connection)
+                var state = try #require(try connection.bytes(DatabaseFormat.stateQuery).flatMap { keyset.active.openState($0) })
+                state.header = forged.tag
+                try connection.execute("DELETE FROM state")
+                try connection.insert("INSERT INTO state VALUES (1, ?1)", [[.bytes(try keyset.active.seal(state, random))]])
+                try connection.execute("COMMIT")
+            }
+
+            @Test(arguments: Forgery.allCases)
+            func `a planted database that names the recovery key is not recovered`(_ forgery: Forgery) async throws {
+                let (own, planted) = (try Place(), try Place())
+                let store = own.store()
+                try await store.put("secret", at: "a")
+                try await store.change(.addingRecovery(victim))
+                await store.close()
+                let genuine = try #require(
+                    try SealedDatabase(path: own.path, keyFile: own.keyPath).tables().keys.wraps.first {
+                        $0.source == RecoveryRecipient.source
+                    })
+                let foreign = planted.store()
+                try await foreign.put("planted", at: "a")
+                await foreign.close()
+                try forge(forgery, into: planted, genuine: genuine)
+                // The attacker's own program accepts it.
+                let check = planted.store()
+                #expect(try await check.text("a") == "planted")
+                #expect(try await check.recipients().count == 2)
+                await check.close()
+                try FileManager.default.removeItem(atPath: own.path)
+                for ending in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: own.path + ending) }
+                try FileManager.default.copyItem(atPath: planted.path, toPath: own.path)
+                let before = try Data(contentsOf: URL(filePath: own.path))
+                let recovering = own.store()
+                let error = await failure { () throws(BackendError) in try await recovering.takeOver(from: .recovery(victim)) }
+                #expect(error?.code == .corrupted && error?.reason.contains("does not prove") == true, "\(String(describing: error))")
+                await recovering.close()
+                #expect(try Data(contentsOf: URL(filePath: own.path)) == before)
+            }
+
+            @Test func `a recovered database has a new data key, and earlier recovery keys stay through every change`() async throws {
+                let place = try Place()
+                let store = place.store()
+                try await store.put("secret", at: "a")
+                try await store.change(.addingRecovery(victim))
+                try await store.change(.addingRecovery(attacker))
+                let database = try SealedDatabase(path: place.path, keyFile: place.keyPath)
+                let former = try database.tables().keys.keys
+                for key in [victim, attacker, victim] {
+                    try await store.takeOver(from: .recovery(key))
+                    try await store.put("secret", at: "b")
+                }
+                let keys = try database.tables().keys.keys
+                #expect(keys.count { $0.state == KeyTables.State.decryptOnly } == 3 && keys.count == 4)
+                #expect(former.allSatisfy { key in keys.contains { $0.id == key.id && $0.state == KeyTables.State.decryptOnly } })
+                _ = try await store.rotateDataKey(batch: 10) { _, _ in }
+                #expect(try database.tables().keys.keys.count { $0.state != KeyTables.State.destroyed } == 1)
+                #expect(try await store.text("a") == "secret")
+                try await store.change(.removingRecovery(try RecoveryRecipient(publicKey: attacker.publicKey).id))
+                let error = await failure { () throws(BackendError) in try await store.takeOver(from: .recovery(attacker)) }
+                #expect(error?.code == .encryptionKeyMismatch)
+                try await store.takeOver(from: .recovery(victim))
+                // Without a recovery key there is no sender; the next one gets another.
+                let sender = try #require(try database.tables().keys.sender)
+                try await store.change(.removingRecovery(try RecoveryRecipient(publicKey: victim.publicKey).id))
+                #expect(try database.tables().keys.sender == nil)
+                try await store.change(.addingRecovery(victim))
+                #expect(try database.tables().keys.sender != sender)
+                try await store.takeOver(from: .recovery(victim))
+                #expect(try await store.verifyIntegrity { _ in }?.isSound == true)
+                await store.close()
+            }
+        }
+    }
+#endif
