@@ -3,7 +3,7 @@ import LocalData
 
 /// Keys, backups, logs.
 extension Operation {
-    static let upkeep = [rotateDataKey, rotateKey, destroyOlderKeys, backup, restore, restoreIntoNothing]
+    static let upkeep = [rotateDataKey, rotateKey, destroyOlderKeys, adopt, backup, restore, restoreIntoNothing]
 
     private static let keys = [
         Keys.text("first", Keys.database), Keys.text("second", Keys.other), Keys.text("sealed", Keys.list, .encrypted),
@@ -37,6 +37,22 @@ extension Operation {
             try await stage.router.destroyOlderKeys()
         }, read: Keys.read(keys))
 
+    private static let moved = StorageDomain.encryptedSQLite(database: "moved")
+
+    /// A database is adopted after its file was renamed.
+    private static let adopt = Operation(
+        name: "adoption", mayRefuse: true,
+        prepare: { stage in
+            for number in 0..<12 { try await stage.router.set("value \(number)", for: Keys.text("\(number)", Keys.database)) }
+            _ = try await stage.router.addRecoveryKey(to: Keys.database)
+            try await stage.close()
+            let folder = stage.root.appending(path: "data/databases")
+            try FileManager.default.moveItem(
+                at: folder.appending(path: "database.sqlite"), to: folder.appending(path: "moved.sqlite"))
+        },
+        act: { try await $0.router.adopt(moved, from: Keys.database) },
+        read: Keys.read((0..<12).map { Keys.text("\($0)", moved) }))
+
     /// A recovery key of known bytes: nothing here is a secret.
     private static func secret() throws -> BackupKey {
         .recoveryKey(try RecoveryKey(text: "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"))
@@ -59,7 +75,7 @@ extension Operation {
             // The report names the stores that could not be read. This program makes another backup then.
             guard !report.isSound else { return }
             try FileManager.default.removeItem(at: file(stage))
-            throw CocoaError(.fileReadUnknown)
+            throw StorageError(StorageError.unavailable, key: "backup", "The backup does not contain every store.")
         },
         read: { stage in
             // A file that is there is a whole one.

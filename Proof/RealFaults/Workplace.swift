@@ -89,7 +89,7 @@ package final class Workplace: Sendable {
         }
         let clock = ContinuousClock()
         let begin = clock.now
-        let result = try await run(worker, [verb, operation.name, root, ending], environment: environment, limit: 120)
+        let result = try await run(worker, [verb, operation.name, root, ending], environment: environment, limit: 300)
         return Telling(result, seconds: begin.duration(to: clock.now) / .seconds(1))
     }
 }
