@@ -19,10 +19,10 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
     let scene: @Sendable (StorageDomain) -> Scene
     var testDescription: String { description }
 
-    static let all = values + migrations + conflicts + shapes + records + references + plans
+    static let all = values + migrations + conflicts + shapes + records + references + plans + windows + upkeep
 
     /// A case of single values: `new`, and `old` and `second` in an older store.
-    private static func value(
+    static func value(
         _ description: String, older: Bool = false, second: Bool = false,
         prepare: @escaping @Sendable (LostAnswerMachine, Keys) async throws -> Void = { _, _ in },
         act: @escaping @Sendable (StorageRouter, Keys) async throws -> Void
@@ -94,7 +94,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
 
     // MARK: Migrations
 
-    private static func pending(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
+    static func pending(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
         try await machine.launch().router.set("old", for: keys.old)
         try await machine.launch().router.set("second", for: keys.second)
     }

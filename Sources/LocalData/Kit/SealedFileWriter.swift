@@ -25,7 +25,7 @@ final class SealedFileWriter {
         stream = SealedStream(header)
         buffer.reserveCapacity(2 * SealedStream.chunkLength)
         let draft = draft
-        try await onLane { (files) throws(FileError) in
+        try await onLane { (files, _) throws(FileError) in
             guard try files.status(path) == nil else { throw Self.taken(path) }
             // What a process left that was killed.
             for name in try files.list(parentDirectory(of: path)) ?? [] where name.hasPrefix(prefix) && name.hasSuffix(".tmp") {
@@ -53,21 +53,24 @@ final class SealedFileWriter {
             let sealed = try stream.seal(Array(buffer[start..<start + SealedStream.chunkLength]), isLast: false)
             start += SealedStream.chunkLength
             let draft = draft
-            try await onLane { (files) throws(FileError) in try files.append(draft, sealed) }
+            try await onLane { (files, _) throws(FileError) in try files.append(draft, sealed) }
         }
     }
 
     /// Ends the file, and gives it its name; durable when it returns.
+    /// - Throws: ``BackendError``; the outcome is `unknown` once the file has its name, because a power cut may still take the name away.
     func finish() async throws(BackendError) {
         let sealed = try stream.seal(buffer, isLast: true)
         wipe(&buffer)
         buffer = []
         let (path, draft) = (path, draft)
-        try await onLane { (files) throws(FileError) in
+        try await onLane { (files, outcome) throws(FileError) in
             try files.append(draft, sealed)
             try files.synchronizeFile(draft)
             try files.link(draft, to: path)
-            try files.remove(draft)
+            outcome = .unknown
+            // The draft is a second name of the whole file. The next file of this name removes what stays.
+            try? files.remove(draft)
             try files.synchronizeDirectory(parentDirectory(of: path))
         }
     }
@@ -77,18 +80,22 @@ final class SealedFileWriter {
         wipe(&buffer)
         let draft = draft
         // What cannot be removed is sealed, and the next file of this name removes it.
-        try? await onLane { (files) throws(FileError) in try files.remove(draft) }
+        try? await onLane { (files, _) throws(FileError) in try files.remove(draft) }
     }
 
-    private func onLane(_ work: @escaping @Sendable (any FileSystem) throws(FileError) -> Void) async throws(BackendError) {
+    /// - Parameter work: Changes files; it sets the outcome that a failure has from then on.
+    private func onLane(
+        _ work: @escaping @Sendable (any FileSystem, _ outcome: inout MutationOutcome) throws(FileError) -> Void
+    ) async throws(BackendError) {
         let files = runtime.files
         try await lane.run(clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: true) {
             (_) throws(BackendError) in
-            do throws(FileError) { try work(files) } catch {
+            var outcome = MutationOutcome.notApplied
+            do throws(FileError) { try work(files, &outcome) } catch {
                 if error.isNameTaken {
                     throw BackendError(.failed, "There is a file already at \(error.path). Name another one; nothing was changed.")
                 }
-                throw error.backendError()
+                throw error.backendError(outcome: outcome)
             }
         }
     }

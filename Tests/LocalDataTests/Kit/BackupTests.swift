@@ -35,6 +35,27 @@
             #expect(try await kit.restore(into: "third", replacing: ["ledger"]).unchanged.count >= again.restored.count - 1)
         }
 
+        @Test(arguments: ["link", "remove", "synchronizeDirectory"])
+        func `a backup whose last steps fail says whether there may be a file`(_ step: String) async throws {
+            let stage = try Stage()
+            let (files, file) = (HookedFiles(), URL(filePath: stage.directory.file("backup")))
+            let router = stage.launch { $0.runtime.files = files }
+            let secret = BackupKey.recoveryKey(
+                try RecoveryKey(text: "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"))
+            try await router.set("v", for: textKey("a", .userDefaults))
+            files.fail(step)
+            do {
+                try await router.backup(to: file, for: [secret])
+                #expect(step == "remove")
+            } catch let error as StorageError {
+                #expect(error.outcome == (step == "link" ? .notApplied : .unknown))
+            }
+            files.fail(step, with: nil)
+            #expect(FileManager.default.fileExists(atPath: file.path) == (step != "link"))
+            if step != "link" { #expect(try await StorageRouter.verifyBackup(at: file, with: secret).isSound) }
+            try await router.shutdown()
+        }
+
         /// A configuration whose folder of property lists may have other programs' lists, too.
         private func sharing(_ kit: KitStage) -> StorageConfiguration {
             let root = kit.stage.directory.file("root")

@@ -18,10 +18,10 @@
             }
         }
 
-        @Test(.needsOldDatabase) func `version 1 reads and writes its own shape in a window, and version 2 keeps what only it knows`()
+        @Test func `version 1 reads and writes its own shape in a window, and version 2 keeps what only it knows`()
             async throws
         {
-            var old = try OldProgram.start(stage)
+            var old = try OldProgram.start(stage, .databases)
             #expect(try await old.run("set", "note", #"{"title":"a"}"#) == "done")
             try await upgrade(.key(note)) { router, report in
                 #expect(report.rows.map(\.state) == [.unchanged])
@@ -36,15 +36,15 @@
                     #expect(report.rows.map(\.state) == [.converted] && kept == [])
                     #expect(value == StarredNote(title: after, stars: 5))
                 }
-                old = try OldProgram.start(stage)
+                old = try OldProgram.start(stage, .databases)
             }
             #expect(try await old.run("get", "note") == #"{"title":"d"}"#)
         }
 
-        @Test(.needsOldDatabase) func `what version 1 removes in a window is removed, and the newer shape does not bring it back`()
+        @Test func `what version 1 removes in a window is removed, and the newer shape does not bring it back`()
             async throws
         {
-            let old = try OldProgram.start(stage)
+            let old = try OldProgram.start(stage, .databases)
             try await upgrade(.key(note)) { router, _ in try await router.set(StarredNote(title: "b", stars: 5), for: note) }
             #expect(try await old.run("remove", "note") == "done")
             #expect(try await old.run("get", "note") == "absent")
@@ -57,10 +57,10 @@
             try await expect(note, StarredNote(title: "c"))
         }
 
-        @Test(.needsOldDatabase) func `after the end of a window version 1 reads nothing, and its set costs what only the later shape has`()
+        @Test func `after the end of a window version 1 reads nothing, and its set costs what only the later shape has`()
             async throws
         {
-            let old = try OldProgram.start(stage)
+            let old = try OldProgram.start(stage, .databases)
             try await upgrade(.key(note)) { router, _ in
                 try await router.set(StarredNote(title: "b", stars: 5), for: note)
                 try await router.endReleaseWindow(of: note)

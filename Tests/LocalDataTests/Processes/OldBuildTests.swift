@@ -10,7 +10,7 @@
     /// program and runs the suite.
     @Suite(
         .inTurn, .slow("starts programs"), .tags(.process),
-        .enabled(if: OldProgram.path != nil, "Scripts/check-old-build builds the older program and runs this suite"))
+        .enabled(if: OldProgram.isBuilt, "Scripts/check-old-build builds the older program and runs this suite"))
     struct OldBuildTests {
         let stage: Stage
         let database = StorageDomain.encryptedSQLite(database: "main")
@@ -150,9 +150,8 @@
 
         // MARK: A release window
 
-        @Test(.needsOldDatabase)
-        func `version 1 and version 2 read and write one truth in a release window, and nothing is lost at its end`() async throws {
-            let old = try OldProgram.start(stage)
+        @Test func `version 1 and version 2 read and write one truth in a release window, and nothing is lost at its end`() async throws {
+            let old = try OldProgram.start(stage, .databases)
             let key = textKey("modern token", .userDefaults(suite: "new"))
                 .moved(from: textKey("token", database), keeping: .untilReleased, options: MigrationOptions(allowsWeakerProtection: true))
             #expect(try await old.run("set", "token", "\"one\"") == "done")
@@ -211,8 +210,8 @@
             }
         }
 
-        @Test(.needsOldDatabase) func `version 1 reads data that version 2 sets in a release window`() async throws {
-            let old = try OldProgram.start(stage)
+        @Test func `version 1 reads data that version 2 sets in a release window`() async throws {
+            let old = try OldProgram.start(stage, .databases)
             let key = testKey("image", .userDefaults(suite: "new"), of: Data.self)
                 .moved(
                     from: testKey("picture", database, of: Data.self), keeping: .untilReleased,
@@ -225,10 +224,9 @@
 
         // MARK: A value that stays in its place
 
-        @Test(.needsOldDatabase) func `a value in one place goes from one version to the other and back, with a kill between`() async throws
-        {
+        @Test func `a value in one place goes from one version to the other and back, with a kill between`() async throws {
             let key = textKey("token", database)
-            var old = try OldProgram.start(stage)
+            var old = try OldProgram.start(stage, .databases)
             #expect(try await old.run("set", "token", "\"one\"") == "done")
             await old.kill()
             try await launch { router in
@@ -236,7 +234,7 @@
                 #expect(value == "one")
                 try await router.set("two", for: key)
             }
-            old = try OldProgram.start(stage)
+            old = try OldProgram.start(stage, .databases)
             #expect(try await old.run("get", "token") == "\"two\"")
             #expect(try await old.run("set", "token", "\"three\"") == "done")
             try await launch { router in
@@ -253,10 +251,10 @@
             var stars = 0
         }
 
-        @Test(.needsOldDatabase) func `version 1 does not read a later shape, and its set costs what only the later shape has`()
+        @Test func `version 1 does not read a later shape, and its set costs what only the later shape has`()
             async throws
         {
-            let old = try OldProgram.start(stage)
+            let old = try OldProgram.start(stage, .databases)
             let key = testKey("note", database, of: StarredNote.self).evolving(
                 Evolution.from(Note.self).to { StarredNote(title: $0.title) })
             #expect(try await old.run("set", "note", #"{"title":"a"}"#) == "done")
@@ -276,10 +274,10 @@
 
         // MARK: Data
 
-        @Test(.needsOldDatabase) func `version 1 does not decode data in their new form, leaves them, and its own form is read`()
+        @Test func `version 1 does not decode data in their new form, leaves them, and its own form is read`()
             async throws
         {
-            let old = try OldProgram.start(stage)
+            let old = try OldProgram.start(stage, .databases)
             let key = testKey("picture", database, of: Data.self)
             try await launch { try await $0.set(Data([1, 2, 3]), for: key) }
             #expect(try await old.run("get", "picture") == "error undecodable")
@@ -291,17 +289,22 @@
 
     /// The program that is linked against an earlier build.
     enum OldProgram {
-        /// Where it is; nil where it was not built.
-        static var path: String? { ProcessInfo.processInfo.environment["LOCALDATA_OLD_PROGRAM"] }
+        /// Which earlier build: each is the first or last one of interest for a kind of store.
+        enum Build: String, CaseIterable {
+            /// The last one in which a program that knows no versions could replace a record of a later one.
+            case lists = "LOCALDATA_OLD_PROGRAM"
+            /// The first one that writes databases of format 1.
+            case databases = "LOCALDATA_OLD_DATABASE_PROGRAM"
 
-        static func start(_ stage: Stage) throws -> RunningProgram { try RunningProgram(try #require(path), [stage.root.path]) }
-    }
+            /// Where it is; nil where it was not built.
+            var path: String? { ProcessInfo.processInfo.environment[rawValue] }
+        }
 
-    extension Trait where Self == ConditionTrait {
-        /// The test lets the older program write a database.
-        static var needsOldDatabase: Self {
-            .disabled(
-                "the older build writes databases in a layout from before format 1; a newer one takes its place once format 1 is corrected")
+        /// Whether all of them were built.
+        static var isBuilt: Bool { Build.allCases.allSatisfy { $0.path != nil } }
+
+        static func start(_ stage: Stage, _ build: Build = .lists) throws -> RunningProgram {
+            try RunningProgram(try #require(build.path), [stage.root.path])
         }
     }
 #endif

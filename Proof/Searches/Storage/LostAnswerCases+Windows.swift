@@ -1,0 +1,145 @@
+import LocalData
+import LocalDataTesting
+
+/// Values that two releases of a program share, and what is done for the stores themselves.
+extension LostAnswerCase {
+    // MARK: Release windows
+
+    private static func window(_ keys: Keys) -> StorageKey<String> { keys.bare.moved(from: keys.old, keeping: .untilReleased) }
+
+    /// A value that is in both places, and that an older program has changed since.
+    private static func changedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
+        try await machine.launch().router.set("new", for: window(keys))
+        try await machine.launch().router.set("of the older release", for: keys.old)
+    }
+
+    /// The same, removed by the older program.
+    private static func removedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
+        try await machine.launch().router.set("new", for: window(keys))
+        try await machine.launch().router.remove(keys.old)
+    }
+
+    /// A record of two shapes, and what an older program stores.
+    private static func shared(
+        _ description: String, prepare: @escaping @Sendable (StorageRouter, StorageKey<LostNote>, StorageKey<Older>) async throws -> Void,
+        act: @escaping @Sendable (StorageRouter, StorageKey<LostNote>) async throws -> Void
+    ) -> LostAnswerCase {
+        LostAnswerCase(description: description) { domain in
+            let older = StorageKey<Older>(name: "note", domain: domain, owner: "Tests", description: "A note")
+            let key = StorageKey<LostNote>(name: "note", domain: domain, owner: "Tests", description: "A note").evolving(
+                Evolution.from(Older.self).to {
+                    LostNote($0.id, $0.name)
+                } down: {
+                    Older(id: $0.id, name: $0.text)
+                }, keeping: .untilReleased, readableBy: 1
+            ) { older, _ in
+                LostNote(older.id, older.name)
+            }
+            return Scene(
+                destination: domain, watched: [ObservedSlot(key, mark: LostNote("a", "mark"))],
+                prepare: { try await prepare($0.launch().router, key, older) }, act: { try await act($0, key) })
+        }
+    }
+
+    private struct Older: Codable, Sendable {
+        var id: String
+        var name: String
+    }
+
+    static let windows = [
+        value("get moves in a release window", older: true, prepare: pending) { _ = try await $0.get(window($1)) },
+        value("set in a release window", older: true, prepare: pending) { try await $0.set("new", for: window($1)) },
+        value("remove in a release window", older: true) { machine, keys in
+            try await machine.launch().router.set("new", for: window(keys))
+        } act: {
+            try await $0.remove(window($1))
+        },
+        value("get takes what an older release wrote", older: true, prepare: changedByOlder) { _ = try await $0.get(window($1)) },
+        value("update over what an older release wrote", older: true, prepare: changedByOlder) { router, keys in
+            try await router.update(window(keys)) { $0 = ($0 ?? "") + "+" }
+        },
+        value("sweep takes what an older release wrote", older: true, prepare: changedByOlder) { router, keys in
+            await router.sweep(TestCatalog([.key(window(keys))]))
+        },
+        value("sweep takes what an older release removed", older: true, prepare: removedByOlder) { router, keys in
+            await router.sweep(TestCatalog([.key(window(keys))]))
+        },
+        value("end of a release window", older: true, prepare: changedByOlder) { router, keys in
+            _ = try await router.endReleaseWindow(of: window(keys))
+        },
+        shared("set a shape that is kept for an older release") { _, _, _ in
+        } act: {
+            try await $0.set(LostNote("a"), for: $1)
+        },
+        shared("get takes an older shape that was changed") { router, key, older in
+            try await router.set(LostNote("a"), for: key)
+            try await router.set(Older(id: "a", name: "of the older release"), for: older)
+        } act: {
+            _ = try await $0.get($1)
+        },
+        shared("sweep takes an older shape that was changed") { router, key, older in
+            try await router.set(LostNote("a"), for: key)
+            try await router.set(Older(id: "a", name: "of the older release"), for: older)
+        } act: { router, key in
+            await router.sweep(TestCatalog([.key(key)]))
+        },
+        shared("end of a window of shapes") { router, key, _ in
+            try await router.set(LostNote("a"), for: key)
+        } act: {
+            _ = try await $0.endReleaseWindow(of: $1)
+        },
+    ]
+
+    // MARK: Upkeep
+
+    /// A value of a property list, sealed with a key of its own.
+    private static let sealed = StorageKey<String>(
+        name: "sealed", domain: LostAnswerMachine.older, owner: "Tests", description: "A sealed value", security: .encrypted)
+
+    static let upkeep = [
+        LostAnswerCase(description: "a rotation seals a value again") { domain in
+            Scene(
+                destination: domain, watched: [ObservedSlot(sealed, mark: "mark")],
+                prepare: { try await $0.launch().router.set("new", for: sealed) },
+                act: { router in
+                    _ = try await router.registerCatalog(TestCatalog([.key(sealed)]))
+                    _ = try await router.rotateKey()
+                })
+        },
+        damage("a damaged record is set aside") { try await $0.setAside($1) },
+        damage("a damaged record is removed") { try await $0.removeDamaged($1) },
+        LostAnswerCase(description: "a sweep drops the tombstones of a collection") { domain in
+            let (old, notes) = (collection("old", LostAnswerMachine.older), collection("notes", domain))
+            let moved = notes.moved(from: old)
+            return Scene(
+                destination: domain, watched: [record("a", of: notes), record("b", of: notes)],
+                prepare: { machine in
+                    let router = machine.launch().router
+                    try await router.setEach([LostNote("a"), LostNote("b")], in: old)
+                    _ = try await router.count(in: moved)
+                    for id in ["a", "b"] { try await router.remove(id, in: moved) }
+                }, act: { await $0.sweep(TestCatalog([.collection(moved)])) })
+        },
+    ]
+
+    /// A case of a record whose bytes are damaged.
+    private static func damage(
+        _ description: String, act: @escaping @Sendable (StorageRouter, DamagedRecord) async throws -> Void
+    ) -> LostAnswerCase {
+        LostAnswerCase(description: description) { domain in
+            let notes = collection("notes", domain)
+            let slot = record("a", of: notes)
+            return Scene(
+                destination: domain, watched: [slot],
+                prepare: { machine in
+                    try await machine.launch().router.set(LostNote("a"), in: notes)
+                    machine.medium(of: domain).corrupt(slot.address, bytes: [1, 2, 3])
+                },
+                act: { router in
+                    for try await entry in router.records(in: notes) {
+                        if let record = entry.damaged { try await act(router, record) }
+                    }
+                })
+        }
+    }
+}
