@@ -170,7 +170,7 @@ private final class Accidents<On: Stage>: Sendable {
             happens(.cancelled, "caller \(caller) of \(running[program].process.name) is cancelled")
             callers[program][caller].cancel()
         case .trouble(let number, let trouble):
-            happens(trouble.map { $0 == .locked ? .locked : .unavailable }, "\(medium(number)): \(trouble?.rawValue ?? "in reach")")
+            happens(trouble.map(Fault.init), "\(medium(number)): \(trouble?.rawValue ?? "in reach")")
             machine.weather.set(trouble, on: medium(number))
         case .failure(let number, let failure):
             happens(.failure, "\(medium(number)): the next call will \(failure.rawValue)")

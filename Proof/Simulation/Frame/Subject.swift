@@ -35,6 +35,7 @@ package protocol CampaignDeed: Sendable {
 /// What goes wrong, or comes from elsewhere.
 package enum Fault: String, Label {
     case none, locked, unavailable
+    case full = "full disk"
     case failure = "failed call"
     case deadline
     case processEnd = "process ended"
@@ -46,4 +47,15 @@ package enum Fault: String, Label {
     case foreign = "other program"
     case sleep = "clock goes on"
     case clockSet = "clock is set"
+    /// A record of a collection that cannot be read, beside those of the run.
+    case damagedRecord = "damaged record"
+
+    init(_ trouble: Weather.Trouble) {
+        self =
+            switch trouble {
+            case .locked: .locked
+            case .unavailable: .unavailable
+            case .full: .full
+            }
+    }
 }

@@ -41,6 +41,9 @@ package enum RecordKind: String, Label {
     /// Whether values come to their place and type only when a program asks for all of them.
     var isExplicit: Bool { self == .retagged || self == .carried }
 
+    /// Whether a damaged record may be among its records: where all are brought over when asked to, it would stop that.
+    var mayHaveDamage: Bool { isCollection && !isExplicit }
+
     /// Whether values expire.
     var expires: Bool { self == .expiring || self == .expiringRecords }
 }

@@ -21,6 +21,8 @@ package struct RecordPlan: CampaignPlan {
     var beginnings: [Int]
     /// Whether a record is among them that cannot be brought over.
     var isSpoilt: Bool
+    /// Whether a record's bytes are damaged, beside those that the programs use.
+    var isDamaged: Bool
     /// In seconds.
     var lifetime: Int?
     package var haste: Int
@@ -38,6 +40,7 @@ package struct RecordPlan: CampaignPlan {
         let oldest = kind.hasOlder || kind == .retagged ? 1 : kind.latest
         beginnings = (0..<count).map { _ in draw(5) == 0 ? 0 : 1 + draw(draw(2) == 0 ? 1 : oldest) }
         isSpoilt = kind.isExplicit && draw(4) == 0
+        isDamaged = kind.mayHaveDamage && seed % 5 == 2
         lifetime = kind.expires ? 30 + draw(60) : nil
         haste = pick([0, 0, 0, 60])
         rounds = []
@@ -59,7 +62,7 @@ package struct RecordPlan: CampaignPlan {
                     case 0, 1: .end(program: draw(programs.count))
                     case 2, 3, 4: .powerCut
                     case 5: .cancel(program: draw(programs.count), caller: draw(2))
-                    case 6, 7, 8: .trouble(medium: draw(3), pick([.locked, .unavailable, .locked, .unavailable, nil]))
+                    case 6, 7, 8: .trouble(medium: draw(3), pick([.locked, .unavailable, .locked, .full, nil]))
                     case 9, 10: .failure(medium: draw(3), pick(Weather.Failure.allCases))
                     case 11: .stall(medium: draw(3), seconds: 5 + draw(10))
                     case 12, 13, 14, 15: .pause(program: draw(programs.count))
@@ -93,7 +96,7 @@ package struct RecordPlan: CampaignPlan {
     }
 
     package var head: String {
-        "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
+        "\(kind) in \(place), \(count) of it, stored by versions \(beginnings)\(isSpoilt ? ", one unreadable" : "")\(isDamaged ? ", one damaged" : "")\(lifetime.map { ", for \($0) s" } ?? "")"
     }
 
     package var simplifications: [(inout RecordPlan) -> Void] {
@@ -102,6 +105,6 @@ package struct RecordPlan: CampaignPlan {
             plan.count -= 1
             plan.beginnings.removeLast()
         }
-        return [fewer, { $0.isSpoilt = false }] + beginnings.indices.map { index in { $0.beginnings[index] = 0 } }
+        return [fewer, { $0.isSpoilt = false }, { $0.isDamaged = false }] + beginnings.indices.map { index in { $0.beginnings[index] = 0 } }
     }
 }

@@ -52,6 +52,10 @@ final class RecordScene: Stage {
             try await shape.spoil(running.router)
             running.process.end()
         }
+        if plan.isDamaged {
+            machine.disk.corrupt(shape.place, shape.damagedAddress, bytes: RecordShape.damage)
+            machine.cover(.damagedRecord)
+        }
         machine.disk.restart()
         return begins
     }
@@ -112,7 +116,7 @@ final class RecordScene: Stage {
     }
 
     private func state(of record: Int) -> StoredRecords.Row {
-        if machine.weather.trouble(of: shape.place) != nil { return .unknown }
+        if machine.weather.hidesContent(of: shape.place) { return .unknown }
         let older = shape.olderAddress(record).flatMap { machine.disk.contents(of: shape.olderPlace)[$0] }
         var isPending = false
         if case .value = older { isPending = true }

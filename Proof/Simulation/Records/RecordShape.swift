@@ -84,6 +84,10 @@ struct RecordShape: Sendable {
     static func id(_ record: Int) -> String { "r\(record)" }
     static let unreadableID = "r8"
 
+    /// The slot of the damaged record, and its bytes.
+    var damagedAddress: StorageAddress { StorageAddress("r9", in: StorageNamespace("collection:notes")) }
+    static let damage = Array("damage 9".utf8)
+
     func address(_ record: Int) -> StorageAddress {
         kind.isCollection ? StorageAddress(Self.id(record), in: StorageNamespace("collection:notes")) : StorageAddress(Self.id(record))
     }
@@ -310,9 +314,13 @@ struct RecordShape: Sendable {
     private func records<Value: Codable & Sendable & Shaped>(_ collection: StorageCollection<Value>) -> RecordProgram {
         RecordProgram(
             records: (0..<plan.count).map { calls(collection.key(Self.id($0)), Self.id($0)) }, catalog: [.collection(collection)],
-            all: { router in
+            all: { [isDamaged = plan.isDamaged, damagedName = damagedAddress.name] router in
                 var found: [(id: String, text: String)] = []
-                for try await record in router.allRecords(in: collection) { found.append((record.id, record.text)) }
+                for try await entry in router.records(in: collection) {
+                    if isDamaged, entry.damaged?.name == damagedName { continue }
+                    let record = try entry.get()
+                    found.append((record.id, record.text))
+                }
                 return found
             },
             setMany: { router, texts in try await router.set(texts.map { Value(Self.id($0.record), $0.text) }, in: collection) })

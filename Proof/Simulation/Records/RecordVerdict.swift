@@ -29,6 +29,7 @@ struct RecordVerdict: Sendable {
         // What has expired is not removed yet, and an older copy of it stays as well.
         if !plan.kind.expires { try judgePlaces() }
         let values = try await finalValues(last)
+        if plan.isDamaged { try judgeDamage() }
         if let leak = machine.leak { throw act.violation(.secrecy, leak) }
         try judgeOrder()
         try await judgeUnseen(last, values)
@@ -68,7 +69,8 @@ struct RecordVerdict: Sendable {
 
     private func isOver(_ report: MigrationReport) -> Bool {
         report.rows.allSatisfy { row in
-            (row.state != .blocked && row.state != .failed && row.residue.isEmpty) || plan.isSpoilt && row.state == .failed
+            (row.state != .blocked && row.state != .failed && row.residue.isEmpty)
+                || (plan.isSpoilt || plan.isDamaged) && row.state == .failed
         }
     }
 
@@ -127,6 +129,13 @@ struct RecordVerdict: Sendable {
             var begin = begins[record]
             begin.cutsLeft = machine.diary.powerCuts
             try act.judge(history, from: begin, of: "record \(record)")
+        }
+    }
+
+    /// Whether the damaged record is still there: nobody has said that it may go.
+    private func judgeDamage() throws {
+        guard case .damaged(RecordShape.damage)? = machine.disk.contents(of: shape.place)[shape.damagedAddress] else {
+            throw act.violation(.unseen, "the damaged record is gone")
         }
     }
 

@@ -47,6 +47,7 @@ package enum StoredRecords: Subject {
         switch fault {
         case .torn, .foreign: false
         case .sleep, .clockSet: kind.expires
+        case .damagedRecord: kind.mayHaveDamage
         default: true
         }
     }

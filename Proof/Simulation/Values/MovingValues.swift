@@ -45,14 +45,15 @@ package enum MovingValues: Subject {
         case .torn: kind.tears
         case .foreign: ![.inPlace, .byHand, .weaker].contains(kind)
         case .secondProcess, .olderVersion: kind != .byHand
-        case .sleep, .clockSet: false
+        case .sleep, .clockSet, .damagedRecord: false
         default: true
         }
     }
 
     /// A row is unknown only because of a fault; no other program writes values in an older shape here.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
-        fault != .sleep && fault != .clockSet && (row, fault) != (.inPlace, .foreign) && (row, fault) != (.unknown, .none)
+        fault != .sleep && fault != .clockSet && fault != .damagedRecord && (row, fault) != (.inPlace, .foreign)
+            && (row, fault) != (.unknown, .none)
     }
 
     package static func play(_ act: Act<MovingValues>) async throws {

@@ -92,7 +92,7 @@ final class Scene: Stage {
 
     /// Which row of the state table holds for a key now.
     private func row(of moving: Moving) -> MovingValues.Row {
-        if machine.weather.trouble(of: moving.spot.medium) != nil { return .unknown }
+        if machine.weather.hidesContent(of: moving.spot.medium) { return .unknown }
         let here = machine.disk.contents(of: moving.spot.medium)[moving.spot.address]
         var olderValues: [(Spot, StorageRecord)] = []
         for place in moving.older where place.spot != moving.spot {

@@ -24,7 +24,7 @@ struct InPlaceRow {
     }
 
     private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather, _ newest: Int) -> ReleaseWindows.Row {
-        if weather.trouble(of: key.spot.medium) != nil { return .slotOutOfReach }
+        if weather.hidesContent(of: key.spot.medium) { return .slotOutOfReach }
         let contents = disk.contents(of: key.spot.medium)
         func record(_ address: StorageAddress) -> Record? {
             if case .value(_, let metadata, _)? = contents[address] { Record(metadata) } else { nil }

@@ -42,14 +42,14 @@ struct WindowRow {
     init(_ key: KeptKey, _ older: OlderPlace, _ disk: SimulatedDisk, _ weather: Weather) { row = Self.row(key, older, disk, weather) }
 
     private static func row(_ key: KeptKey, _ olderPlace: OlderPlace, _ disk: SimulatedDisk, _ weather: Weather) -> ReleaseWindows.Row {
-        if weather.trouble(of: key.spot.medium) != nil { return .unknown }
+        if weather.hidesContent(of: key.spot.medium) { return .unknown }
         let place = Moving.placeName(olderPlace.spot)
         let newer = record(disk, key.spot.medium, key.spot.address)
         if newer?.origin?.windows?[place] == "released" { return .released }
         switch weather.trouble(of: olderPlace.spot.medium) {
         case .locked: return .locked
         case .unavailable: return .outOfReach
-        case nil: break
+        case .full, nil: break
         }
         let older = record(disk, olderPlace.spot.medium, olderPlace.spot.address)
         let mark = record(disk, olderPlace.spot.medium, KeptKey.mark(of: olderPlace))?.origin?.mirrors?.revision

@@ -146,7 +146,7 @@ package final class SimulatedStore: StorageBackend {
                     switch trouble {
                     case .locked: return faults.contains(.callsLockedAbsent) ? .absent : .locked
                     case .unavailable: return faults.contains(.callsUnavailableAbsent) ? .absent : .unavailable(Self.outOfReach)
-                    case nil: return Self.probe(medium.slots[address])
+                    case .full, nil: return Self.probe(medium.slots[address])
                     }
                 }
             }
@@ -205,7 +205,8 @@ package final class SimulatedStore: StorageBackend {
             switch trouble {
             case .locked: return .locked
             case .unavailable: return .failed(Self.outOfReach)
-            case nil: break
+            case .full where mutation.operation != .check: return .failed(BackendError(.noSpace, "The disk is full. Nothing was changed."))
+            case .full, nil: break
             }
             if case .put(.native, _) = mutation.operation, !capabilities.storesNativeValues {
                 return .failed(BackendError(.unsupported, "This store takes bytes only, no native values."))
@@ -250,7 +251,7 @@ package final class SimulatedStore: StorageBackend {
             switch weather.trouble(of: medium) {
             case .locked: throw BackendError(.locked, "The store is locked.")
             case .unavailable: throw Self.outOfReach
-            case nil: break
+            case .full, nil: break
             }
             return disk.with(medium, isOneFile: nature.isOneFile) { medium in
                 medium.slots.keys.filter { $0.namespace == namespace }.sorted { $0.name < $1.name }
@@ -260,7 +261,7 @@ package final class SimulatedStore: StorageBackend {
 
     package func synchronize() async throws(BackendError) -> StorageDurability {
         try await work(isMutation: true) { [self] () throws(BackendError) in
-            if weather.trouble(of: medium) != nil { throw Self.outOfReach }
+            if weather.hidesContent(of: medium) { throw Self.outOfReach }
             if nature.acknowledges == .durable, !faults.contains(.lies) { disk.with(medium, isOneFile: nature.isOneFile) { $0.flush() } }
             return acknowledged
         }

@@ -4,7 +4,14 @@ import Synchronization
 /// What is wrong with media for a while, and who watches what is read.
 package final class Weather: Sendable {
     /// What is wrong with every look and every change.
-    package enum Trouble: String, Hashable, Sendable, Codable { case locked, unavailable }
+    package enum Trouble: String, Hashable, Sendable, Codable {
+        case locked, unavailable
+        /// Every change is refused, for want of room, and looks see what there is.
+        case full
+
+        /// Whether looks do not see what there is.
+        var hidesContent: Bool { self != .full }
+    }
 
     /// How a call goes wrong.
     package enum Failure: String, Hashable, Sendable, Codable, CaseIterable {
@@ -39,6 +46,9 @@ package final class Weather: Sendable {
     var isCalm: Bool { state.withLock { $0.troubles.isEmpty && $0.failures.values.allSatisfy(\.isEmpty) } }
 
     func trouble(of medium: String) -> Trouble? { state.withLock { $0.troubles[medium] } }
+
+    /// Whether a look at a medium does not see what there is.
+    func hidesContent(of medium: String) -> Bool { trouble(of: medium)?.hidesContent == true }
 
     func takeFailure(of medium: String) -> Failure? {
         state.withLock { state in
