@@ -81,6 +81,11 @@ extension CampaignPlan {
         return (["\(head)\(haste > 0 ? ", haste \(haste)" : "")"] + parts).joined(separator: "\n")
     }
 
+    /// Whether a disk is full for a while.
+    var hasFullDisk: Bool {
+        rounds.contains { $0.events.contains { if case .trouble(_, .full) = $0.accident { true } else { false } } }
+    }
+
     /// How many calls and accidents it has.
     package var size: Int { rounds.reduce(0) { $0 + $1.programs.flatMap(\.callers).joined().count + $1.events.count } }
 

@@ -29,6 +29,8 @@ struct RecordModel: SequentialModel {
         var isList = false
         /// Whether the tombstone of a removed or expired record may go, once the older place is empty.
         var dropsTombstones = false
+        /// Whether a read may answer what it could not move: on a full disk.
+        var answersUnmoved = false
         /// The lifetime of what had none in its older place.
         var lifetime: Double?
     }
@@ -176,6 +178,11 @@ struct RecordModel: SequentialModel {
         var state = self
         guard span.end >= now.since else { return [] }
         guard now.isSettled || !rules.hasOlder else {
+            if let seen, rules.answersUnmoved, program > 1, !rules.isExplicit {
+                guard seen == older.value, span.begin < older.life.high else { return [] }
+                if older.life != .endless { state.older.life.low = max(older.life.low, span.begin) }
+                return [state]
+            }
             guard seen == nil else { return [] }
             if older.value == nil || rules.isExplicit { return [self] }
             guard older.life.low <= span.end else { return [] }

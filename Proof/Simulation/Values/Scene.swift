@@ -43,7 +43,7 @@ final class Scene: Stage {
     func launch(_ name: String, _ program: ValuePlan.Program = ValuePlan.Program(callers: [])) async -> Running {
         let version = program.isOlder || program.isHeldBack ? "1" : "2"
         let (router, process) = await machine.launch(
-            name, version: version, program.isOlder ? olderKeys : currentKeys, isWary: plan.isWary)
+            name, version: version, program.isOlder ? olderKeys : currentKeys, isWary: plan.isWary, hasFullDisk: plan.hasFullDisk)
         return Running(router: router, process: process, plan: program)
     }
 

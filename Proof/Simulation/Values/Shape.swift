@@ -74,9 +74,11 @@ struct Shape: Sendable {
     /// - Parameters:
     ///   - number: Tells several shapes of one kind apart.
     ///   - isWary: Whether the keyring's items are only certain to be on the disk after an orderly start.
-    init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool) {
+    ///   - hasFullDisk: Whether a disk is full for a while.
+    init(_ kind: ValueKind, _ policy: Policy, number: Int, isWary: Bool, hasFullDisk: Bool) {
         var rules = ValueModel.Rules(policy: policy)
         rules.isMerged = kind == .merging
+        rules.answersUnmoved = hasFullDisk
         rules.isInPlace = kind == .inPlace
         rules.isWary = isWary && ([.conditional, .several, .keyring].contains(kind) || kind == .inPlace && number == 0)
         moving =

@@ -11,6 +11,8 @@ struct ValueModel: SequentialModel {
         var isInPlace = false
         /// Whether an acknowledged change may be lost with the power.
         var isWary = false
+        /// Whether a read may answer what it could not move: on a full disk.
+        var answersUnmoved = false
     }
 
     struct Snapshot: Hashable, Sendable {
@@ -134,7 +136,7 @@ struct ValueModel: SequentialModel {
 
     private func directly(after action: Action) -> [ValueModel] {
         switch action {
-        case .read(let seen): return seen == effective && (isSettled || seen == nil) ? [self] : []
+        case .read(let seen): return seen == effective && (isSettled || seen == nil || rules.answersUnmoved) ? [self] : []
         case .readHeldBack(let seen): return seen == (isSettled ? value : nil) ? [self] : []
         case .exists(let seen): return seen == (rules.isInPlace ? effective != nil : isSettled && value != nil) ? [self] : []
         case .write(let value, let clears, let isAcknowledged): return [written(value, clears, isAcknowledged: isAcknowledged)]

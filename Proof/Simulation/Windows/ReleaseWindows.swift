@@ -65,7 +65,7 @@ package enum ReleaseWindows: Subject {
 
     package static func isPossible(_ kind: Kind, _ fault: Fault) -> Bool {
         switch fault {
-        case .torn, .sleep, .clockSet, .damagedRecord: false
+        case .torn, .sleep, .clockSet, .damagedRecord, .full: false
         case .secondProcess, .foreign: !kind.isByTurns
         // Several versions are what these are about.
         case .none: kind == .window || kind == .downgradeInPlace
@@ -76,7 +76,7 @@ package enum ReleaseWindows: Subject {
     /// A store is locked, or out of reach, only because of a fault; version 1 and a second process count as such.
     package static func isPossible(_ row: Row, _ fault: Fault) -> Bool {
         switch fault {
-        case .torn, .sleep, .clockSet, .damagedRecord: false
+        case .torn, .sleep, .clockSet, .damagedRecord, .full: false
         case .none:
             [.released, .pending, .absent, .mirrored, .known, .conflict, .noShape, .alone, .intact, .ended, .refusedShape].contains(row)
         // Keys with a merge read the values of programs without LocalData.

@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import Logging
 import Sealing
+import Synchronization
 
 /// Who runs migrations, with what it works with.
 protocol EnvironmentHost: MigrationHost {
@@ -9,6 +10,17 @@ protocol EnvironmentHost: MigrationHost {
 
     /// A host over the same stores that records instead of writing: what is done there changes nothing here.
     func rehearsal() -> any EnvironmentHost
+}
+
+/// What a rehearsal did that matters to who repeats a read in it.
+final class RehearsalNotes: Sendable {
+    private let references = Atomic(false)
+
+    /// Whether a record was stored because a value refers to it. Outside of the rehearsal the reference leads to nothing.
+    var hasStoredReferences: Bool { references.load(ordering: .sequentiallyConsistent) }
+
+    /// Notes that a record was stored because a value refers to it.
+    func storesReference() { references.store(true, ordering: .sequentiallyConsistent) }
 }
 
 extension StorageError {
@@ -33,20 +45,31 @@ extension Environment {
         let env = Environment(
             routes: routes, coder: coder, ledger: ledger, quarantine: quarantine.rehearsed(seals, rehearse),
             witnesses: witnesses.rehearsed(), registry: KeyRegistry(copying: registry, leading: routes), runtime: runtime,
-            applicationVersion: applicationVersion, pageSize: pageSize, logger: logger, isRehearsal: true)
+            applicationVersion: applicationVersion, pageSize: pageSize, logger: logger, rehearsal: RehearsalNotes())
         return (env, rehearsed)
     }
 
-    /// A rehearsal in which a read is repeated whose migration could not be written; nil for an error that the read has to throw.
-    func rehearsal(after error: any Error, _ host: any MigrationHost) -> (any EnvironmentHost)? {
-        guard !isRehearsal, let error = error as? StorageError, error.meansUnwritable, let host = host as? any EnvironmentHost else {
-            return nil
-        }
-        return host.rehearsal()
+    /// Repeats a read, whose migration could not be written, in a rehearsal: the answer is the value that would be there.
+    /// - Parameters:
+    ///   - name: What is read, for operators.
+    ///   - error: The error of the read.
+    ///   - read: The read, in the rehearsal.
+    /// - Throws: The error of the read, if it was another one, if the rehearsal cannot tell, or if the value refers to records that would have to be stored with it; what the
+    ///   rehearsed read throws.
+    func rehearsing<Answer>(
+        _ name: String, after error: any Error, _ host: any MigrationHost, _ read: (any EnvironmentHost) async throws -> Answer
+    ) async throws -> Answer {
+        guard !isRehearsal, (error as? StorageError)?.meansUnwritable == true, let host = host as? any EnvironmentHost else { throw error }
+        let rehearsal = host.rehearsal()
+        let answer: Answer
+        do { answer = try await read(rehearsal) } catch StorageError.cannotTell { throw error }
+        if rehearsal.env.rehearsal?.hasStoredReferences == true { throw error }
+        noteUnwritten(name, error)
+        return answer
     }
 
     /// Tells operators that a value was read which could not be brought to its place or shape.
-    func noteUnwritten(_ name: String, _ error: any Error) {
+    private func noteUnwritten(_ name: String, _ error: any Error) {
         let code = (error as? StorageError)?.code.name ?? "\(type(of: error))"
         logger.notice(
             "A value was read in an older place or shape. It could not be written, and stays pending.",

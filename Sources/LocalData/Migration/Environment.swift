@@ -20,14 +20,15 @@ final class Environment: Sendable {
     let applicationVersion: String?
     /// Where notes for operators go. Never a value.
     let logger: Logger
-    /// Whether nothing that is done here reaches a store: see ``rehearsal()``.
-    let isRehearsal: Bool
+    /// What a rehearsal did; nil where changes reach the stores.
+    let rehearsal: RehearsalNotes?
     /// How many records of a collection are read, and written in one commit, at a time.
     let pageSize: Int
 
     init(
         routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: Witnesses,
-        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, logger: Logger, isRehearsal: Bool = false
+        registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, logger: Logger,
+        rehearsal: RehearsalNotes? = nil
     ) {
         self.routes = routes
         self.coder = coder
@@ -40,7 +41,7 @@ final class Environment: Sendable {
         self.applicationVersion = applicationVersion
         self.pageSize = pageSize
         self.logger = logger
-        self.isRehearsal = isRehearsal
+        self.rehearsal = rehearsal
         lanes = KeyLanes(gate: routes.gate)
         flights = Flights(tasks: runtime.tasks)
         hub = ChangeHub(tasks: runtime.tasks, clock: runtime.clock)
@@ -49,6 +50,9 @@ final class Environment: Sendable {
             if expires { await expiries.forgetUnsteady() }
         }
     }
+
+    /// Whether nothing that is done here reaches a store.
+    var isRehearsal: Bool { rehearsal != nil }
 
     /// The attempts at a step that starts over because another process or task changed the slot in between.
     var attempts: Attempts { Attempts(runtime) }

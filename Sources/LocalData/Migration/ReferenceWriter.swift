@@ -73,6 +73,7 @@ struct ReferenceWriter: Sendable {
             switch receipt.conflict {
             case nil:
                 try requireDurable(receipt.durability, slot.route, for: holder)
+                env.rehearsal?.storesReference()
                 return .isStored
             case .value(let found): stored = found
             case .tombstone: return .differs

@@ -79,13 +79,9 @@ struct RecordGatherer: Sendable {
     /// - Throws: ``StorageError`` when it is not known what a legacy location holds.
     func gatherBeforeReading<Record>(_ collection: StorageCollection<Record>, _ host: any MigrationHost) async throws -> Gathered {
         do { return try await gathered(collection, host) } catch {
-            guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
-            let gathered: Gathered
-            do { gathered = try await RecordGatherer(rehearsal.env).gathered(collection, rehearsal) } catch StorageError.cannotTell {
-                throw error
+            return try await env.rehearsing(collection.name, after: error, host) { rehearsal in
+                try await RecordGatherer(rehearsal.env).gathered(collection, rehearsal)
             }
-            env.noteUnwritten(collection.name, error)
-            return gathered
         }
     }
 

@@ -92,18 +92,14 @@ struct ValueReader: Sendable {
 
     /// Repeats a read in a rehearsal, which looks at the destination again first, where a full or read-only store kept migrations from being written: the value is there and can be
     /// read, and stays where it is until it can be written.
-    /// - Throws: The error of the read, if it was another one, or if a rehearsal cannot tell.
+    /// - Throws: As ``Environment/rehearsing(_:after:_:_:)``.
     private func rehearsed<Value, R>(
         _ slot: Slot<Value>, _ host: any MigrationHost, after error: any Error,
         _ read: (ValueReader, Slot<Value>, any MigrationHost) async throws -> R
     ) async throws -> R {
-        guard let rehearsal = env.rehearsal(after: error, host) else { throw error }
-        let answer: R
-        do {
-            answer = try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key), rehearsal)
-        } catch StorageError.cannotTell { throw error }
-        env.noteUnwritten(slot.name, error)
-        return answer
+        try await env.rehearsing(slot.name, after: error, host) { rehearsal in
+            try await read(ValueReader(rehearsal.env), try rehearsal.env.routes.slot(for: slot.key), rehearsal)
+        }
     }
 
     /// Reads the key's own place.

@@ -106,6 +106,47 @@ import Testing
         #expect(try await router.get(key) == "secret")
     }
 
+    struct Author: StoredEntity, Equatable {
+        static var collection: StorageCollection<Self> {
+            StorageCollection("authors", domain: ReadsWithoutWritesTests.place, owner: "Tests", description: "Authors")
+        }
+        var id: String
+        var name: String
+    }
+
+    struct OldBook: Codable, Sendable { var author: String }
+    struct Book: Codable, Sendable { var author: StorageReference<Author> }
+
+    @Test(arguments: Refusal.allCases)
+    func `a value whose referenced records could not be stored is not answered`(refusal: Refusal) async throws {
+        let machine = TestMachine()
+        let chain = Evolution.from(OldBook.self).to { Book(author: StorageReference(Author(id: "a", name: $0.author))) }
+        let key = testKey("book", Self.place, of: Book.self).evolving(chain)
+        let books = StorageCollection<IdentifiedBook>("books", domain: Self.place, owner: "Tests", description: "Books")
+            .moved(from: StorageCollection<Note>("old notes", domain: Self.older, owner: "Tests", description: "Notes")) {
+                IdentifiedBook(id: $0.id, author: StorageReference(Author(id: $0.id, name: $0.text)))
+            }
+        try await machine.launch().set(OldBook(author: "Ada"), for: testKey("book", Self.place, of: OldBook.self))
+        try await machine.launch().set(
+            Note(id: "b", text: "Bo"), in: StorageCollection<Note>("old notes", domain: Self.older, owner: "Tests", description: "Notes"))
+        let router = machine.launch()
+        _ = try await router.exists(textKey("other", Self.place))
+        for backend in machine.backends(of: Self.place) { backend.inject(.fail(refusal.error), of: .apply, repeats: true) }
+        await expectRefusal(StorageError.noSpace, StorageError.accessDenied) { _ = try await router.get(key) }
+        await expectRefusal(StorageError.noSpace, StorageError.accessDenied) { _ = try await router.get("b", in: books) }
+        await expectRefusal(StorageError.noSpace, StorageError.accessDenied) {
+            for try await _ in router.allRecords(in: books) {}
+        }
+        for backend in machine.backends(of: Self.place) { backend.removeFaults() }
+        #expect(try await router.resolve(router.get(key).author) == Author(id: "a", name: "Ada"))
+        #expect(try await router.resolve(router.get("b", in: books).author) == Author(id: "b", name: "Bo"))
+    }
+
+    struct IdentifiedBook: Codable, Sendable, Identifiable {
+        var id: String
+        var author: StorageReference<Author>
+    }
+
     @Test func `what cannot be read, and what may not be written, is refused as before`() async throws {
         let (machine, router) = try await stage(Refusal.isFull.error)
         machine.lock(Self.older)
