@@ -20,7 +20,9 @@ final class Scene: Stage {
 
     init(_ act: Act<MovingValues>) {
         (machine, plan) = (act.machine, act.plan)
-        moving = (0..<act.plan.count).flatMap { Shape(act.plan.kind, act.plan.policy, number: $0, isWary: act.plan.isWary).moving }
+        moving = (0..<act.plan.count).flatMap {
+            Shape(act.plan.kind, act.plan.policy, number: $0, isWary: act.plan.isWary, hasFullDisk: act.plan.hasFullDisk).moving
+        }
         var media: [String] = []
         for name in moving.flatMap({ [$0.spot] + $0.older.map(\.spot) }).map(\.medium) where !media.contains(name) { media.append(name) }
         if plan.kind == .sealed { media.append("keychain own keys") }
@@ -43,7 +45,7 @@ final class Scene: Stage {
     func launch(_ name: String, _ program: ValuePlan.Program = ValuePlan.Program(callers: [])) async -> Running {
         let version = program.isOlder || program.isHeldBack ? "1" : "2"
         let (router, process) = await machine.launch(
-            name, version: version, program.isOlder ? olderKeys : currentKeys, isWary: plan.isWary, hasFullDisk: plan.hasFullDisk)
+            name, version: version, program.isOlder ? olderKeys : currentKeys, isWary: plan.isWary)
         return Running(router: router, process: process, plan: program)
     }
 
