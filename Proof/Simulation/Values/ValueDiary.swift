@@ -86,8 +86,8 @@ extension Diary where Deed == ValueDeed {
                 case .swap(let seen, let left, let isHeldBack) where isAcknowledged:
                     .swap(seen, left, clears: clears(entry), isAcknowledged: true, isHeldBack: isHeldBack)
                 case .swap(_, let left, _): .write(left, clears: clears(entry), isAcknowledged: false)
-                case .older(let place, let value): .older(place, value)
-                case .olderRemoved(let place): .olderRemoved(place)
+                case .older(let place, let value): .older(place, value, isAcknowledged: isAcknowledged)
+                case .olderRemoved(let place): .olderRemoved(place, isAcknowledged: isAcknowledged)
                 case .powerCut: isAcknowledged ? .powerCut : nil
                 }
             var end = entry.end ?? .max

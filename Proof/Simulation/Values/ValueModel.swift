@@ -31,6 +31,8 @@ struct ValueModel: SequentialModel {
     var olderRemovals: Set<Int> = []
     /// What others have left in the older places, whether it was taken into account or not: there it is until its successor is certain to last.
     var left: [String?]
+    /// What older places held before an older program changed them and was killed: the power takes that change away, too, if it takes an acknowledged one.
+    var unacknowledged: [Int: String?] = [:]
     /// What older places held when others changed them: a migration may have read it before.
     var inFlight: Set<String> = []
     /// What a power cut may bring back.
@@ -47,9 +49,9 @@ struct ValueModel: SequentialModel {
         case write(String?, clears: Set<Int>, isAcknowledged: Bool)
         case swap(String?, String?, clears: Set<Int>, isAcknowledged: Bool, isHeldBack: Bool)
         /// Another program changes an older place.
-        case older(Int, String?)
+        case older(Int, String?, isAcknowledged: Bool)
         /// An older version of the program removes the value of an older place: what the places behind it hold does not count.
-        case olderRemoved(Int)
+        case olderRemoved(Int, isAcknowledged: Bool)
         /// Everything that was begun is over, or never goes on.
         case endOfRound
         case powerCut
@@ -143,15 +145,16 @@ struct ValueModel: SequentialModel {
         case .swap(let seen, let left, let clears, let isAcknowledged, let isHeldBack):
             guard isHeldBack || isSettled || effective == nil else { return [] }
             return seen == (isSettled ? value : nil) ? [written(left, clears, isAcknowledged: isAcknowledged)] : []
-        case .older(let index, let value):
+        case .older(let index, let value, let isAcknowledged):
             var next = self
+            if isAcknowledged { next.unacknowledged[index] = nil } else if rules.isWary { next.unacknowledged[index] = older[index] }
             if let before = older[index], !rules.isMerged { next.inFlight.insert(before) }
             next.older[index] = value
             next.olderRemovals.remove(index)
             next.left[index] = value
             return [next]
-        case .olderRemoved(let index):
-            return directly(after: .older(index, nil)).map { state in
+        case .olderRemoved(let index, let isAcknowledged):
+            return directly(after: .older(index, nil, isAcknowledged: isAcknowledged)).map { state in
                 var next = state
                 next.olderRemovals.insert(index)
                 return next
@@ -165,14 +168,18 @@ struct ValueModel: SequentialModel {
             kept.undo = []
             kept.inFlight = []
             kept.cutsLeft -= 1
+            kept.unacknowledged = [:]
             return [kept]
-                + undo.map { past in
+                + undo.flatMap { past -> [ValueModel] in
                     var next = kept
                     next.value = past.value
                     next.isSettled = past.isSettled
                     // Other programs' changes of older places were durable at once.
                     next.older = zip(older, left).map { $0 ?? $1 }
-                    return next
+                    if unacknowledged.isEmpty { return [next] }
+                    var before = next
+                    for (index, value) in unacknowledged { (before.older[index], before.left[index]) = (value, value) }
+                    return [next, before]
                 }
         }
     }
