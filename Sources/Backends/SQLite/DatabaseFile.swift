@@ -27,10 +27,13 @@
             /// A connection for reading, used on the lane until a session takes it.
             let connection: Connection
 
-            /// Checks with the sealed state that header and keys are those of the last commit: older tables that were put back are refused.
+            /// The state, opened; nil where there is none, or it does not open.
+            func openedState(_ keyset: Keyset) -> CommitState? { state.flatMap { keyset.active.openState($0) } }
+
+            /// Checks with the opened state that header and keys are those of the last commit: older tables that were put back are refused.
             /// - Throws: ``BackendError`` with `corrupted`.
-            func requireCurrentKeys(_ keyset: Keyset) throws(BackendError) {
-                guard state.flatMap({ keyset.active.openState($0) })?.header == header.tag else {
+            func requireCurrentKeys(_ state: CommitState?) throws(BackendError) {
+                guard state?.header == header.tag else {
                     throw BackendError(
                         .corrupted,
                         "The keys of the database are not those of its last commit: its tables were damaged, or older ones were put back. Restore the file from a backup, or take it as it is on purpose with StorageRouter.acceptContents(of:). Nothing was changed."

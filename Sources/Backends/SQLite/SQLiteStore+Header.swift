@@ -36,7 +36,7 @@
                     throw BackendError(.unavailable, "There is no database here. Put the file here first; nothing was changed.")
                 }
                 let other = try await runtime.run(until: deadline) { () throws(BackendError) in try await change(self, header) }
-                try found?.requireCurrentKeys(other.before)
+                if let found { try found.requireCurrentKeys(found.openedState(other.before)) }
                 let isDone = try await lane.run(clock: runtime.clock, deadline: deadline, isMutation: true) { (call) throws(BackendError) in
                     try file.replace(header, with: other, deadline: call.deadline)
                 }

@@ -39,7 +39,7 @@
         ) async throws(BackendError) {
             guard let follower = file.follower else { return }
             let expected = try await expectedMark(deadline: deadline)
-            let state = found.state.flatMap { keyset.active.openState($0) }
+            let state = found.openedState(keyset)
             try follower.check(
                 expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
                 isAnchored: state?.isAnchored == true)

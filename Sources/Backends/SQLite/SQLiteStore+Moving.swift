@@ -46,7 +46,7 @@
                 let header = found.header
                 let holder = try await holder(of: header, in: nil)
                 let before = try header.open(holder, in: nil)
-                try found.requireCurrentKeys(before)
+                try found.requireCurrentKeys(found.openedState(before))
                 let other = runtime.randomBytes(Keyset.databaseLength)
                 let tables = try header.keys.reidentified(
                     for: try await wrappingKeys(of: header), try holder.open(header.keys, database: header.database),

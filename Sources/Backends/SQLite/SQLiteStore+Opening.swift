@@ -30,11 +30,11 @@
                     try await self.keyset(of: found.header, in: self.context)
                 }
                 let limit = deadline
-                let state = found.state.flatMap { keyset.active.openState($0) }
+                let state = found.openedState(keyset)
                 try file.follower?.check(
                     expected, database: found.header.database, mark: state.map { keyset.active.mark(of: $0) },
                     isAnchored: state?.isAnchored == true)
-                try found.requireCurrentKeys(keyset)
+                try found.requireCurrentKeys(state)
                 if let made = try await onLane(limit, { () throws(BackendError) in try file.open(found, keyset, deadline: limit) }) {
                     return made
                 }
