@@ -41,16 +41,20 @@ struct ValueReader: Sendable {
     /// The current value of a key: from its place, or from where it used to be, also when it cannot be written to its place now.
     /// - Parameters:
     ///   - seen: What its place held a moment ago; nil to look.
-    ///   - isWholeCall: Whether the read is all that the caller asked for: then an error reports the outcome of its migrations.
     @concurrent
-    func read<Value>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil, isWholeCall: Bool = true
-    ) async throws -> Reading<Value> {
+    func read<Value>(_ slot: Slot<Value>, _ host: any MigrationHost, seen: StorageProbe? = nil) async throws -> Reading<Value> {
         // Most values are in their place, and nothing is written to answer.
         let isPlain = slot.key.membership == nil && slot.key.releaseWindow == nil
         if isPlain, let found = try await readInPlace(slot, isSettled: false, seen: seen) { return found }
-        do { return try await readWritten(slot, host, hasLooked: isPlain, isWholeCall: isWholeCall && !env.lanes.isInChain) } catch {
+        do { return try await readWritten(slot, host, hasLooked: isPlain, isWholeCall: !env.lanes.isInChain) } catch {
             return try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }
+        }
+    }
+
+    /// The current value of a key for an update, with the error of a migration that a full or read-only store kept from being written.
+    func readForUpdate<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> (Reading<Value>, unwritten: (any Error)?) {
+        do { return (try await readWritten(slot, host), nil) } catch {
+            return (try await rehearsed(slot, host, after: error) { try await $0.readWritten($1, $2) }, error)
         }
     }
 

@@ -120,15 +120,11 @@ struct ValueWriter: Sendable {
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
-            _ = try await ValueReader(env).read(slot, host, isWholeCall: false)
+            let (reading, error) = try await ValueReader(env).readForUpdate(slot, host)
+            if let error { try Self.refuse(reading, error, body) }
         }
         return try await env.withLane(slot.route) { () -> Update<R> in
-            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) {
-                // The body may look at the value, and throw. What it makes of it is not written before the older value is in its place.
-                var value = reading.value
-                _ = try body(&value)
-                throw error
-            }
+            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) { try Self.refuse(reading, error, body) }
             return try await env.retrying(slot.name) { () -> Update<R>? in
                 let probe = try await self.probe(slot.untyped)
                 if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
@@ -156,6 +152,15 @@ struct ValueWriter: Sendable {
                 return try await write(prepared, slot.untyped, origin, over: probe, kept).map { .written(answer) }
             }
         }
+    }
+
+    /// Lets the body of an update look at a value that is still in its older place, and throw. What it makes of the value is not written.
+    private static func refuse<Value, R>(
+        _ reading: ValueReader.Reading<Value>, _ error: any Error, _ body: (inout Value?) throws -> R
+    ) throws {
+        var value = reading.value
+        _ = try body(&value)
+        throw error
     }
 
     // MARK: Removing

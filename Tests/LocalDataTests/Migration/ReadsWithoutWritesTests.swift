@@ -106,6 +106,23 @@ import Testing
         #expect(try await router.get(key) == "secret")
     }
 
+    @Test(arguments: Refusal.allCases)
+    func `a record that is still in an older place is not removed by a call that cannot write`(refusal: Refusal) async throws {
+        let (machine, router) = try await stage(refusal.error)
+        for (key, text) in [(notes.key("a"), "a"), (parts.key("x"), "x")] {
+            await expectRefusal(StorageError.noSpace, StorageError.accessDenied) {
+                try await router.update(key) { note in
+                    #expect(note?.text == text)
+                    note = nil
+                }
+            }
+            await expectRefusal(StorageError.noSpace, StorageError.accessDenied) { try await router.remove(key) }
+        }
+        for domain in [Self.older, Self.place] { for backend in machine.backends(of: domain) { backend.removeFaults() } }
+        #expect(try await router.get(notes.key("a")).text == "a")
+        #expect(try await router.get(parts.key("x")).text == "x")
+    }
+
     struct Author: StoredEntity, Equatable {
         static var collection: StorageCollection<Self> {
             StorageCollection("authors", domain: ReadsWithoutWritesTests.place, owner: "Tests", description: "Authors")
