@@ -50,7 +50,11 @@ struct OldProgram {
 
     private static func all(_ name: String, _ router: StorageRouter) async throws -> String {
         var found: [String] = []
-        for try await person in router.records(in: collection(name)) { found.append("\(person.id) is \(person.name)") }
+        for try await entry in router.records(in: collection(name)) {
+            // One of the builds gives records, and the other one entries with a record in each.
+            let person = (entry as Any) as? Person ?? Mirror(reflecting: entry).children.first?.value as? Person
+            if let person { found.append("\(person.id) is \(person.name)") }
+        }
         return found.sorted().joined(separator: ", ")
     }
 
