@@ -8,8 +8,8 @@
     @testable import SQLiteBackend
     @testable import Sealing
 
-    /// Databases that an attacker made and put in the place of the victim's. He has read the victim's file, so he knows the public half of the recovery key, its voucher and its
-    /// id. He knows no key.
+    /// Databases that an attacker made and put in the place of the victim's. He has read the victim's file: the public half of the recovery key and its
+    /// voucher. He has no key of the victim.
     extension Attacks {
         @Suite struct Planted {
             private let victim = RecoveryKeyPair { [UInt8](repeating: 1, count: $0) }
@@ -23,11 +23,11 @@
 
             /// How the attacker makes the row of `wraps` that names the victim's recovery key.
             enum Forgery: CaseIterable {
-                /// With a sender of his own, and a voucher of his own recovery key.
+                /// With the attacker's sender, and a voucher of the attacker's recovery key.
                 case ownVoucher
-                /// With a sender of his own, and the victim's voucher for another sender.
+                /// With the attacker's sender, and the victim's voucher for another sender.
                 case ownSender
-                /// With a sender of his own in the victim's voucher.
+                /// With the attacker's sender in the victim's voucher.
                 case changedVoucher
                 /// In HPKE's base mode, which names no sender.
                 case noSender

@@ -55,7 +55,7 @@ struct SealedStreamTests {
         #expect(throws: BackendError.self) { try StreamPassphrase("") }
     }
 
-    @Test func `a file that somebody made from the public half alone is refused`() throws {
+    @Test func `a file that was made from the public half alone is refused`() throws {
         let (victim, attacker) = (RecoveryKeyPair(random), RecoveryKeyPair(random))
         let genuine = try StreamHeader(.backup, for: [.recovery(victim)], random).bytes.dropLast(32).suffix(32)
         let purpose = "LocalData stream 1 recovery"

@@ -13,7 +13,7 @@ extension LostAnswerCase {
         try await machine.launch().router.set("of the older release", for: keys.old)
     }
 
-    /// The same, removed by the older program.
+    /// A value that is in both places, and that an older program has removed since.
     private static func removedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
         try await machine.launch().router.set("new", for: window(keys))
         try await machine.launch().router.remove(keys.old)
@@ -92,7 +92,7 @@ extension LostAnswerCase {
 
     // MARK: Upkeep
 
-    /// A value of a property list, sealed with a key of its own.
+    /// A value of a property list, sealed with a separate key.
     private static let sealed = StorageKey<String>(
         name: "sealed", domain: LostAnswerMachine.older, owner: "Tests", description: "A sealed value", security: .encrypted)
 

@@ -132,7 +132,7 @@ struct RecordVerdict: Sendable {
         }
     }
 
-    /// Whether the damaged record is still there: nobody has said that it may go.
+    /// Whether the damaged record is still there: no call has removed it.
     private func judgeDamage() throws {
         guard case .damaged(RecordShape.damage)? = machine.disk.contents(of: shape.place)[shape.damagedAddress] else {
             throw act.violation(.unseen, "the damaged record is gone")

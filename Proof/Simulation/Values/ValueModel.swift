@@ -31,7 +31,8 @@ struct ValueModel: SequentialModel {
     var olderRemovals: Set<Int> = []
     /// What others have left in the older places, whether it was taken into account or not: there it is until its successor is certain to last.
     var left: [String?]
-    /// What older places held before an older program changed them and was killed: the power takes that change away, too, if it takes an acknowledged one.
+    /// The contents of older places before an older program changed them and was killed. A power cut that undoes an acknowledged change may undo
+    /// that change, too.
     var unacknowledged: [Int: String?] = [:]
     /// What older places held when others changed them: a migration may have read it before.
     var inFlight: Set<String> = []

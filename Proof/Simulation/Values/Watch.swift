@@ -23,7 +23,7 @@ final class Watch: Sendable {
     }
 
     func judge(_ act: Act<MovingValues>) async throws {
-        // On a full disk a value stays in its older place, and nobody follows that.
+        // On a full disk a value stays in its older location, which a sequence of values does not follow.
         if act.plan.hasFullDisk { return }
         // A read that failed ended the sequence; so did nothing else.
         guard !isOver.withLock(\.self), !program.process.hasEnded, let seen = last.withLock(\.self) else { return }

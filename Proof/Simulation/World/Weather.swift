@@ -6,10 +6,10 @@ package final class Weather: Sendable {
     /// What is wrong with every look and every change.
     package enum Trouble: String, Hashable, Sendable, Codable {
         case locked, unavailable
-        /// Every change is refused, for want of room, and looks see what there is.
+        /// Every change is refused because there is no room. Reads see the content.
         case full
 
-        /// Whether looks do not see what there is.
+        /// Whether reads do not see the content.
         var hidesContent: Bool { self != .full }
     }
 
@@ -47,7 +47,7 @@ package final class Weather: Sendable {
 
     func trouble(of medium: String) -> Trouble? { state.withLock { $0.troubles[medium] } }
 
-    /// Whether a look at a medium does not see what there is.
+    /// Whether reads of a medium do not see its content.
     func hidesContent(of medium: String) -> Bool { trouble(of: medium)?.hidesContent == true }
 
     func takeFailure(of medium: String) -> Failure? {

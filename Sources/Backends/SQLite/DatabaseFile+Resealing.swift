@@ -62,11 +62,11 @@
             return part
         }
 
-        /// Makes the database another one, in one transaction: every row is sealed again with a new key, the header names another id, and every earlier key is destroyed.
-        /// A damaged row stays as it is, and is reported as damaged from then on.
+        /// Gives the database another id, in one transaction. Every row is sealed again with a new key, and every earlier key is destroyed. A damaged row
+        /// is not changed. Reads report it as damaged.
         /// - Parameters:
         ///   - header: The header that is replaced.
-        ///   - change: The header that takes its place, with the keys of both.
+        ///   - change: The new header, with the keys of both headers.
         ///   - onProgress: Called after each part of the rows.
         /// - Returns: Whether it is done; false when the header is another one by now.
         func reidentify(

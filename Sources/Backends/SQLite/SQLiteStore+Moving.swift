@@ -4,9 +4,9 @@
     package import Sealing
 
     extension SQLiteStore: MovableStore {
-        /// Makes the database that lies here, and belongs elsewhere, this store's: one transaction under the lock, durable when it returns. The database gets another id and another
-        /// data key, and every row is sealed again. A copy that stays at the other place then has nothing in common with it.
-        /// A database that belongs here already stays as it is.
+        /// Takes over the database at this path that belongs elsewhere: one transaction under the lock, durable when it returns. The database gets another
+        /// id and another data key, and every row is sealed again. It then shares no key and no row with a copy of the former file.
+        /// A database that belongs here already is not changed.
         /// - Parameter original: Where the database belongs.
         /// - Throws: ``BackendError``: `wrongContext` when it belongs to neither, `encryptionKeyMismatch` and others for its key.
         package func adopt(from original: StoreContext) async throws(BackendError) {
@@ -26,7 +26,7 @@
             }
         }
 
-        /// The database, if it has to be moved here; nil if it belongs here already.
+        /// The database, if it belongs to the original context; nil if it belongs here already.
         private func belongingElsewhere(_ original: StoreContext) async throws(BackendError) -> DatabaseFile.Found? {
             let (file, deadline) = (file, nextDeadline)
             let found = try await onLane(deadline) { () throws(BackendError) in try file.find(deadline: deadline) }

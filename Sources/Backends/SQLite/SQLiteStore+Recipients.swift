@@ -40,7 +40,7 @@
             }
         }
 
-        /// The header for the own source's key, with a new data key. Whoever had the earlier keys does not read what is written from now on.
+        /// The header for the key of this store's source, with a new data key. A holder of the earlier keys cannot read later writes.
         private func recovered(_ header: DatabaseHeader, with recovery: RecoveryKeyPair) async throws(BackendError) -> HeaderChange {
             let holder = KeyHolder.recovery(recovery)
             let keyset = try header.open(holder, in: context)

@@ -93,7 +93,7 @@
             return HeaderChange(keyset, header.changed(after) { $0.keys = tables }, after: after)
         }
 
-        /// The key of every source that is a recipient: a new data key has to be wrapped for all of them.
+        /// The keys of all sources that are recipients. A new data key is wrapped for each of them.
         func wrappingKeys(of header: DatabaseHeader) async throws(BackendError) -> [SealingKey] {
             var wrapping: [SealingKey] = []
             for recipient in header.keys.recipients where recipient.source != RecoveryRecipient.source {

@@ -17,7 +17,7 @@ package enum StreamOpener: Sendable {
 package enum StreamRecipient: Sendable {
     /// Whoever knows a passphrase; trying one costs a derivation with scrypt.
     case passphrase(StreamPassphrase, PassphraseCost)
-    /// Whoever has a recovery key. The whole key is needed, so that the file shows who made it.
+    /// The holder of a recovery key. The private half makes a tag, which proves who made the file.
     case recovery(RecoveryKeyPair)
 }
 
@@ -57,8 +57,8 @@ package struct StreamPassphrase: Sendable, CustomStringConvertible, CustomReflec
 /// A passphrase: log2 N (1 byte), r (4), p (4), salt (32), nonce (24), file key and tag (48) under scrypt and XAES-256-GCM, with the associated
 /// data ``Fields`` for `LocalData stream 1 passphrase`, purpose, id and the first 41 bytes. A recovery key: its public half (32), file key sealed
 /// for it (80) for the purpose `LocalData stream 1 recovery`, with the associated data ``Fields`` for that text, purpose, id and public half, and
-/// the recovery key's tag (32) of ``Fields`` for `LocalData stream 1 recovery tag`, purpose, id and the 112 bytes before. Without the tag, anybody who
-/// knows the public half could make a file that the key opens.
+/// the recovery key's tag (32) of ``Fields`` for `LocalData stream 1 recovery tag`, purpose, id and the 112 bytes before. The tag proves that
+/// the file was made with the recovery key: its public half alone does not suffice.
 package struct StreamHeader: Sendable {
     /// What a sealed file is for.
     package enum Purpose: UInt8, Sendable {

@@ -54,8 +54,8 @@ extension Environment {
     ///   - name: What is read, for operators.
     ///   - error: The error of the read.
     ///   - read: The read, in the rehearsal.
-    /// - Throws: The error of the read, if it was another one, if the rehearsal cannot tell, or if the value refers to records that would have to be stored with it; what the
-    ///   rehearsed read throws.
+    /// - Throws: The original error if it has another cause, if the rehearsal ends with `cannotTell`, or if the value refers to records that were not
+    ///   stored. Otherwise, the error of the rehearsed read.
     func rehearsing<Answer>(
         _ name: String, after error: any Error, _ host: any MigrationHost, _ read: (any EnvironmentHost) async throws -> Answer
     ) async throws -> Answer {

@@ -56,9 +56,10 @@ extension StorageRouter {
     /// Opens an encrypted database with a recovery key, where the key of its source is lost, and gives it to the source that the configuration names for it: to the key that
     /// this source holds now, or to a new one. Keys of other sources do not open it any more; recovery keys do. Durable when it returns.
     ///
-    /// The database must prove that this recovery key was added to it: a database that somebody else made is refused, even if it names the key. It also gets a new data key for
-    /// everything that is written from now on. What is there already is sealed with the new key by ``rotateDataKey(of:progress:)``. Look at ``keyRecipients(of:)`` afterwards: an
-    /// older file may still list recovery keys that were removed since.
+    /// The database must prove that this recovery key was added to it. A planted database is refused, even if it names the key.
+    ///
+    /// The database also gets a new data key, which seals all later writes. ``rotateDataKey(of:progress:)`` seals the existing values with it, too. Check
+    /// ``keyRecipients(of:)`` afterwards: an older file may still list recovery keys that were removed later.
     ///
     /// What else the lost key sealed stays sealed: call this for every database of the source. Single values that were sealed with the lost key are lost.
     /// - Parameters:

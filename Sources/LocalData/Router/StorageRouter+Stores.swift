@@ -42,10 +42,11 @@ extension StorageRouter {
     /// Makes the database that lies in a domain's place this domain's, after its file was moved, renamed or copied here on purpose. Until then it is refused with
     /// `wrongContext`, which says where it belongs. Durable when it returns; a database that belongs here already stays as it is.
     ///
-    /// The database gets a new identity and a new data key, and every value is sealed again, in one transaction: killed at any point, it belongs to the former place or to this one.
-    /// This takes as long as rotating the data key, and as much room in the log as the database has. A copy that stays at the former place cannot be mixed with it afterwards.
+    /// The database gets a new identity and a new data key, and every value is sealed again, in one transaction. Killed at any point, the database belongs
+    /// to the former domain or to this one. Rows of a copy of the former file do not open in it afterwards. The call takes as long as a rotation of the
+    /// data key, and its log grows to the size of the database.
     ///
-    /// Nobody else may have the database open while it belongs elsewhere. Every key source that opens it is still needed.
+    /// No other process may have the database open. All of its key sources are needed.
     /// - Parameters:
     ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
     ///   - original: The domain that the database was made as; nil: the same.

@@ -154,7 +154,7 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Lets the body of an update look at a value that is still in its older place, and throw. What it makes of the value is not written.
+    /// Runs the body of an update on a value that could not be moved from its legacy location, and throws. The result of the body is not written.
     private static func refuse<Value, R>(
         _ reading: ValueReader.Reading<Value>, _ error: any Error, _ body: (inout Value?) throws -> R
     ) throws {

@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: Refusal.allCases)
-    func `a record that is still in an older place is not removed by a call that cannot write`(refusal: Refusal) async throws {
+    func `a call that cannot write does not remove a record from its legacy location`(refusal: Refusal) async throws {
         let (machine, router) = try await stage(refusal.error)
         for (key, text) in [(notes.key("a"), "a"), (parts.key("x"), "x")] {
             await expectRefusal(StorageError.noSpace, StorageError.accessDenied) {

@@ -286,7 +286,7 @@
     enum OldProgram {
         /// Which earlier build: each is the first or last one of interest for a kind of store.
         enum Build: String, CaseIterable {
-            /// The last one in which a program that knows no versions could replace a record of a later one.
+            /// The last build without a check of versions: its program can replace a record of a later version.
             case lists = "LOCALDATA_OLD_PROGRAM"
             /// The first one that writes databases of format 1.
             case databases = "LOCALDATA_OLD_DATABASE_PROGRAM"
