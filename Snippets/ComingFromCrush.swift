@@ -3,6 +3,7 @@
 import Foundation
 // snippet.show
 import LocalDataVocabulary  // LocalData, and the bare names of plans
+
 // snippet.hide
 
 func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }

@@ -1,0 +1,35 @@
+// Values for code of another library that calls synchronously.
+// snippet.hide
+import Foundation
+import LocalData
+
+// snippet.show
+/// What a library expects of a store of tokens. Its functions cannot await.
+protocol TokenStore {
+    func token(for host: String) throws -> String?
+    func save(_ token: String, for host: String) throws
+    func hosts() throws -> [String]
+}
+
+struct KeychainTokenStore: TokenStore {
+    let storage: BlockingStorage
+    let tokens = StorageKeyGroup(owner: "Network", domain: .keychain(service: "com.example.tokens"))
+
+    func token(for host: String) throws -> String? { try storage.value(for: key(host)) }
+    func save(_ token: String, for host: String) throws { try storage.set(token, for: key(host)) }
+    func hosts() throws -> [String] { try storage.keys(in: .keychain(service: "com.example.tokens")) }
+
+    private func key(_ host: String) -> StorageKey<String> { tokens.key(host, "The token for \(host)") }
+}
+// snippet.hide
+
+let store = KeychainTokenStore(storage: BlockingStorage(StorageRouter(configuration: .inMemory())))
+await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
+    Thread.detachNewThread {
+        do {
+            try store.save("secret", for: "example.com")
+            guard try store.token(for: "example.com") == "secret", try store.hosts() == ["example.com"] else { fatalError("not stored") }
+        } catch { fatalError("\(error)") }
+        continuation.resume()
+    }
+}

@@ -1,0 +1,116 @@
+import BackendContract
+import BackendRuntime
+import Dispatch
+import Synchronization
+
+/// Blocks the calling thread until a value is read or written. Do not use it where you can call ``StorageRouter`` with `await`.
+///
+/// It is for code that another library calls synchronously: an OAuth token store, a credential store of a build tool, the storage provider of a
+/// user interface framework.
+///
+/// ```swift
+/// let storage = BlockingStorage(router)
+/// try storage.set(token, for: tokenKey)
+/// ```
+///
+/// A call inside a task is refused with `unsupported`, because it would block a thread that all tasks of the process share. The work itself runs in
+/// a task. Every call ends at its deadline, even if a store does not answer.
+public struct BlockingStorage: Sendable {
+    private let router: StorageRouter
+    private let deadline: Duration
+
+    /// Creates a synchronous view of a router.
+    /// - Parameters:
+    ///   - router: The router. Its configuration, catalogs and open stores are used.
+    ///   - deadline: How long one call blocks its thread, at most.
+    public init(_ router: StorageRouter, deadline: Duration = .seconds(30)) {
+        self.router = router
+        self.deadline = deadline
+    }
+
+    /// The value of a key, or the key's default. A value at a legacy location is migrated.
+    /// - Throws: ``StorageError``: as ``StorageRouter/get(_:)``; `timedOut` at the deadline; `unsupported` inside a task.
+    public func get<Value>(_ key: StorageKey<Value>) throws -> Value {
+        try block(key.name, isMutation: false) { try await $0.get(key) }
+    }
+
+    /// The value of a key, or nil if there is none. The key's default is not applied.
+    /// - Throws: As ``get(_:)``, without `notFound`.
+    public func value<Value>(for key: StorageKey<Value>) throws -> Value? {
+        try block(key.name, isMutation: false) { try await $0.value(for: key) }
+    }
+
+    /// Stores a value. The value is durable when the call returns, as far as the domain's store is.
+    /// - Throws: ``StorageError``: as ``StorageRouter/set(_:for:replacingLaterVersions:)``; `timedOut` at the deadline, with the outcome `unknown`;
+    ///   `unsupported` inside a task.
+    public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
+        try block(key.name, isMutation: true) { try await $0.set(value, for: key) }
+    }
+
+    /// Removes a value. The removal is durable when the call returns, as far as the domain's store is.
+    /// - Throws: ``StorageError``: as ``StorageRouter/remove(_:)``; `timedOut` at the deadline, with the outcome `unknown`; `unsupported` inside a task.
+    public func remove<Value>(_ key: StorageKey<Value>) throws {
+        try block(key.name, isMutation: true) { try await $0.remove(key) }
+    }
+
+    /// The names of the values in a domain, sorted.
+    /// - Parameters:
+    ///   - domain: The domain.
+    ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
+    /// - Throws: ``StorageError``: `corrupted` if a damaged value has lost its name; `timedOut` at the deadline; `unsupported` inside a task.
+    public func keys(in domain: StorageDomain, collection: String? = nil) throws -> [String] {
+        try block("\(domain)", isMutation: false) { try await $0.allNames(in: domain, collection: collection) }
+    }
+
+    /// Runs a call in a task, and blocks the calling thread until it ends or the deadline comes.
+    private func block<Answer: Sendable>(
+        _ name: String, isMutation: Bool, _ call: @escaping @Sendable (StorageRouter) async throws -> Answer
+    ) throws -> Answer {
+        guard withUnsafeCurrentTask(body: { $0 == nil }) else {
+            throw StorageError(
+                StorageError.unsupported, key: name,
+                "BlockingStorage was called inside a task, whose thread it would block. Call the router with await. Nothing was changed.")
+        }
+        let router = router
+        let waiting = Waiting<Answer>()
+        let task = Task.detached {
+            do { waiting.end(.success(try await call(router))) } catch { waiting.end(.failure(error)) }
+        }
+        let clock = router.configuration.runtime.clock
+        let timer = clock.schedule(at: clock.now.advanced(by: deadline)) {
+            waiting.end(.failure(Self.timedOut(name, isMutation)))
+            task.cancel()
+        }
+        defer { timer.cancel() }
+        return try waiting.wait().get()
+    }
+
+    private static func timedOut(_ name: String, _ isMutation: Bool) -> StorageError {
+        StorageError(
+            StorageError.timedOut, key: name,
+            "The call did not end before the deadline of BlockingStorage. "
+                + (isMutation ? "It may still take effect: read the value before you repeat it." : "Nothing was changed; try again."),
+            outcome: isMutation ? .unknown : .notApplied)
+    }
+}
+
+/// The result of a call, for the one thread that waits for it. The first result counts.
+private final class Waiting<Answer: Sendable>: Sendable {
+    private let result = Mutex<Result<Answer, any Error>?>(nil)
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    func end(_ new: Result<Answer, any Error>) {
+        let isFirst = result.withLock { result in
+            guard result == nil else { return false }
+            result = new
+            return true
+        }
+        if isFirst { semaphore.signal() }
+    }
+
+    func wait() -> Result<Answer, any Error> {
+        semaphore.wait()
+        guard let result = result.withLock(\.self) else { preconditionFailure("The semaphore is signalled after the result was set.") }
+        return result
+    }
+}

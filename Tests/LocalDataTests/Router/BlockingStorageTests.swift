@@ -1,0 +1,75 @@
+import Foundation
+import LocalData
+import LocalDataTesting
+import Synchronization
+import TestSupport
+import Testing
+
+/// The synchronous door, called from threads that no task runs on.
+struct BlockingStorageTests {
+    private let key = textKey("token", .userDefaults)
+
+    /// Runs work on a thread without a task.
+    private func onThread<Answer: Sendable>(_ work: @escaping @Sendable () throws -> Answer) async throws -> Answer {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
+        }
+    }
+
+    @Test func `a value is set, read, listed and removed, and a value at a legacy location is migrated`() async throws {
+        let machine = TestMachine()
+        let router = machine.launch()
+        let old = textKey("old", .userDefaults(suite: "legacy"))
+        let moved = textKey("new", .encryptedSQLite(database: "main")).moved(from: old)
+        try await router.set("legacy", for: old)
+        let storage = BlockingStorage(router)
+        try await onThread { [key] in
+            #expect(try storage.value(for: key) == nil)
+            #expect(throws: StorageError.self) { try storage.get(key) }
+            try storage.set("secret", for: key)
+            #expect(try storage.get(key) == "secret")
+            #expect(try storage.keys(in: .userDefaults) == ["token"])
+            try storage.remove(key)
+            #expect(try storage.value(for: key) == nil)
+            #expect(try storage.get(moved) == "legacy")
+        }
+        #expect(try await router.value(for: old) == nil)
+    }
+
+    @Test func `a call inside a task is refused and changes nothing`() async throws {
+        let router = TestMachine().launch()
+        let storage = BlockingStorage(router)
+        await expectRefusal(StorageError.unsupported) { try storage.set("secret", for: key) }
+        await expectRefusal(StorageError.unsupported) { try await MainActor.run { _ = try storage.value(for: key) } }
+        #expect(try await router.value(for: key) == nil)
+    }
+
+    @Test func `many threads wait at once while every thread of the pool is free`() async throws {
+        let router = TestMachine().launch()
+        let storage = BlockingStorage(router)
+        try await withThrowingTaskGroup { group in
+            for number in 0..<64 {
+                group.addTask {
+                    let key = textKey("\(number)", .userDefaults)
+                    try await onThread {
+                        try storage.set("\(number)", for: key)
+                        #expect(try storage.get(key) == "\(number)")
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test func `a call to a store that does not answer ends at the deadline, with an unknown outcome`() async throws {
+        let machine = TestMachine()
+        let router = machine.launch()
+        _ = try await router.value(for: key)
+        let gate = FaultGate()
+        try #require(machine.backends(of: .userDefaults).first).inject(.hold(gate), of: .apply)
+        let storage = BlockingStorage(router, deadline: .milliseconds(50))
+        let error = try await onThread { [key] in #expect(throws: StorageError.self) { try storage.set("secret", for: key) } }
+        #expect(error?.code == StorageError.timedOut && error?.outcome == .unknown, "\(String(describing: error))")
+        gate.open()
+    }
+}
