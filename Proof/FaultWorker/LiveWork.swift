@@ -10,14 +10,14 @@ import Synchronization
 /// for a part of it; `beside` for values of its own beside a foreign writer; `forgetful` and `twice` for planted mistakes), and a file: it ends when that is there.
 struct LiveWork: Sendable {
     let router: StorageRouter
-    let diary: Diary
+    let diary: CallLog
     let tag: String
     let role: String
     /// The work is over when this file is there.
     let end: String
 
     static func main(_ words: [String]) async {
-        guard words.count > 4, let diary = Diary(words[1]) else { exit(64) }
+        guard words.count > 4, let diary = CallLog(words[1]) else { exit(64) }
         let router = StorageRouter(configuration: LiveKeys.configuration(words[0]))
         let work = LiveWork(router: router, diary: diary, tag: words[2], role: words[3], end: words[4])
         await withTaskGroup { group in
@@ -54,7 +54,7 @@ struct LiveWork: Sendable {
 
     /// The numbers of the values that move at present: all processes turn to the next ones at once.
     private var moving: [Int] {
-        let turn = Diary.now() / 1_500_000_000
+        let turn = CallLog.now() / 1_500_000_000
         return [turn % LiveKeys.moving, (turn + LiveKeys.moving - 1) % LiveKeys.moving]
     }
 
@@ -98,7 +98,7 @@ struct LiveWork: Sendable {
 private func isThere(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
 /// What a worker writes down: a line before each call and one after it, each in one piece, so that a kill leaves the call without an end.
-final class Diary: Sendable {
+final class CallLog: Sendable {
     private let file: Int32
     private let number = Mutex(0)
 
@@ -147,14 +147,14 @@ enum LiveServer {
         while let line = readLine() {
             let words = line.split(separator: " ").map(String.init)
             let call = LiveCall(verb: words.first ?? "", name: words.count > 1 ? words[1] : "-", argument: words.count > 2 ? words[2] : "")
-            let begin = Diary.now()
+            let begin = CallLog.now()
             var answer = ""
             if let told = await telling({ try await LimitWork(router: router, clock: clock).answer(words) }) {
                 answer = told
             } else {
                 answer = await call.answer(router)
             }
-            FileHandle.standardOutput.write(Data("\((Diary.now() - begin) / 1_000_000) \(answer)\n".utf8))
+            FileHandle.standardOutput.write(Data("\((CallLog.now() - begin) / 1_000_000) \(answer)\n".utf8))
         }
         try? await router.shutdown()
     }

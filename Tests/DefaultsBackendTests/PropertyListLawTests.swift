@@ -71,7 +71,7 @@ import Testing
             case .tombstone(let address, let metadata):
                 let tombstone = StorageTombstone(metadata: metadata, revision: revision())
                 document.replace(PropertyListSlot(tombstoneAt: address, metadata, tombstone.revision))
-                model.bury(tombstone, at: address)
+                model.writeTombstone(tombstone, at: address)
             case .delete(let address):
                 _ = document.remove(address)
                 model.remove(address)

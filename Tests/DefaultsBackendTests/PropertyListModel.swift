@@ -18,7 +18,7 @@ enum ListChange: Sendable {
     var spelledOut: String {
         switch self {
         case .put(let address, let payload, let metadata): "put \(address): \(payload.canonicalBytes), \(metadata)"
-        case .tombstone(let address, let metadata): "bury \(address): \(metadata)"
+        case .tombstone(let address, let metadata): "writeTombstone \(address): \(metadata)"
         case .delete(let address): "delete \(address)"
         case .foreign(let name, let value): "foreign \(name): \(value.map { "\($0.canonicalBytes)" } ?? "removed")"
         case .rewrite: "rewrite"
@@ -46,7 +46,9 @@ struct PropertyListModel {
         slots[address] = Slot(value: value, known: .value(value, record))
     }
 
-    mutating func bury(_ tombstone: StorageTombstone, at address: StorageAddress) { slots[address] = Slot(known: .tombstone(tombstone)) }
+    mutating func writeTombstone(_ tombstone: StorageTombstone, at address: StorageAddress) {
+        slots[address] = Slot(known: .tombstone(tombstone))
+    }
     mutating func remove(_ address: StorageAddress) { slots[address] = nil }
 
     /// Another program's: it knows nothing of what is known.

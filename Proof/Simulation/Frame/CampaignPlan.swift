@@ -55,8 +55,8 @@ package enum Accident: Codable, Hashable, Sendable {
     case end(program: Int)
     case powerCut
     case cancel(program: Int, caller: Int)
-    case trouble(medium: Int, Weather.Trouble?)
-    case failure(medium: Int, Weather.Failure)
+    case trouble(medium: Int, StoreConditions.Trouble?)
+    case failure(medium: Int, StoreConditions.Failure)
     case stall(medium: Int, seconds: Int)
     /// One program stops for a while, and the others go on.
     case pause(program: Int)

@@ -10,8 +10,8 @@ package final class Machine<S: Subject>: Sendable {
     let world: Simulation
     let mutant: Mutant?
     let disk: SimulatedDisk
-    let weather = Weather()
-    let diary: Diary<S.Deed>
+    let weather = StoreConditions()
+    let diary: CallLog<S.Deed>
     let coverage = Mutex(Coverage<S>())
     private let base = StorageConfiguration.inMemory()
     private let secrets = Mutex<Set<Int>>([])
@@ -35,7 +35,7 @@ package final class Machine<S: Subject>: Sendable {
         world = Simulation(seed: seed, isTraced: isTraced)
         self.mutant = mutant
         disk = SimulatedDisk(world)
-        diary = Diary(world)
+        diary = CallLog(world)
         disk.watch { [weak self] in self?.judge($1, in: $0) }
     }
 

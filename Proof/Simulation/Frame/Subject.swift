@@ -50,7 +50,7 @@ package enum Fault: String, Label {
     /// A record of a collection that cannot be read, beside those of the run.
     case damagedRecord = "damaged record"
 
-    init(_ trouble: Weather.Trouble) {
+    init(_ trouble: StoreConditions.Trouble) {
         self =
             switch trouble {
             case .locked: .locked

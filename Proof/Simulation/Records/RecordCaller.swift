@@ -6,7 +6,7 @@ struct RecordCaller: Sendable {
     let running: RecordScene.Running
     let turn: Turn
 
-    private var diary: Diary<RecordDeed> { scene.machine.diary }
+    private var diary: CallLog<RecordDeed> { scene.machine.diary }
     private var plan: RecordPlan { scene.plan }
     /// Whether the program only knows the older place.
     private var isOlder: Bool { plan.kind.hasOlder && running.version == 1 }

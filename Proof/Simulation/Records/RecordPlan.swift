@@ -63,7 +63,7 @@ package struct RecordPlan: CampaignPlan {
                     case 2, 3, 4: .powerCut
                     case 5: .cancel(program: draw(programs.count), caller: draw(2))
                     case 6, 7, 8: .trouble(medium: draw(3), pick([.locked, .unavailable, .locked, .full, nil]))
-                    case 9, 10: .failure(medium: draw(3), pick(Weather.Failure.allCases))
+                    case 9, 10: .failure(medium: draw(3), pick(StoreConditions.Failure.allCases))
                     case 11: .stall(medium: draw(3), seconds: 5 + draw(10))
                     case 12, 13, 14, 15: .pause(program: draw(programs.count))
                     case 16, 17, 18: .setClock(wrongBy: pick([-3_600, 100, 7_200, 86_400 * 400]))

@@ -7,7 +7,7 @@ struct Caller: Sendable {
     let turn: Turn
 
     private var router: StorageRouter { program.router }
-    private var diary: Diary<ValueDeed> { scene.machine.diary }
+    private var diary: CallLog<ValueDeed> { scene.machine.diary }
 
     func make(_ call: Call<ValuePlan.Verb>) async {
         let index = call.key % scene.moving.count

@@ -97,7 +97,7 @@ package struct ValuePlan: CampaignPlan {
                     case 3: .cancel(program: draw(programs.count), caller: draw(2))
                     case 14 where kind.tears: .powerCut
                     case 4, 5, 6, 14: .trouble(medium: draw(4), pick([.locked, .unavailable, .locked, .full, nil]))
-                    case 7, 8: .failure(medium: draw(4), pick(Weather.Failure.allCases))
+                    case 7, 8: .failure(medium: draw(4), pick(StoreConditions.Failure.allCases))
                     case 9: .stall(medium: draw(4), seconds: 5 + draw(10))
                     case 13, 15, 16: .pause(program: draw(programs.count))
                     default: .foreign(key: draw(keys), place: draw(2), removes: draw(4) == 0)

@@ -19,11 +19,11 @@ struct InPlaceRow {
     let row: ReleaseWindows.Row
 
     /// - Parameter newest: The version of the newest program.
-    init(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather, newest: Int) {
+    init(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: StoreConditions, newest: Int) {
         row = Self.row(key, disk, weather, newest)
     }
 
-    private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: Weather, _ newest: Int) -> ReleaseWindows.Row {
+    private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: StoreConditions, _ newest: Int) -> ReleaseWindows.Row {
         if weather.hidesContent(of: key.spot.medium) { return .slotOutOfReach }
         let contents = disk.contents(of: key.spot.medium)
         func record(_ address: StorageAddress) -> Record? {

@@ -106,7 +106,7 @@ package struct WindowPlan: CampaignPlan {
                     case 2, 3: .powerCut
                     case 4: .cancel(program: draw(programs.count), caller: draw(2))
                     case 5, 6, 7: .trouble(medium: draw(media), pick([.locked, .unavailable, .locked, .unavailable, nil, nil]))
-                    case 8, 9, 10: .failure(medium: draw(media), pick(Weather.Failure.allCases))
+                    case 8, 9, 10: .failure(medium: draw(media), pick(StoreConditions.Failure.allCases))
                     case 11: .stall(medium: draw(media), seconds: 5 + draw(10))
                     case 12, 13, 14: .pause(program: draw(programs.count))
                     case _ where kind.isByTurns || isInPlace && stores != .bare: .end(program: 0)

@@ -39,9 +39,13 @@ struct WindowRow {
 
     let row: ReleaseWindows.Row
 
-    init(_ key: KeptKey, _ older: OlderPlace, _ disk: SimulatedDisk, _ weather: Weather) { row = Self.row(key, older, disk, weather) }
+    init(_ key: KeptKey, _ older: OlderPlace, _ disk: SimulatedDisk, _ weather: StoreConditions) {
+        row = Self.row(key, older, disk, weather)
+    }
 
-    private static func row(_ key: KeptKey, _ olderPlace: OlderPlace, _ disk: SimulatedDisk, _ weather: Weather) -> ReleaseWindows.Row {
+    private static func row(
+        _ key: KeptKey, _ olderPlace: OlderPlace, _ disk: SimulatedDisk, _ weather: StoreConditions
+    ) -> ReleaseWindows.Row {
         if weather.hidesContent(of: key.spot.medium) { return .unknown }
         let place = Moving.placeName(olderPlace.spot)
         let newer = record(disk, key.spot.medium, key.spot.address)

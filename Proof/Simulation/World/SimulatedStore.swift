@@ -72,7 +72,7 @@ package final class SimulatedStore: StorageBackend {
     private let medium: String
     private let nature: Nature
     private let faults: Faults
-    private let weather: Weather
+    private let weather: StoreConditions
 
     /// How long a call may take.
     package static let deadline = Duration.seconds(10)
@@ -86,7 +86,7 @@ package final class SimulatedStore: StorageBackend {
     ///   - weather: What is wrong with media, and who watches them.
     package init(
         _ medium: String, _ nature: Nature, on disk: SimulatedDisk, of process: SimulatedProcess, _ runtime: Runtime, faults: Faults = [],
-        weather: Weather = Weather()
+        weather: StoreConditions = StoreConditions()
     ) {
         identity = BackendIdentity(kind: "simulated", store: medium)
         var capabilities = nature.capabilities
@@ -198,7 +198,7 @@ package final class SimulatedStore: StorageBackend {
     }
 
     private func refusals(
-        of mutations: [StorageMutation], _ medium: SimulatedDisk.Medium, _ trouble: Weather.Trouble?, minding: Bool
+        of mutations: [StorageMutation], _ medium: SimulatedDisk.Medium, _ trouble: StoreConditions.Trouble?, minding: Bool
     ) -> [MutationResult?] {
         mutations.map { mutation in
             do throws(BackendError) { try mutation.address.validate() } catch { return .failed(error) }

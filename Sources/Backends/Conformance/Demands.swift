@@ -132,7 +132,7 @@ extension StorageBackend {
     }
 
     @discardableResult
-    func bury(_ address: StorageAddress, _ metadata: StorageMetadata = StorageMetadata()) async throws -> StorageRevision {
+    func writeTombstone(_ address: StorageAddress, _ metadata: StorageMetadata = StorageMetadata()) async throws -> StorageRevision {
         try await hold(.tombstone(metadata, at: address))
     }
 

@@ -7,7 +7,7 @@ extension BackendLaw {
             try await demandNames([], in: .values, of: store)
             let (value, tombstone, gone) = (StorageAddress("value"), StorageAddress("tombstone"), StorageAddress("gone"))
             for address in [value, tombstone, gone] { try await store.put(bytes("x"), at: address) }
-            try await store.bury(tombstone)
+            try await store.writeTombstone(tombstone)
             try await store.empty(gone)
             try await demandNames([value, tombstone], in: .values, of: store)
             try await store.empty(tombstone)

@@ -61,7 +61,7 @@ extension BackendLaw {
                 let listed = try await pair.1.addresses(in: .values)
                 try demand(listed == [address], "the slot to be listed by both", found: "\(listed.count) names")
             }
-            try await first.bury(address)
+            try await first.writeTombstone(address)
             let removed = try await second.read(address, .fresh)
             try demand(removed.isTombstone, "the other instance's tombstone", found: removed.outline)
             try await second.empty(address)

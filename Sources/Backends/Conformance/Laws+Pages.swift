@@ -8,7 +8,7 @@ extension BackendLaw {
                 try await demandPages(StorageQuery(namespace), [], of: store)
                 let addresses = (0..<bench.count(40, atLeast: 5)).map { StorageAddress("paged \($0)", in: namespace) }
                 _ = try await store.apply(addresses.map { .put(bytes($0.name), at: $0) })
-                try await store.bury(addresses[0])
+                try await store.writeTombstone(addresses[0])
                 try await store.empty(addresses[1])
                 for limit in [3, 1_000] { try await demandPages(StorageQuery(namespace), Set(addresses[2...]), of: store, limit: limit) }
             }
@@ -65,7 +65,7 @@ extension BackendLaw {
                 try await store.put(bytes("x"), metadata, at: address)
                 try await demandOnly(metadata)
             }
-            try await store.bury(address)
+            try await store.writeTombstone(address)
             try await demandOnly(nil)
             try await store.put(bytes("y"), shelved[1], at: address)
             try await demandOnly(shelved[1])

@@ -48,7 +48,7 @@ extension BackendLaw {
             try await refuses(store, .put(bytes("second"), at: address, if: .absent), "absent on a value")
             try await refuses(store, .tombstone(at: address, if: .absent), "absent on a value")
             try await refuses(store, .delete(address, if: .absent), "absent on a value")
-            try await store.bury(address)
+            try await store.writeTombstone(address)
             try await refuses(store, .put(bytes("second"), at: address, if: .absent), "absent on a tombstone")
             try await refuses(store, .tombstone(at: address, if: .absent), "absent on a tombstone")
             try await store.empty(address)

@@ -38,7 +38,7 @@ extension BackendLaw {
         for round in 0..<rounds {
             let address = addresses[round % addresses.count]
             var new = [try await store.put(bytes("same"), at: address)]
-            if round.isMultiple(of: 2) { new.append(try await store.bury(address)) }
+            if round.isMultiple(of: 2) { new.append(try await store.writeTombstone(address)) }
             for revision in new {
                 try demand(
                     seen.insert(revision).inserted, "a revision that was never used before", found: "one used again in round \(round)")

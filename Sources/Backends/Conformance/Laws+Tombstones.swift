@@ -8,7 +8,7 @@ extension BackendLaw {
             let metadata = StorageMetadata(origin: [1, 2, 3], modifiedAt: 12.5, attributes: ["why": "the user asked 🗑️"])
             for hasValue in [false, true] {
                 if hasValue { try await store.put(bytes("x"), at: address) }
-                let revision = try await store.bury(address, metadata)
+                let revision = try await store.writeTombstone(address, metadata)
                 for freshness in [ReadFreshness.validated, .fresh] {
                     let probe = try await store.read(address, freshness)
                     guard case .tombstone(let tombstone) = probe else { throw LawViolation(expected: "a tombstone", found: probe.outline) }
@@ -22,24 +22,24 @@ extension BackendLaw {
         BackendLaw("a put over a tombstone needs no precondition, or the tombstone's revision") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("again")
-            try await store.bury(address)
+            try await store.writeTombstone(address)
             try await store.put(bytes("one"), at: address)
             try await store.demandValue(bytes("one"), at: address)
-            let revision = try await store.bury(address)
+            let revision = try await store.writeTombstone(address)
             try await store.put(bytes("two"), at: address, if: .revision(revision))
             try await store.demandValue(bytes("two"), at: address)
         },
         BackendLaw("a delete removes a tombstone") { bench in
             let store = try await bench.makeStore()
             let address = StorageAddress("forgotten")
-            try await store.bury(address)
+            try await store.writeTombstone(address)
             try await store.empty(address)
             try await store.demandAbsent(address, "after a tombstone was deleted")
         },
         BackendLaw("a tombstone survives reopening", needs: [.reopening], requires: { $0.durability != .process }) { bench in
             let store = try await bench.makeStore()
             let (address, metadata) = (StorageAddress("removed"), StorageMetadata(origin: [7]))
-            let revision = try await store.bury(address, metadata)
+            let revision = try await store.writeTombstone(address, metadata)
             await store.close()
             let probe = try await bench.reopened(store).read(address, .fresh)
             guard case .tombstone(let tombstone) = probe else { throw LawViolation(expected: "a tombstone", found: probe.outline) }

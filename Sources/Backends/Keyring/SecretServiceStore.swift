@@ -88,7 +88,7 @@
             try await onLane { [self] call throws(BackendError) in
                 try layout.validate(StorageAddress("any", in: namespace))
                 return try conversing(call) { client throws(KeyringFault) in
-                    try SlotLooker(client: client, layout: layout, directory: directory).addresses(in: namespace)
+                    try SlotReader(client: client, layout: layout, directory: directory).addresses(in: namespace)
                 }
             }
         }
@@ -131,7 +131,7 @@
         func look(at addresses: [StorageAddress], _ call: BusCall) throws(BackendError) -> [SlotView] {
             do throws(KeyringFault) {
                 return try connection.repeatably(call) { client throws(KeyringFault) in
-                    try SlotLooker(client: client, layout: layout, directory: directory).look(at: addresses)
+                    try SlotReader(client: client, layout: layout, directory: directory).look(at: addresses)
                 }
             } catch {
                 switch error.kind {

@@ -9,15 +9,15 @@ struct OlderShapes: Sendable {
     /// Whether the newer shapes are kept beside an older one; otherwise the older one has to tell everything.
     let keepsNewer: Bool
     /// Makes the value in the shape of each version.
-    let make: @Sendable () throws -> [Prepared]
+    let make: @Sendable () throws -> [EncodedValue]
     /// Fails unless the value in an older shape tells everything that the value does.
-    let requireWhole: @Sendable (_ older: Prepared) throws -> Void
+    let requireWhole: @Sendable (_ older: EncodedValue) throws -> Void
 }
 
 /// Writing what programs of an earlier release read.
 extension RecordCoder {
     /// The older shapes of a value; nil where its key keeps none.
-    func olderShapes<Value>(of value: Value, _ prepared: Prepared, _ key: StorageKey<Value>) -> OlderShapes? {
+    func olderShapes<Value>(of value: Value, _ prepared: EncodedValue, _ key: StorageKey<Value>) -> OlderShapes? {
         guard let kept = key.keptShape, let chain = key.evolution, let oldest = kept.versions.last,
             let way = chain.wayBack(to: oldest), let format = DocumentFormat(rawValue: key.serializer.name)
         else { return nil }
@@ -50,7 +50,7 @@ extension RecordCoder {
             })
     }
 
-    private func prepared(_ older: EvolvingValue, _ version: Int, _ format: DocumentFormat, _ newer: Prepared) throws -> Prepared {
+    private func prepared(_ older: EvolvingValue, _ version: Int, _ format: DocumentFormat, _ newer: EncodedValue) throws -> EncodedValue {
         let bytes = Array(try older.encoded(format))
         let route = newer.route
         var native: NativeValue?
@@ -58,7 +58,7 @@ extension RecordCoder {
             native = older.native(json: bytes)
         }
         let shape = RecordShape(newer.shape, version: version, serializer: format.rawValue, typeTag: older.typeName)
-        return Prepared(route: route, bytes: bytes, native: native, shape: shape, facts: newer.facts, references: .none)
+        return EncodedValue(route: route, bytes: bytes, native: native, shape: shape, facts: newer.facts, references: .none)
     }
 
     private func refused<Value>(_ key: StorageKey<Value>, _ version: Int, _ why: String, _ error: (any Error)? = nil) -> StorageError {

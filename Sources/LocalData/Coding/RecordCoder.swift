@@ -12,7 +12,7 @@ struct RecordCoder: Sendable {
 
     /// Encodes a value, before the lane of its slot is taken.
     /// - Throws: ``StorageError`` with `encodingFailed`.
-    func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts) throws -> Prepared {
+    func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         let references = ReferenceCollector()
         let bytes = try bytes(of: value, slot.key, references)
         var prepared = try prepared(value, bytes, slot, facts, ReferencedRecords(references))
@@ -22,7 +22,7 @@ struct RecordCoder: Sendable {
 
     /// Encodes a value in the form that every release of this library reads: `Data` as JSON.
     /// - Throws: ``StorageError`` with `encodingFailed`.
-    func prepareForEarlierReleases<Value>(_ value: Value, _ slot: Slot<Value>) throws -> Prepared {
+    func prepareForEarlierReleases<Value>(_ value: Value, _ slot: Slot<Value>) throws -> EncodedValue {
         var prepared = try prepare(value, slot, .new)
         guard prepared.shape.serializer != slot.key.serializer.name else { return prepared }
         prepared.bytes = try encoding(slot.key) { Array(try slot.key.serializer.encode(value)) }
@@ -31,23 +31,23 @@ struct RecordCoder: Sendable {
     }
 
     /// A record that another one refers to: it was encoded with that one.
-    func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> Prepared {
+    func prepare<Target>(_ referred: Referred<Target>, _ slot: Slot<Target>) -> EncodedValue {
         prepared(referred.target, referred.bytes, slot, .new, .none)
     }
 
     private func prepared<Value>(
-        _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ facts: RecordFacts, _ references: ReferencedRecords
-    ) -> Prepared {
+        _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ facts: WriteAttributes, _ references: ReferencedRecords
+    ) -> EncodedValue {
         let route = slot.route
         var native: NativeValue?
         if route.security.keySource == nil, route.capabilities.storesNativeValues, slot.key.serializer.name == "json" {
             native = NativeCoding.native(value, json: bytes)
         }
-        return Prepared(route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references)
+        return EncodedValue(route: route, bytes: bytes, native: native, shape: RecordShape(slot.key), facts: facts, references: references)
     }
 
     /// Adds what depends on the present state of the slot: the facts kept from the record before, the origin, and the seal.
-    func complete(_ prepared: Prepared, origin: RecordOrigin?) async throws -> CodedRecord {
+    func complete(_ prepared: EncodedValue, origin: RecordOrigin?) async throws -> CodedRecord {
         let route = prepared.route
         var metadata = prepared.facts.metadata(of: prepared.shape, now: runtime.clock.wallSeconds)
         guard route.security.keySource != nil else {
@@ -130,7 +130,7 @@ struct RecordCoder: Sendable {
     private static let maximumImmediate = 16 << 10
 
     /// The value of a record that is of the key's own version and is not sealed, on the caller's thread; nil for any other, and for a large one.
-    func readAtOnce<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) -> Value? {
+    func immediateValue<Value>(_ record: StorageRecord, _ key: StorageKey<Value>) -> Value? {
         guard record.metadata.sealing == nil, record.isForeign ? key.evolution == nil : record.metadata.schemaVersion == key.schemaVersion
         else { return nil }
         switch record.payload {

@@ -115,7 +115,7 @@ struct RecordSeals: Sendable {
     static func text(of id: [UInt8]) -> String { "1:\(hexadecimalText(of: id))" }
 }
 
-extension RecordSeals: SealJudge {
+extension RecordSeals: SealVerifier {
     func judgement(of probe: StorageProbe, at route: Route) async throws(BackendError) -> SealJudgement {
         switch probe {
         case .value(let record):

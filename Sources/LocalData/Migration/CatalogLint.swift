@@ -187,7 +187,7 @@ struct CatalogLint: Sendable {
                 _ kind: CatalogProblem.Kind, _ code: StorageError.Code, _ message: String, _ remedy: String
             ) -> CatalogProblem { CatalogProblem(kind, entry.key, at: older.displayName, code, message, remedy) }
             var problems: [CatalogProblem] = []
-            do { _ = try KeptPlaces(env).place(of: slot, nil) } catch {
+            do { _ = try MirroredLocations(env).place(of: slot, nil) } catch {
                 let error = error as? StorageError
                 problems.append(
                     problem(.unusableWindow, error?.code ?? StorageError.unsupported, error?.message ?? "", "Change the key's migration."))

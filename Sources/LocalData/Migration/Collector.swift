@@ -56,7 +56,7 @@ struct Collector: Sendable {
         guard copy.record.metadata.origin != nil, let origin = try? await env.coder.origin(of: copy.record.metadata, copy.route),
             origin.mirrors != nil
         else { return [] }
-        let mark = copy.route.beside(in: KeptPlaces.namespace(of: copy.route.address.namespace))
+        let mark = copy.route.beside(in: MirroredLocations.namespace(of: copy.route.address.namespace))
         return [Committer.Change(mark, StorageMutation(mark.address, .delete), isCompanion: true)]
     }
 

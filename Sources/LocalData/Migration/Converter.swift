@@ -8,7 +8,7 @@ struct Converter: Sendable {
 
     /// A record in its new shape, and what has to be true for it to be written.
     struct Conversion: Sendable {
-        var prepared: Prepared
+        var prepared: EncodedValue
         let origin: RecordOrigin?
         /// The record that it was made of.
         let record: StorageRecord

@@ -15,7 +15,8 @@ struct DurableWriter: Sendable {
     /// Writes a value under a precondition. Nil when the precondition did not hold.
     /// - Throws: ``StorageError``; when the value could not be read back, with the outcome `unknown`.
     func write<Value>(
-        _ value: Value, _ slot: Slot<Value>, _ origin: RecordOrigin, _ facts: RecordFacts, if precondition: StorageMutation.Precondition,
+        _ value: Value, _ slot: Slot<Value>, _ origin: RecordOrigin, _ facts: WriteAttributes,
+        if precondition: StorageMutation.Precondition,
         _ holder: ReferenceHolder
     ) async throws -> Written? {
         try await write(try env.coder.prepare(value, slot, facts), slot, origin, if: precondition, holder)
@@ -24,7 +25,7 @@ struct DurableWriter: Sendable {
     /// Writes a prepared value under a precondition, after a backup of what it replaces if one is given, and in the removal epoch of its collection.
     /// Nil when the precondition did not hold, or another epoch has begun.
     func write<Value>(
-        _ prepared: Prepared, _ slot: Slot<Value>, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition,
+        _ prepared: EncodedValue, _ slot: Slot<Value>, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition,
         after backup: Committer.Change? = nil,
         inEpoch epoch: Committer.Change? = nil, _ holder: ReferenceHolder
     ) async throws -> Written? {

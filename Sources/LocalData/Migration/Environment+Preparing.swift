@@ -3,7 +3,7 @@ import BackendContract
 extension Environment {
     /// Encodes a value, and where a release window is open its older shape too.
     /// - Throws: ``StorageError`` with `encodingFailed`, also for a value that the older shape cannot tell and nothing merges.
-    func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts) throws -> Prepared {
+    func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         var prepared = try coder.prepare(value, slot, facts)
         guard let window = slot.key.releaseWindow, window.isOpen(for: applicationVersion) else { return prepared }
         for migration in slot.key.migrations {
@@ -14,13 +14,13 @@ extension Environment {
     }
 
     private func older<Value>(
-        _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ step: MigrationStep<Value>, _ kept: KeptSource<Value>
-    ) throws -> Prepared {
+        _ value: Value, _ bytes: [UInt8], _ slot: Slot<Value>, _ step: MigrationStep<Value>, _ kept: MirroredSource<Value>
+    ) throws -> EncodedValue {
         func refusal(_ what: String, _ error: (any Error)? = nil) -> StorageError {
             StorageError(
                 StorageError.encodingFailed, key: slot.name, "\(what) Nothing was changed.", underlying: error)
         }
-        func encode<Key: TypedKey>(_ key: Key, _ older: any Sendable) throws -> Prepared {
+        func encode<Key: TypedKey>(_ key: Key, _ older: any Sendable) throws -> EncodedValue {
             guard let older = older as? Key.Value else {
                 throw refusal(
                     "The release window's source \(key.name) holds values of another type than \(Value.self). Give moved(from:keeping:) a transformation and down:."

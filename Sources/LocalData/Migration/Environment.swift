@@ -13,7 +13,7 @@ final class Environment: Sendable {
     let ledger: MigrationLedger
     let expiries: ExpiryWatch
     let quarantine: Quarantine
-    let witnesses: Witnesses
+    let witnesses: PresenceRecords
     let registry: KeyRegistry
     let runtime: Runtime
     /// The version of the program; nil for one that does not say.
@@ -26,7 +26,7 @@ final class Environment: Sendable {
     let pageSize: Int
 
     init(
-        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: Witnesses,
+        routes: RouteTable, coder: RecordCoder, ledger: MigrationLedger, quarantine: Quarantine, witnesses: PresenceRecords,
         registry: KeyRegistry, runtime: Runtime, applicationVersion: String?, pageSize: Int, logger: Logger,
         rehearsal: RehearsalNotes? = nil
     ) {
@@ -76,7 +76,7 @@ final class Environment: Sendable {
 
     /// Fails when a write would replace a value of a later version than its own. One that has expired may be replaced.
     /// - Throws: ``StorageError`` with `incompatibleSchema`.
-    func requireNotLater(_ probe: StorageProbe, _ prepared: Prepared) throws {
+    func requireNotLater(_ probe: StorageProbe, _ prepared: EncodedValue) throws {
         guard !prepared.facts.replacesLaterVersions, let record = probe.record, !isExpired(record) else { return }
         try coder.requireNotLater(record.metadata, prepared.shape.version, prepared.route.keyName, prepared.shape.entity)
     }

@@ -38,7 +38,7 @@ struct LegacyLocations: Sendable {
 
     /// The records that the legacy locations hold now.
     /// - Parameter kept: An older place that was read already, and is kept up to date.
-    func read(for slot: UntypedSlot, except kept: KeptPlaces.Seen? = nil) async throws -> Contents {
+    func read(for slot: UntypedSlot, except kept: MirroredLocations.Seen? = nil) async throws -> Contents {
         guard slot.key.hasMigration else { return .none }
         var contents = Contents()
         for (source, route) in try all(of: slot) where kept?.place.isOpen != true || route.slot != kept?.place.route.slot {

@@ -12,7 +12,7 @@ struct MirrorWriter: Sendable {
     /// What is to stand in the older place.
     enum Content: Sendable {
         /// A value in the older shape.
-        case value(Prepared)
+        case value(EncodedValue)
         /// What an earlier release wrote there, byte for byte.
         case unchanged(StorageRecord)
         case removal
@@ -31,19 +31,19 @@ struct MirrorWriter: Sendable {
 
     /// Writes the mirror of a value that was just written, unless it cannot be: then it stays pending.
     func write(
-        _ prepared: Prepared, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen
+        _ prepared: EncodedValue, _ coded: CodedRecord, _ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocations.Seen
     ) async {
-        let record = KeptRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
+        let record = MirroredRecord(StorageRecord(payload: coded.payload, metadata: coded.metadata, revision: revision), origin)
         guard kept.place.isOpen, let older = prepared.older.first, let contents = await seen(record, kept) else { return }
         _ = await write(.value(older.mirroring(coded.metadata)), of: record, at: kept.place, over: contents)
     }
 
     /// Writes the mirror of a removal.
     /// - Returns: Why it could not be written; nil when the older place is up to date, was changed by somebody meanwhile, or is another type's.
-    func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: KeptPlaces.Seen) async -> StorageError? {
+    func writeRemoval(_ origin: RecordOrigin?, _ revision: StorageRevision, _ kept: MirroredLocations.Seen) async -> StorageError? {
         let place = kept.place
         guard place.isOpen else { return nil }
-        let record = KeptRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
+        let record = MirroredRecord(StorageTombstone(metadata: StorageMetadata(), revision: revision), origin)
         if let contents = await seen(record, kept) { return await write(.removal, of: record, at: place, over: contents).error }
         if let probe = try? await place.route.probe(), case .value(let other) = probe, place.source.key.refuses(other.metadata) {
             return nil
@@ -53,7 +53,7 @@ struct MirrorWriter: Sendable {
     }
 
     /// What was seen of the older place before the record was written; where it could not be read, another look.
-    private func seen(_ record: KeptRecord, _ kept: KeptPlaces.Seen) async -> KeptContents? {
+    private func seen(_ record: MirroredRecord, _ kept: MirroredLocations.Seen) async -> MirrorContents? {
         if let contents = kept.contents { return contents }
         return try? await outdated(record, at: kept.place)
     }
@@ -62,16 +62,16 @@ struct MirrorWriter: Sendable {
     ///
     /// The key's place is read last: whoever changes it after that changes the older place too, and what was seen there does not hold any more. In the other order, the mirror
     /// of a later record could be seen here and overwritten.
-    func outdated(_ record: KeptRecord, at place: KeptPlace) async throws -> KeptContents? {
-        guard let contents = try await KeptPlaces(env).read(place),
-            case .outdated = await KeptPlaces(env).standing(of: contents, to: record, at: place),
-            try await KeptPlaces(env).isCurrent(record, at: place)
+    func outdated(_ record: MirroredRecord, at place: MirroredLocation) async throws -> MirrorContents? {
+        guard let contents = try await MirroredLocations(env).read(place),
+            case .outdated = await MirroredLocations(env).standing(of: contents, to: record, at: place),
+            try await MirroredLocations(env).isCurrent(record, at: place)
         else { return nil }
         return contents
     }
 
     /// Writes a record's mirror and its mark over what was seen. It never fails: what cannot be written is pending.
-    func write(_ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents) async -> Outcome {
+    func write(_ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents) async -> Outcome {
         do { return try await writing(content, of: record, at: place, over: contents) } catch {
             let error: StorageError =
                 error as? StorageError ?? StorageError(StorageError.cancelled, key: place.source.name, "The caller was cancelled.")
@@ -83,7 +83,7 @@ struct MirrorWriter: Sendable {
     }
 
     private func writing(
-        _ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents
+        _ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents
     ) async throws -> Outcome {
         var contents = contents
         for await _ in env.attempts {
@@ -97,7 +97,9 @@ struct MirrorWriter: Sendable {
     }
 
     /// Writes mirror and mark: together where the store can, else the mirror first. A mark without its mirror would pass an earlier release's write for one over the record.
-    private func commit(_ content: Content, of record: KeptRecord, at place: KeptPlace, over contents: KeptContents) async throws -> Bool {
+    private func commit(
+        _ content: Content, of record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents
+    ) async throws -> Bool {
         if case .corrupt(let corruption) = contents.older {
             _ = try await env.quarantine.keep(corruption, of: place.route, beside: [place.destination])
         }
@@ -118,7 +120,8 @@ struct MirrorWriter: Sendable {
         return true
     }
 
-    private func operation(_ content: Content, _ origin: RecordOrigin, _ place: KeptPlace) async throws -> StorageMutation.Operation {
+    private func operation(_ content: Content, _ origin: RecordOrigin, _ place: MirroredLocation) async throws -> StorageMutation.Operation
+    {
         switch content {
         case .value(let prepared): return try await env.coder.complete(prepared, origin: origin).operation
         case .unchanged(let record):
@@ -130,7 +133,7 @@ struct MirrorWriter: Sendable {
     }
 
     /// Writes the mark alone, beside a mirror that was found.
-    func remark(_ record: KeptRecord, at place: KeptPlace, over contents: KeptContents) async throws {
+    func remark(_ record: MirroredRecord, at place: MirroredLocation, over contents: MirrorContents) async throws {
         var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
         let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != env.bootName } ?? false
@@ -141,7 +144,9 @@ struct MirrorWriter: Sendable {
         ])
     }
 
-    private func mark(_ mirror: RecordOrigin.Mirror, over contents: KeptContents, _ place: KeptPlace) async throws -> Committer.Change {
+    private func mark(
+        _ mirror: RecordOrigin.Mirror, over contents: MirrorContents, _ place: MirroredLocation
+    ) async throws -> Committer.Change {
         var (mirror, origin) = (mirror, RecordOrigin())
         mirror.since = contents.mark?.since ?? env.now
         origin.mirrors = mirror
@@ -153,17 +158,17 @@ struct MirrorWriter: Sendable {
 
     /// Says in the key's own place that the window is over, durably: a program that still keeps it stops doing so. The value stays as it is.
     /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
-    func release(_ record: KeptRecord, at place: KeptPlace) async throws -> Bool {
+    func release(_ record: MirroredRecord, at place: MirroredLocation) async throws -> Bool {
         try await restate(record, at: place) { $0.noteReleased(place.name) }
     }
 
     /// Says in the key's own place that an older place is kept up to date: the end of the window is known by that. The value stays as it is.
     /// - Returns: Whether it was written; false means that the key's place was changed meanwhile.
-    func open(_ record: KeptRecord, at place: KeptPlace) async throws -> Bool {
+    func open(_ record: MirroredRecord, at place: MirroredLocation) async throws -> Bool {
         try await restate(record, at: place) { $0.noteOpen(place.name) }
     }
 
-    private func restate(_ record: KeptRecord, at place: KeptPlace, _ note: (inout RecordOrigin) -> Void) async throws -> Bool {
+    private func restate(_ record: MirroredRecord, at place: MirroredLocation, _ note: (inout RecordOrigin) -> Void) async throws -> Bool {
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
         origin.mergeSource(record.origin)
         origin.migration = record.origin?.migration
@@ -182,7 +187,7 @@ struct MirrorWriter: Sendable {
     /// Deletes the mark, and then the mirror. It never fails: what cannot be deleted is residue, and goes with a later sweep.
     /// - Parameter keepsOthers: Whether what is not a mirror stays.
     /// - Returns: What remains, in words.
-    func delete(_ contents: KeptContents, at place: KeptPlace, keepsOthers: Bool = false) async -> [String] {
+    func delete(_ contents: MirrorContents, at place: MirroredLocation, keepsOthers: Bool = false) async -> [String] {
         do {
             if case .corrupt(let corruption) = contents.older, !keepsOthers {
                 _ = try await env.quarantine.keep(corruption, of: place.route, beside: [place.destination])
@@ -207,7 +212,7 @@ struct MirrorWriter: Sendable {
         }
     }
 
-    private func gone(_ place: KeptPlace) -> [String] {
+    private func gone(_ place: MirroredLocation) -> [String] {
         env.ledger.isGone(place.route, of: place.destination)
         return []
     }

@@ -142,9 +142,9 @@ struct Mover: Sendable {
         let route = slot.route
         let elsewhere = readings.filter { !$0.isInPlace }.map(\.source)
         try await Origins(env).requireLasting(elsewhere, for: slot.untyped)
-        let prepared = try env.prepare(value, slot, RecordFacts.carried(from: readings.map(\.source.record.metadata)))
+        let prepared = try env.prepare(value, slot, WriteAttributes.carried(from: readings.map(\.source.record.metadata)))
         let precondition = try await makeRoom(occupant, step, slot, elsewhere, isInPlace: elsewhere.count < readings.count)
-        let kept = try KeptPlaces(env).declared(by: slot.untyped)
+        let kept = try MirroredLocations(env).declared(by: slot.untyped)
         // A copy leaves nothing behind that is its own to delete, and an open window keeps what it replaces.
         let replaced = step.keepsSources ? [] : elsewhere
         let emptied = replaced.filter { $0.route.slot != kept?.route.slot }
@@ -169,7 +169,8 @@ struct Mover: Sendable {
         visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
-            await keep(kept, KeptRecord(written.record, origin), KeptSettler.content(prepared, of: written.record, unless: source))
+            await keep(
+                kept, MirroredRecord(written.record, origin), ReleaseWindowSettler.content(prepared, of: written.record, unless: source))
         }
         env.ledger.worked(step.id)
         env.ledger.brought(route, from: readings.map(\.source.route), by: step.id)
@@ -177,7 +178,7 @@ struct Mover: Sendable {
     }
 
     /// Brings the older place of an open window up to date with a value that was moved, if nobody has changed it meanwhile.
-    private func keep(_ place: KeptPlace, _ record: KeptRecord, _ content: MirrorWriter.Content) async {
+    private func keep(_ place: MirroredLocation, _ record: MirroredRecord, _ content: MirrorWriter.Content) async {
         guard let contents = try? await MirrorWriter(env).outdated(record, at: place) else { return }
         _ = await MirrorWriter(env).write(content, of: record, at: place, over: contents)
     }

@@ -25,14 +25,14 @@ struct Origins: Sendable {
     }
 
     /// Notes that a record is made of what an older place holds, which is made certain to last.
-    func noteMade(_ origin: inout RecordOrigin, of place: KeptPlace) async throws {
+    func noteMade(_ origin: inout RecordOrigin, of place: MirroredLocation) async throws {
         let achieved = try await Collector(env).settledDurability(of: place.route, nil)
         if achieved >= place.route.capabilities.durability, achieved != .untilPowerLoss { origin.noteMade(of: place.name) }
     }
 
     /// The origin of a record that replaces another one. Without a migration of the key's own it is the old record's: records of a collection may have been moved by a
     /// call, and a copy that remained must not replace a later value.
-    func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: KeptPlaces.Seen? = nil) async throws -> RecordOrigin? {
+    func next(_ slot: UntypedSlot, over probe: StorageProbe, _ kept: MirroredLocations.Seen? = nil) async throws -> RecordOrigin? {
         if slot.key.hasMigration {
             return try await carried(
                 slot, over: probe, try await LegacyLocations(env).read(for: slot, except: kept), kept)
@@ -48,7 +48,7 @@ struct Origins: Sendable {
     /// The origin of a record that replaces another one: what the old one names, and the copies that are there now.
     /// - Throws: ``StorageError`` when a legacy location that wins conflicts cannot be read: its content could not be named, and would later undo the change.
     func carried(
-        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: KeptPlaces.Seen? = nil
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen? = nil
     ) async throws -> RecordOrigin {
         if slot.key.sourceWinsConflicts { for place in contents.unreadable { try await requireDamage(place, of: slot.name) } }
         var origin = RecordOrigin(boot: env.runtime.host.bootID)
@@ -74,7 +74,7 @@ struct Origins: Sendable {
 
     /// Notes in a record what its writer saw in the older place of a release window. What an earlier release wrote there is made certain to last before it is named; a mirror
     /// does not displace it.
-    private func note(_ kept: KeptPlaces.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {
+    private func note(_ kept: MirroredLocations.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {
         let place = kept.place
         if !place.isOpen { return origin.noteReleased(place.name) }
         origin.noteOpen(place.name)

@@ -280,7 +280,7 @@ struct Reconciler: Sendable {
         var newOrigin = try await Origins(env).made(of: found, migration: step.id, for: slot.route)
         newOrigin.merge(origin)
         let written = try await DurableWriter(env).write(
-            value, slot, newOrigin, RecordFacts.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
+            value, slot, newOrigin, WriteAttributes.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
             holder(step, slot, run, found))
         guard let written else { return nil }
         return await Collector(env).collect(found, for: slot.route, achieved: written.durability)

@@ -16,14 +16,14 @@ struct Settler: Sendable {
         var brought: Visit?
         let visit = try await env.retrying(slot.name) { () -> Visit? in
             /// What a release window makes of it; nil where none matters, or the destination has to be looked at again.
-            func kept(_ settled: Reconciler.Settled<Value>) async throws -> KeptSettler.Outcome {
-                let outcome = try await KeptSettler(env).settle(slot, run, settled)
+            func kept(_ settled: Reconciler.Settled<Value>) async throws -> ReleaseWindowSettler.Outcome {
+                let outcome = try await ReleaseWindowSettler(env).settle(slot, run, settled)
                 if case .lookAgain(let visit?) = outcome { brought = visit.after(brought) }
                 return outcome
             }
             /// What is brought from elsewhere. The end of a window is another look: the value has to say that it is over.
-            func filled(_ occupant: Mover.Occupant) async throws -> Visit? {
-                let visit = try await fill(slot, run, occupant)
+            func migratedFromSources(_ occupant: Mover.Occupant) async throws -> Visit? {
+                let visit = try await migrateFromSources(slot, run, occupant)
                 let isOver = run.reason != .read && slot.key.releaseWindow?.isOpen(for: env.applicationVersion) == false
                 guard run.endsWindow || isOver, let moved = visit, moved.state == .moved else { return visit }
                 brought = moved.after(brought)
@@ -70,7 +70,7 @@ struct Settler: Sendable {
                         return nil
                     }
                 } catch let error as StorageError where error.meansUndecodable {
-                    return try await filled(.undecodable(record, error))
+                    return try await migratedFromSources(.undecodable(record, error))
                 } catch {
                     if let chain = slot.key.evolution, env.coder.isOutdated(record.metadata, slot.key) {
                         env.ledger.failed(Converter.ledgerID(slot.key.entity, from: record.metadata.schemaVersion ?? chain.base), error)
@@ -94,16 +94,16 @@ struct Settler: Sendable {
                 if isConverted, visit.state == .unchanged { visit.state = .converted }
                 visit.message = visit.message ?? Shapes(env).note(of: record, slot.key)
                 return visit
-            case .corrupt(let corruption): return try await filled(.corrupt(corruption))
+            case .corrupt(let corruption): return try await migratedFromSources(.corrupt(corruption))
             case .absent:
                 if run.reason != .read {
                     guard let isCleaned = try await Shapes(env).clean(slot.untyped, .absent) else { return nil }
                     hasCleaned = isCleaned || hasCleaned
                 }
-                guard var visit = try await filled(.none) else { return nil }
+                guard var visit = try await migratedFromSources(.none) else { return nil }
                 if hasCleaned, visit.state == .absent { visit.state = .resolved }
                 return visit
-            case .locked, .unavailable: return try await filled(.none)
+            case .locked, .unavailable: return try await migratedFromSources(.none)
             }
         }
         return visit.after(brought)
@@ -120,7 +120,7 @@ struct Settler: Sendable {
     // MARK: Looking elsewhere
 
     /// Looks for the value in its legacy locations. Nil means: the destination changed meanwhile, look at it again.
-    private func fill<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Mover.Occupant) async throws -> Visit? {
+    private func migrateFromSources<Value>(_ slot: Slot<Value>, _ run: MigrationRun, _ occupant: Mover.Occupant) async throws -> Visit? {
         var foundEmpty: [AnyStorageMigration] = []
         for migration in try inOrder(slot, occupant) {
             switch try await Mover(env).attempt(migration, slot, run, occupant) {

@@ -10,7 +10,7 @@ extension Shapes {
     ///   - probe: What the slot was seen to hold; it is read where that is needed and not given.
     /// - Throws: ``StorageError`` with `encodingFailed` when an older shape does not tell everything and nothing is kept beside it. Nothing was changed then.
     func changes(
-        _ prepared: Prepared, _ slot: UntypedSlot, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition? = nil,
+        _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, if precondition: StorageMutation.Precondition? = nil,
         over probe: StorageProbe? = nil
     ) async throws -> [Committer.Change] {
         let seen: StorageProbe? = if let probe { probe } else if mayHaveShapes(slot) { try await slot.route.probe() } else { nil }
@@ -92,7 +92,7 @@ extension Shapes {
         return version(of: record, slot.key) < chain.version
     }
 
-    private func olderShapes(of prepared: Prepared) throws -> [Prepared] {
+    private func olderShapes(of prepared: EncodedValue) throws -> [EncodedValue] {
         try (prepared.shapes?.make() ?? []).map { older in
             var older = older
             older.facts = prepared.facts
@@ -101,7 +101,7 @@ extension Shapes {
     }
 
     /// The version that the key's own slot gets: what the oldest program of the window reads, but never an earlier one than it has.
-    private func floor(of prepared: Prepared, over probe: StorageProbe) -> Int {
+    private func floor(of prepared: EncodedValue, over probe: StorageProbe) -> Int {
         let newest = prepared.shape.version
         guard let shapes = prepared.shapes, shapes.window.isOpen(for: env.applicationVersion), let oldest = shapes.versions.last
         else { return newest }
@@ -111,7 +111,7 @@ extension Shapes {
     }
 
     /// A newer shape, as it is written beside the older one.
-    private func coded(_ newer: Prepared, _ route: Route, _ own: RecordOrigin) async throws -> CodedRecord {
+    private func coded(_ newer: EncodedValue, _ route: Route, _ own: RecordOrigin) async throws -> CodedRecord {
         var newer = newer
         newer.route = route
         var origin = RecordOrigin()

@@ -26,7 +26,7 @@ struct AuditRows: Sendable {
         _ row: inout StorageAudit.Row, _ collection: Collection, _ entry: KeyRegistry.Entry
     ) async {
         do {
-            row.keeps = await KeptPlaces(env).copy(of: collection.typed)
+            row.keeps = await MirroredLocations(env).copy(of: collection.typed)
             row.pendingRecords = try await RecordGatherer(env).pendingRecords(collection.typed)
             await rehearse(entry, &row, isRemoved: false)
         } catch {
@@ -45,7 +45,7 @@ struct AuditRows: Sendable {
         row.migration = found.origin?.migration
         if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration) }
         row.provenance = found.origin?.copies.keys.map { Place(text: $0)?.description ?? $0 }.sorted() ?? []
-        let kept = await KeptPlaces(env).copy(of: UntypedSlot(key: key, route: entry.route))
+        let kept = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept
         row.residue = found.older.map(\.copy.route.displayName).filter { $0 != kept?.place }
         await rehearse(entry, &row, isRemoved: found.state == .removed)

@@ -136,7 +136,7 @@ struct CollectionMover<Source: Codable & Sendable, Record: Codable & Sendable>: 
         var changes: [Committer.Change] = []
         for candidate in free {
             let route = candidate.slot.route
-            let facts = RecordFacts.carried(from: [candidate.copy.record.metadata])
+            let facts = WriteAttributes.carried(from: [candidate.copy.record.metadata])
             let prepared = try env.coder.prepare(candidate.value, candidate.slot, facts)
             let origin = try await Origins(env).made(of: [candidate.copy], migration: id, for: route)
             try await ReferenceWriter(env).store(
@@ -165,7 +165,7 @@ extension CollectionSource: RecordMoving {
     func move(to collection: StorageCollection<Record>, _ env: Environment, _ run: MigrationRun) async throws -> RecordWork {
         var work = try await RecordGatherer(env).gather(source, run)
         if kept == nil { work += try await CollectionMover(env: env, way: self, destination: collection).moveAll(run) }
-        work += try await KeptRecords(env: env, way: self, destination: collection).settle(run)
+        work += try await MirroredRecords(env: env, way: self, destination: collection).settle(run)
         return work
     }
 
@@ -175,7 +175,7 @@ extension CollectionSource: RecordMoving {
 
     func pending(for collection: StorageCollection<Record>, _ env: Environment) async throws -> Int {
         let waiting = try await RecordGatherer(env).pending(source)
-        if kept != nil { return try await KeptRecords(env: env, way: self, destination: collection).pending() + waiting }
+        if kept != nil { return try await MirroredRecords(env: env, way: self, destination: collection).pending() + waiting }
         return try await RecordQueries(env).count(source, .all) + waiting
     }
 }

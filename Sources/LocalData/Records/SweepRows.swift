@@ -43,7 +43,7 @@ struct SweepRows: Sendable {
         row.residue = visit.residue
         row.message = visit.message
         row.errorCode = visit.errorCode
-        row.keeps = await KeptPlaces(env).copy(of: UntypedSlot(key: key, route: entry.route))
+        row.keeps = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
     }
 
     private func sweep<Collection: TypedCollection>(
@@ -57,7 +57,7 @@ struct SweepRows: Sendable {
             work.moved > 0
             ? .moved
             : work.converted > 0 ? .converted : work.reconciled > 0 ? .resolved : work.expired + work.waiting > 0 ? .expired : .unchanged
-        let kept = await KeptPlaces(env).copy(of: collection.typed)
+        let kept = await MirroredLocations(env).copy(of: collection.typed)
         row.keeps = kept
         if row.state == .unchanged, kept != nil { row.state = .mirrored }
         if let first = work.pending.first {

@@ -49,7 +49,7 @@ struct SealedPlaces: Sendable {
     private static func namespaces(of key: AnyStorageKey, _ route: Route) -> [(StorageNamespace, bound: StorageNamespace)] {
         let slot = route.address.namespace
         let own = slot == .collections ? StorageNamespace.collection(route.address.name) : slot
-        var namespaces = [StorageNamespace.values, slot, own, KeptPlaces.namespace(of: own)].map { ($0, bound: $0) }
+        var namespaces = [StorageNamespace.values, slot, own, MirroredLocations.namespace(of: own)].map { ($0, bound: $0) }
         for version in 0...max(key.schemaVersion, 0) {
             let shape = StorageNamespace.shape(version, of: own)
             namespaces.append((shape, bound: shape))

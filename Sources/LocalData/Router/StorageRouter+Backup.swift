@@ -59,7 +59,7 @@ extension StorageRouter {
         at file: URL, with key: BackupKey, progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
         let opener = try await translatingErrors(key: "backup") { () throws(BackendError) in try key.opener() }
-        return try await KitVerifier(path: file.path, opener: opener, runtime: .live, progress: progress).run().report
+        return try await BackupVerifier(path: file.path, opener: opener, runtime: .live, progress: progress).run().report
     }
 
     /// Restores a backup into the places of a configuration, on this machine or another. All of it is verified before anything is replaced.

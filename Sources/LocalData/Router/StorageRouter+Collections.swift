@@ -36,7 +36,7 @@ extension StorageRouter {
         attributes: [String: String?] = [:], lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
         _ = try entry(collection.placeholder)
-        var facts = RecordFacts(
+        var facts = WriteAttributes(
             expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes, replacesLaterVersions: replacingLaterVersions)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
         var batch = StorageBatch()
@@ -147,7 +147,7 @@ extension StorageBatch {
     public mutating func set<Record>(
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, replacingLaterVersions: Bool = false
     ) throws {
-        var facts = RecordFacts(replacesLaterVersions: replacingLaterVersions)
+        var facts = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
         if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
         set(record, for: collection.key(try collection.id(of: record)), facts)
     }

@@ -39,7 +39,7 @@ public actor StorageRouter {
         let seals = RecordSeals(
             keys: keys, sources: sources, otherSealedIDs: sealedIDs, application: configuration.storeContext("", "").application,
             randomBytes: runtime.randomBytes)
-        let witnesses = Witnesses(Wiring.witnessStore(configuration), runtime: runtime)
+        let witnesses = PresenceRecords(Wiring.witnessStore(configuration), runtime: runtime)
         let env = Environment(
             routes: RouteTable(stores: wiring, judge: seals, witnesses: witnesses),
             coder: RecordCoder(seals: seals, runtime: runtime), ledger: ledger,
@@ -102,7 +102,7 @@ public actor StorageRouter {
     /// - Throws: As ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let reader = ValueReader(env)
-        switch reader.readAtOnce(key, try env.routes.route(for: key, if: admits)) {
+        switch reader.immediateRead(key, try env.routes.route(for: key, if: admits)) {
         case .answer(let value): return value
         case .unanswered(let seen): return try await reader.read(try entry(key), self, seen: seen).value
         }
@@ -118,7 +118,7 @@ public actor StorageRouter {
     ///   have been stored.
     @concurrent
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) async throws {
-        try await ValueWriter(env).set(value, try entry(key), RecordFacts(replacesLaterVersions: replacingLaterVersions), self)
+        try await ValueWriter(env).set(value, try entry(key), WriteAttributes(replacesLaterVersions: replacingLaterVersions), self)
     }
 
     /// Stores a value that expires; durable, as far as the domain's store is, when it returns.
@@ -129,7 +129,7 @@ public actor StorageRouter {
     /// - Throws: As ``set(_:for:replacingLaterVersions:)``.
     @concurrent
     public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) async throws {
-        try await ValueWriter(env).set(value, try entry(key), RecordFacts(expiry: .after(lifetime)), self)
+        try await ValueWriter(env).set(value, try entry(key), WriteAttributes(expiry: .after(lifetime)), self)
     }
 
     /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.

@@ -89,7 +89,7 @@ struct ValueExport {
 
     private func store<Key: TypedKey>(_ line: [UInt8], _ key: Key, _ replacing: Bool) async throws -> ImportOutcome {
         let line = try ExportCoding.decode(ExportLine<Key.Value>.self, line)
-        var facts = RecordFacts(attributes: (line.attributes ?? [:]).mapValues { $0 })
+        var facts = WriteAttributes(attributes: (line.attributes ?? [:]).mapValues { $0 })
         if let expires = line.expires {
             let left = expires - router.env.now
             guard left > 0 else { return .expired }

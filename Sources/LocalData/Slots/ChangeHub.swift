@@ -126,7 +126,7 @@ final class ChangeHub: Sendable {
     }
 
     /// Tells the watchers of a slot that a change of this process may have happened.
-    func publishDoubt(at slot: PhysicalSlot) {
+    func publishUnknownOutcome(at slot: PhysicalSlot) {
         for subscription in watchers(of: slot) { subscription.push(.look) }
     }
 

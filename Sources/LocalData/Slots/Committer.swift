@@ -87,7 +87,7 @@ struct Committer: Sendable {
                     return try await first.route.backend.apply(part.map { changes[$0].mutation })
                 }
             } catch {
-                if (error as? StorageError).map({ $0.outcome != .notApplied }) ?? false { publishDoubt(part, changes) }
+                if (error as? StorageError).map({ $0.outcome != .notApplied }) ?? false { publishUnknownOutcome(part, changes) }
                 throw error
             }
             for (index, result) in zip(part, results) {
@@ -96,7 +96,7 @@ struct Committer: Sendable {
             }
             if readsBack, results.allSatisfy(\.isApplied) {
                 do { try await readBack(part, changes, receipt, check) } catch {
-                    publishDoubt(part, changes)
+                    publishUnknownOutcome(part, changes)
                     throw error
                 }
             }
@@ -133,7 +133,7 @@ struct Committer: Sendable {
             if !changes[index].isWatched { continue }
             hub.publish(receipt.record(of: changes[index], at: index), changes[index].newest, at: changes[index].route.slot)
         }
-        if isUncertain { publishDoubt(part, changes) }
+        if isUncertain { publishUnknownOutcome(part, changes) }
     }
 
     /// Notes for keys that ask for it that there is a value, or that it was removed.
@@ -148,8 +148,8 @@ struct Committer: Sendable {
         }
     }
 
-    private func publishDoubt(_ part: [Int], _ changes: [Change]) {
-        for index in part where changes[index].isWatched { hub.publishDoubt(at: changes[index].route.slot) }
+    private func publishUnknownOutcome(_ part: [Int], _ changes: [Change]) {
+        for index in part where changes[index].isWatched { hub.publishUnknownOutcome(at: changes[index].route.slot) }
     }
 
     // MARK: Reading back

@@ -15,17 +15,17 @@ final class Route: Sendable {
     /// The protection of the value: the store's own, or that of its seal, whichever is stronger.
     let protection: ProtectionLevel
     /// Says what may be believed of the slot; nil where the library seals nothing.
-    let judge: (any SealJudge)?
+    let judge: (any SealVerifier)?
     /// Which stores the program has locked.
     let gate: LockGate
     /// Remembers that there is a value; nil where the key does not ask for it.
-    let witnesses: Witnesses?
+    let witnesses: PresenceRecords?
     /// Whether the caller does not want to know that a value has vanished.
     let overridesWitness: Bool
 
     init(
         keyName: String, domain: StorageDomain, backend: any StorageBackend, slot: PhysicalSlot, security: SecurityPolicy,
-        protection: ProtectionLevel, judge: (any SealJudge)? = nil, gate: LockGate, witnesses: Witnesses? = nil
+        protection: ProtectionLevel, judge: (any SealVerifier)? = nil, gate: LockGate, witnesses: PresenceRecords? = nil
     ) {
         (self.keyName, self.domain, self.backend, self.slot) = (keyName, domain, backend, slot)
         (self.security, self.protection, self.judge, self.gate) = (security, protection, judge, gate)

@@ -6,8 +6,8 @@ import Synchronization
 /// Resolves keys to slots. Backends are made when first needed and kept; making one opens nothing.
 final class RouteTable: Sendable {
     private let stores: any StoreProvider
-    private let judge: any SealJudge
-    private let witnesses: Witnesses?
+    private let judge: any SealVerifier
+    private let witnesses: PresenceRecords?
     /// Which stores the program has locked.
     let gate: LockGate
     private let backends = Mutex<[StorageDomain: any StorageBackend]>([:])
@@ -25,7 +25,7 @@ final class RouteTable: Sendable {
     ///   - stores: What places are made of.
     ///   - judge: Verifies the metadata of sealed values.
     ///   - witnesses: Remember the values of keys that ask for it.
-    init(stores: any StoreProvider, judge: any SealJudge, witnesses: Witnesses? = nil) {
+    init(stores: any StoreProvider, judge: any SealVerifier, witnesses: PresenceRecords? = nil) {
         self.stores = stores
         self.judge = judge
         self.witnesses = witnesses
@@ -35,7 +35,7 @@ final class RouteTable: Sendable {
     }
 
     /// The same keys, leading to the stores of a rehearsal, which may attach other chains.
-    init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: any SealJudge) {
+    init(rehearsing routes: RouteTable, in stores: any StoreProvider, judge: any SealVerifier) {
         self.stores = stores
         self.judge = judge
         witnesses = routes.witnesses?.rehearsed()

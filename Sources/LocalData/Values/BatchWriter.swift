@@ -10,13 +10,15 @@ struct BatchWriter: Sendable {
     struct Change: Sendable {
         let slot: UntypedSlot
         /// The value that was encoded; nil for a removal.
-        let prepared: Prepared?
+        let prepared: EncodedValue?
         /// What the slot must still hold, where the change was made of it.
         var precondition: StorageMutation.Precondition?
         /// Whether the value is only for an empty slot.
         var isInsertion = false
 
-        init(_ slot: UntypedSlot, _ prepared: Prepared?, if precondition: StorageMutation.Precondition? = nil, isInsertion: Bool = false) {
+        init(
+            _ slot: UntypedSlot, _ prepared: EncodedValue?, if precondition: StorageMutation.Precondition? = nil, isInsertion: Bool = false
+        ) {
             self.slot = UntypedSlot(key: slot.key, route: slot.route.overridingWitness)
             self.prepared = prepared
             self.precondition = precondition
@@ -113,7 +115,7 @@ struct BatchWriter: Sendable {
         let coded: CodedRecord?
         let origin: RecordOrigin?
         /// What was seen of an older place that is kept up to date.
-        let kept: KeptPlaces.Seen?
+        let kept: MirroredLocations.Seen?
     }
 
     /// Commits changes if their slots stay as they are seen here. False when one of them changed.
@@ -167,7 +169,7 @@ struct BatchWriter: Sendable {
         let probe = try await ValueWriter(env).probe(slot)
         if let wanted = change.precondition, wanted != probe.unchanged { throw ChangedMeanwhile() }
         // Read once: what is written into a legacy location from here on is not what a removal covers.
-        let kept = try await KeptPlaces(env).look(for: slot, over: probe, isMade: change.precondition != nil)
+        let kept = try await MirroredLocations(env).look(for: slot, over: probe, isMade: change.precondition != nil)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         if change.isInsertion {
             guard case .absent = probe, kept?.contents?.record == nil, contents.found.isEmpty, contents.unreadable.isEmpty else {

@@ -5,7 +5,7 @@ public struct StorageBatch: Sendable {
     struct Change: Sendable {
         let key: AnyStorageKey
         /// Encodes the slot's new value; nil for a removal.
-        let prepare: (@Sendable (Environment) throws -> Prepared)?
+        let prepare: (@Sendable (Environment) throws -> EncodedValue)?
     }
 
     private(set) var changes: [Change] = []
@@ -18,7 +18,7 @@ public struct StorageBatch: Sendable {
     ///   - key: The key.
     ///   - replacingLaterVersions: As in ``StorageRouter/set(_:for:replacingLaterVersions:)``; without it such a value refuses the whole batch.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) {
-        set(value, for: key, RecordFacts(replacesLaterVersions: replacingLaterVersions))
+        set(value, for: key, WriteAttributes(replacesLaterVersions: replacingLaterVersions))
     }
 
     /// Stores a value with a lifetime of its own when the batch is committed.
@@ -27,10 +27,10 @@ public struct StorageBatch: Sendable {
     ///   - key: The key.
     ///   - lifetime: How long the value stays valid, from the commit on, by the wall clock.
     public mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) {
-        set(value, for: key, RecordFacts(expiry: .after(lifetime)))
+        set(value, for: key, WriteAttributes(expiry: .after(lifetime)))
     }
 
-    mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: RecordFacts) {
+    mutating func set<Value>(_ value: Value, for key: StorageKey<Value>, _ facts: WriteAttributes) {
         changes.append(Change(key: .key(key)) { env in try env.prepare(value, try env.routes.slot(for: key), facts) })
     }
 

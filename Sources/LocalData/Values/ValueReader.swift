@@ -24,13 +24,13 @@ struct ValueReader: Sendable {
 
     /// The value of a key that is in its place as the key says, where the store can tell at once: without waiting, and without another thread. All
     /// that has to be brought over, opened, judged or explained is left to ``read(_:_:seen:)``.
-    func readAtOnce<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
+    func immediateRead<Value>(_ key: StorageKey<Value>, _ route: Route) -> Immediate<Value> {
         guard key.membership == nil, key.releaseWindow == nil, route.judge == nil, !env.routes.mayHavePolicies,
-            let seen = route.immediateLook()
+            let seen = route.immediateProbe()
         else { return .unanswered(seen: nil) }
         switch seen {
         case .value(let record):
-            if record.metadata.expiresAt == nil, let value = env.coder.readAtOnce(record, key) { return .answer(value) }
+            if record.metadata.expiresAt == nil, let value = env.coder.immediateValue(record, key) { return .answer(value) }
         case .tombstone: return .answer(nil)
         case .absent where !key.hasMigration: return .answer(nil)
         case .absent, .corrupt, .locked, .unavailable: break
@@ -116,7 +116,7 @@ struct ValueReader: Sendable {
         // Opening the value proves what stands beside it; anything else is proven before it is believed.
         let probe = slot.route.judge == nil || env.coder.isProvenByReading(seen, slot) ? seen : try await slot.route.judged(seen)
         // What an earlier release wrote in an older place that is kept up to date is brought over first.
-        if !isSettled, slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) { return nil }
+        if !isSettled, slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) { return nil }
         switch probe {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
@@ -210,7 +210,7 @@ struct ValueReader: Sendable {
     private func record<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> StorageRecord? {
         try await env.prepare(slot.key, host)
         var probe = try await slot.route.probe()
-        if slot.key.releaseWindow != nil, try await !KeptPlaces(env).decides(probe, slot.untyped) {
+        if slot.key.releaseWindow != nil, try await !MirroredLocations(env).decides(probe, slot.untyped) {
             if !env.lanes.isHeldByCurrentChain(slot.id) { _ = try await migrate(slot, host) }
             probe = try await slot.route.probe()
         }

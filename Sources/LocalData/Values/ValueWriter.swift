@@ -9,7 +9,7 @@ struct ValueWriter: Sendable {
     // MARK: Setting
 
     /// Stores a value. With a migration, the record keeps its origin and names the older copies that it replaces.
-    func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: RecordFacts, _ host: any MigrationHost) async throws {
+    func set<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes, _ host: any MigrationHost) async throws {
         try await env.prepare(slot.key, host)
         let slot = slot.overridingWitness
         let prepared = try env.prepare(value, slot, facts)
@@ -21,14 +21,14 @@ struct ValueWriter: Sendable {
         await env.ledger.flush()
     }
 
-    private func store(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
+    private func store(_ prepared: EncodedValue, _ slot: UntypedSlot) async throws {
         guard slot.key.hasMigration || slot.key.demandsTypeTag || prepared.shapes != nil else {
             return try await put(prepared, slot)
         }
         try await env.retrying(slot.name) { () -> Void? in
             let probe = try await self.probe(slot)
             try env.requireNotLater(probe, prepared)
-            let kept = try await KeptPlaces(env).look(for: slot, over: probe)
+            let kept = try await MirroredLocations(env).look(for: slot, over: probe)
             let origin = try await Origins(env).next(slot, over: probe, kept)
             return try await write(prepared.over(probe, now: env.now), slot, origin, over: probe, kept)
         }
@@ -36,7 +36,7 @@ struct ValueWriter: Sendable {
 
     /// Writes a value in all its shapes, and then the mirror in an older place that is kept up to date. Nil when the slot was changed meanwhile.
     private func write(
-        _ prepared: Prepared, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: KeptPlaces.Seen?
+        _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: MirroredLocations.Seen?
     ) async throws -> Void? {
         let changes = try await Shapes(env).changes(prepared, slot, origin, over: probe)
         guard let revision = try await Purger(env).change(changes, over: probe) else { return nil }
@@ -48,7 +48,7 @@ struct ValueWriter: Sendable {
 
     /// Stores a value whatever the slot holds, unless that is a value of a later version or names older copies: the store decides, under its own lock. What names older copies
     /// is replaced by a record that names them too. Damaged bytes are quarantined first.
-    private func put(_ prepared: Prepared, _ slot: UntypedSlot) async throws {
+    private func put(_ prepared: EncodedValue, _ slot: UntypedSlot) async throws {
         let plain = try await env.coder.complete(prepared, origin: nil).operation
         var (operation, precondition) = (plain, demanded(of: prepared))
         for await _ in env.attempts {
@@ -70,7 +70,7 @@ struct ValueWriter: Sendable {
     }
 
     /// What the store checks before it replaces what a slot holds.
-    private func demanded(of prepared: Prepared) -> StorageMutation.Precondition {
+    private func demanded(of prepared: EncodedValue) -> StorageMutation.Precondition {
         let version = prepared.facts.replacesLaterVersions ? nil : prepared.shape.version
         return .replaceable(version: version)
     }
@@ -90,7 +90,7 @@ struct ValueWriter: Sendable {
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
     /// - Parameter facts: What stands beside the new value; nil for what stands beside the present one.
     func update<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, facts: RecordFacts? = nil, _ body: @Sendable (inout Value?) throws -> R
+        _ slot: Slot<Value>, _ host: any MigrationHost, facts: WriteAttributes? = nil, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
         try await env.retrying(slot.name) { () -> R? in
             let update: Update<R>
@@ -116,7 +116,7 @@ struct ValueWriter: Sendable {
     }
 
     private func updateOnce<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: RecordFacts?, _ body: @Sendable (inout Value?) throws -> R
+        _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: WriteAttributes?, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
@@ -147,7 +147,7 @@ struct ValueWriter: Sendable {
                 if !prepared.references.isEmpty {
                     return .refersTo(BatchWriter.Change(slot.untyped, prepared, if: probe.unchanged), answer)
                 }
-                let kept = try await KeptPlaces(env).look(for: slot.untyped, over: probe, isMade: true)
+                let kept = try await MirroredLocations(env).look(for: slot.untyped, over: probe, isMade: true)
                 let origin = try await Origins(env).next(slot.untyped, over: probe, kept)
                 return try await write(prepared, slot.untyped, origin, over: probe, kept).map { .written(answer) }
             }
@@ -183,17 +183,17 @@ struct ValueWriter: Sendable {
         let newer = try await Shapes(env).removals(slot)
         let isRemoved: Void? =
             try await slot.key.leavesTombstone
-            ? bury(slot, over: probe, newer, isMade: isMade) : Purger(env).erase(slot.route, over: probe, newer)
+            ? writeTombstone(slot, over: probe, newer, isMade: isMade) : Purger(env).erase(slot.route, over: probe, newer)
         guard isRemoved != nil else { return false }
         try await Backups(env).discardAfterRemoval(slot)
         return true
     }
 
     /// Writes the tombstone, with the changes that delete newer shapes, and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
-    private func bury(
+    private func writeTombstone(
         _ slot: UntypedSlot, over probe: StorageProbe, _ newer: [Committer.Change], isMade: Bool
     ) async throws -> Void? {
-        let kept = try await KeptPlaces(env).look(for: slot, over: probe, isMade: isMade)
+        let kept = try await MirroredLocations(env).look(for: slot, over: probe, isMade: isMade)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
         if kept == nil, newer.isEmpty, case .tombstone(let tombstone) = probe,

@@ -108,7 +108,7 @@ import Testing
                 // The form of earlier versions.
                 var older = try env.coder.prepare(value, try slot(.json), .new)
                 let json = Array(try JSONEncoder().encode(value))
-                older = Prepared(
+                older = EncodedValue(
                     route: older.route, bytes: json, native: nil, shape: RecordShape(try slot(.json).key, serializer: "json"), facts: .new,
                     references: .none)
                 written.append(try await env.coder.complete(older, origin: nil))

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `where a closure decides, its result stands, and all that it was made of is quarantined`() async {
-        await forAll(Self.worlds([.join, .keep, .bury]), count: 250, spelling: \.spelledOut) { world in
+        await forAll(Self.worlds([.join, .keep, .writeTombstone]), count: 250, spelling: \.spelledOut) { world in
             try await check(world) { mine, theirs in
                 let kept = [mine, theirs].compactMap(\.self)
                 return switch world.policy {
@@ -84,7 +84,8 @@ import Testing
     }
 
     @Test func `a read applies no policy`() async {
-        await forAll(Self.worlds([.destinationWins, .sourceWins, .join, .bury, .refuse]), count: 100, spelling: \.spelledOut) { world in
+        await forAll(Self.worlds([.destinationWins, .sourceWins, .join, .writeTombstone, .refuse]), count: 100, spelling: \.spelledOut) {
+            world in
             let bench = try await MigrationBench(world)
             let before = try await bench.look()
             try same(await bench.run(.value), .value(world.held.text), "the value")

@@ -61,7 +61,7 @@ struct MigrationBench {
         case .sourceWins: return key.resolvingConflicts(.sourceWins)
         case .join: return key.resolvingConflicts(.merge { mine, theirs in "\(mine ?? "-")+\(theirs)" })
         case .keep: return key.resolvingConflicts(.merge { mine, _ in mine })
-        case .bury: return key.resolvingConflicts(.merge { _, _ in nil })
+        case .writeTombstone: return key.resolvingConflicts(.merge { _, _ in nil })
         case .refuse: return key.resolvingConflicts(.merge { _, _ in throw Refused() })
         }
     }

@@ -179,7 +179,7 @@ struct MigrationReference {
         case .sourceWins: result = text
         case .join: result = "\(mine ?? "-")+\(text)"
         case .keep: result = mine
-        case .bury: result = nil
+        case .writeTombstone: result = nil
         case .refuse: throw Refusal(code: "migrationFailed")
         }
         if result != nil { try requireProtection(place) }

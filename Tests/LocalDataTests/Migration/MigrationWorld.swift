@@ -79,7 +79,7 @@ struct OlderPlace: Hashable, Sendable {
 enum Policy: Hashable, Sendable {
     case destinationWins, sourceWins
     /// Joins both, keeps the destination's, removes, or throws.
-    case join, keep, bury, refuse
+    case join, keep, writeTombstone, refuse
 }
 
 /// What is done with the key.
@@ -159,7 +159,7 @@ extension Arbitrary where Value == World {
     static var world: Arbitrary {
         return zip(
             zip(Arbitrary<Held>.held(100), .reach), zip(Arbitrary<Bool>.flag, .flag, .flag),
-            Arbitrary<Policy>.one(of: [.destinationWins, .sourceWins, .join, .keep, .bury, .refuse]),
+            Arbitrary<Policy>.one(of: [.destinationWins, .sourceWins, .join, .keep, .writeTombstone, .refuse]),
             Arbitrary<OlderPlace>.place.list(0...3)
         ).map { state, flags, policy, places in
             var places = places

@@ -11,7 +11,7 @@ struct CollectionSource<Source: Codable & Sendable, Record: Codable & Sendable>:
     let options: MigrationOptions
     let transform: @Sendable (Source) throws -> Record
     /// How it is kept up to date for programs of an earlier release.
-    var kept: KeptSource<Record>?
+    var kept: MirroredSource<Record>?
 
     var window: ReleaseWindow? { kept?.window }
 }

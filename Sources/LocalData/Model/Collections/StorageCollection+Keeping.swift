@@ -14,7 +14,7 @@ extension StorageCollection {
         taking(
             CollectionSource(
                 source: source, options: options, transform: { $0 },
-                kept: KeptSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
+                kept: MirroredSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
     }
 
     /// This collection, taking its records from an older one of another type, which is kept up to date for programs of an earlier release: see
@@ -37,6 +37,6 @@ extension StorageCollection {
         taking(
             CollectionSource(
                 source: source, options: options, transform: transform,
-                kept: KeptSource(window: window, down: { try down($0) }, changesShape: true, merge: merge)))
+                kept: MirroredSource(window: window, down: { try down($0) }, changesShape: true, merge: merge)))
     }
 }

@@ -40,7 +40,7 @@ extension StorageKey {
         adding(keeping: window) {
             AnyStorageMigration(
                 MigrationStep.moving(to: $0, from: .key(source), id: id, options: options)
-                    .keeping(KeptSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
+                    .keeping(MirroredSource(window: window, down: { $0 }, changesShape: false, merge: nil)))
         }
     }
 
@@ -65,7 +65,7 @@ extension StorageKey {
         adding(keeping: window) {
             AnyStorageMigration(
                 MigrationStep.transforming(to: $0, from: source, id: id, options: options, transform)
-                    .keeping(KeptSource(window: window, down: { try down($0) }, changesShape: true, merge: merge)))
+                    .keeping(MirroredSource(window: window, down: { try down($0) }, changesShape: true, merge: merge)))
         }
     }
 

@@ -52,6 +52,6 @@ extension StorageKey {
         }
         if membership != nil { problem = "records of a collection are kept in one shape. Give the collection a chain without a window" }
         let versions = (problem == nil ? chain.wayBack(to: oldest) : nil)?.map(\.from.lowerBound) ?? []
-        return evolving(chain, problem, KeptShape(window: window, versions: versions, merge: merge))
+        return evolving(chain, problem, MirroredShape(window: window, versions: versions, merge: merge))
     }
 }

@@ -33,7 +33,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
         return "the key keeps an older shape and an older place. Let the window of one end before the other begins"
     }
     /// The older shape in which the value is kept, for programs of an earlier release; nil where there is none.
-    private(set) var keptShape: KeptShape<Value>?
+    private(set) var keptShape: MirroredShape<Value>?
     private var declaredVersion = 1
     /// What makes the key one of a record in a collection; nil for a plain value.
     var membership: RecordMembership?
@@ -115,7 +115,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     func evolving(_ chain: EvolutionChain?) -> Self { evolving(chain, chain?.problem, nil) }
 
     /// This key with a chain, and the older shape that is kept.
-    func evolving(_ chain: EvolutionChain?, _ problem: String?, _ kept: KeptShape<Value>?) -> Self {
+    func evolving(_ chain: EvolutionChain?, _ problem: String?, _ kept: MirroredShape<Value>?) -> Self {
         var key = self
         key.evolution = chain
         key.chainProblem = problem

@@ -14,7 +14,7 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
     /// Whether the sources keep their values: they belong to others, and are no legacy locations.
     var keepsSources = false
     /// How the source is kept up to date for programs of an earlier release; nil where it is emptied.
-    var kept: KeptSource<Value>?
+    var kept: MirroredSource<Value>?
 
     /// The same step, as a copy.
     var keepingSources: Self {
@@ -24,7 +24,7 @@ struct MigrationStep<Value: Codable & Sendable>: Sendable {
     }
 
     /// The same step, with a source that is kept up to date.
-    func keeping(_ kept: KeptSource<Value>) -> Self {
+    func keeping(_ kept: MirroredSource<Value>) -> Self {
         var step = self
         step.kept = kept
         return step

@@ -1,0 +1,104 @@
+import LocalData
+import TestSupport
+
+/// What a caller did to a record, or a program to all of them.
+package enum RecordDeed: CampaignDeed {
+    case read(String?)
+    case listed(String?)
+    case exists(Bool)
+    case refused
+    case write(String?, lifetime: Double?)
+    case swap(String?, String?, lifetime: Double?)
+    case older(String?, lifetime: Double?)
+    case mayMove
+    case carried
+    case launch(Int)
+    case powerCut
+
+    package var isPowerCut: Bool { if case .powerCut = self { true } else { false } }
+
+    /// The text that it leaves.
+    var text: String? {
+        switch self {
+        case .write(let text, _), .swap(_, let text, _), .older(let text, _): text
+        default: nil
+        }
+    }
+
+    /// What it is where nobody was told what it saw.
+    var unseen: RecordDeed { if case .swap(_, let text, let lifetime) = self { .write(text, lifetime: lifetime) } else { self } }
+
+    var isChange: Bool {
+        switch self {
+        case .write, .swap, .older: true
+        default: false
+        }
+    }
+}
+
+extension CallLog.Entry where Deed == RecordDeed {
+    /// When a value that it leaves is over.
+    func life(_ lifetime: Double?) -> Life {
+        guard let lifetime else { return .endless }
+        return Life(low: wallBegin + lifetime, high: wallEnd.map { $0 + lifetime } ?? .infinity)
+    }
+}
+
+extension CallLog where Deed == RecordDeed {
+    /// A call: what it may have done if it never ends, and what it did, from what it saw.
+    /// - Parameter isLook: Whether it changes nothing: then it counts only if it was answered.
+    func call<R: Sendable>(
+        _ deeds: [(key: Int, deed: RecordDeed)], by program: Int, isLook: Bool = false, _ kind: String, _ body: () async throws -> R,
+        _ made: (R) -> [RecordDeed]?
+    ) async {
+        let numbers = begin(deeds, by: program, kind)
+        do {
+            let result = try await body()
+            end(numbers, made(result).map(Ending.happened) ?? .didNotHappen, kind, isLook ? "answered: \(result)" : "done")
+        } catch let error as StorageError {
+            check(message: "\(error)")
+            let answer = "\(error.code) \(error.outcome)"
+            if error.code == StorageError.incompatibleSchema, error.outcome == .notApplied, deeds.count == 1 {
+                return end(numbers, .happened([.refused]), kind, answer)
+            }
+            switch error.outcome {
+            // What it saw was not told.
+            case .applied where !isLook: end(numbers, .happened(deeds.map(\.deed.unseen)), kind, answer)
+            case .unknown where !isLook: end(numbers, .unknown, kind, answer)
+            default: end(numbers, .didNotHappen, kind, answer)
+            }
+        } catch { end(numbers, isLook ? .didNotHappen : .unknown, kind, "cancelled") }
+    }
+
+    /// The calls of one record, as the model reads them.
+    func history(of record: Int) -> CallHistory<RecordModel> {
+        var history = CallHistory<RecordModel>()
+        for entry in entries where entry.key == record || entry.key < 0 {
+            let isAcknowledged = entry.end != nil
+            let span = Span(begin: entry.wallBegin, end: entry.wallEnd ?? .infinity)
+            let action: RecordModel.Action? =
+                switch entry.deed {
+                case .read(let seen): .read(seen, by: entry.program, span)
+                case .listed(let seen): .listed(seen, by: entry.program, span)
+                case .exists(let answer): .exists(answer, span)
+                case .refused: .refused(by: entry.program)
+                case .write(let text, let lifetime):
+                    .write(text, by: entry.program, text == nil ? .endless : entry.life(lifetime), isAcknowledged: isAcknowledged)
+                case .swap(let seen, let left, let lifetime) where isAcknowledged:
+                    .swap(seen, left, by: entry.program, left == nil ? .endless : entry.life(lifetime), span)
+                case .swap(_, let left, let lifetime):
+                    .write(
+                        left, by: entry.program, left == nil || lifetime == nil ? .endless : Life(low: 0, high: .infinity),
+                        isAcknowledged: false)
+                case .older(let text, let lifetime): .older(text, text == nil ? .endless : entry.life(lifetime))
+                case .mayMove: .mayMove
+                case .carried: isAcknowledged ? .carried : nil
+                case .launch(let version): .launch(version)
+                case .powerCut: isAcknowledged ? .powerCut : nil
+                }
+            if let action { history.add(action, entry.begin, entry.end ?? .max) }
+        }
+        for moment in roundEnds { history.add(.endOfRound, moment, moment) }
+        return history
+    }
+}

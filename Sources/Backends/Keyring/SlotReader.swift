@@ -1,0 +1,173 @@
+#if Keyring && os(Linux)
+    import BackendContract
+    import BackendRuntime
+
+    /// The content of a slot and the item that holds it.
+    struct SlotView {
+        var probe: StorageProbe
+        /// The one item of the slot.
+        var item: String?
+        /// The unlocked default collection, where an absent slot's item is to be made.
+        var collection: String?
+        /// The daemon that these paths belong to, by its unique name; nil where the slot was not read.
+        var keeper: String?
+
+        /// Whether the slot's item was made and never got its content.
+        var isTorn: Bool { if case .corrupt(let corruption) = probe { corruption.bytes.isEmpty } else { false } }
+    }
+
+    /// Reads slots without a prompt, and reports *absent* only if that is proven.
+    ///
+    /// Proof of absence: a search found nothing, then the default collection was seen to be there and unlocked, then a second search found
+    /// nothing. A keyring that is locked, missing or out of reach gives another answer.
+    struct SlotReader {
+        let client: SecretServiceClient
+        let layout: ItemLayout
+        let directory: KeyringsDirectory
+
+        /// How often to start again because the keyring changed meanwhile.
+        private static let attempts = 4
+
+        /// Reads slots whose addresses are valid; one view each, in order.
+        func look(at addresses: [StorageAddress]) throws(KeyringFault) -> [SlotView] {
+            var views: [StorageAddress: SlotView] = [:]
+            for (namespace, group) in Dictionary(grouping: Set(addresses), by: \.namespace) {
+                for (address, view) in try look(at: group, in: namespace) { views[address] = view }
+            }
+            let keeper = try client.link.keeper(client.call)
+            for address in views.keys { views[address]?.keeper = keeper }
+            return addresses.map { address in
+                views[address] ?? SlotView(probe: .unavailable(BackendError(.failed, "The slot was not read. Report this fault.")))
+            }
+        }
+
+        /// The slots of a namespace that are not empty.
+        func addresses(in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress] {
+            try untilUnchanged { () throws(KeyringFault) in
+                let found = try client.search(layout.search(namespace))
+                guard found.locked.isEmpty else { throw KeyringFault(.locked, "locked items") }
+                switch try client.defaultCollection() {
+                case .locked: throw KeyringFault(.locked, "the default collection")
+                case .none where found.unlocked.isEmpty: throw KeyringFault(.noBus, directory.noCollection)
+                case .none, .unlocked: break
+                }
+                let again = try client.search(layout.search(namespace))
+                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
+                    throw KeyringFault(.vanished, "items changed")
+                }
+                var addresses: Set<StorageAddress> = []
+                for path in found.unlocked {
+                    if let address = layout.address(of: try client.describe(path).attributes, in: namespace) { addresses.insert(address) }
+                }
+                return addresses.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+            }
+        }
+
+        private func look(at group: [StorageAddress], in namespace: StorageNamespace) throws(KeyringFault) -> [StorageAddress: SlotView] {
+            if group.count > 1 {
+                let found = try client.search(layout.search(namespace))
+                // One search for all of them pays unless most of what it finds is not asked for. Attributes of locked items may not be known.
+                if found.locked.isEmpty, found.unlocked.count <= 2 * group.count + 2 {
+                    return try untilUnchanged { () throws(KeyringFault) in
+                        try self.views(of: Set(group), searching: layout.search(namespace), in: namespace)
+                    }
+                }
+            }
+            var views: [StorageAddress: SlotView] = [:]
+            for address in group {
+                let one = try untilUnchanged { () throws(KeyringFault) in
+                    try self.views(of: [address], searching: layout.search(address), in: namespace)
+                }
+                views.merge(one) { $1 }
+            }
+            return views
+        }
+
+        /// One reading of the slots that one search covers.
+        private func views(
+            of wanted: Set<StorageAddress>, searching attributes: [String: String], in namespace: StorageNamespace
+        ) throws(KeyringFault) -> [StorageAddress: SlotView] {
+            let found = try client.search(attributes)
+            guard found.locked.isEmpty else {
+                if wanted.count > 1 { throw KeyringFault(.vanished, "items were locked meanwhile") }
+                return Dictionary(uniqueKeysWithValues: wanted.map { ($0, SlotView(probe: .locked)) })
+            }
+            var items: [StorageAddress: [SecretServiceClient.Item]] = [:]
+            for path in found.unlocked {
+                let item = try client.describe(path)
+                guard !item.isLocked else { throw KeyringFault(.vanished, "an item was locked meanwhile") }
+                if let address = layout.address(of: item.attributes, in: namespace), wanted.contains(address) {
+                    items[address, default: []].append(item)
+                }
+            }
+            var views = try values(items)
+            let empty = wanted.filter { items[$0] == nil }
+            if !empty.isEmpty {
+                let view = try emptyView(confirming: found, attributes)
+                for address in empty { views[address] = view }
+            }
+            return views
+        }
+
+        /// The views of slots that have items.
+        private func values(_ items: [StorageAddress: [SecretServiceClient.Item]]) throws(KeyringFault) -> [StorageAddress: SlotView] {
+            let single = items.compactMapValues { $0.count == 1 ? $0.first : nil }
+            var secrets = try client.secrets(single.values.map(\.path))
+            defer { for path in single.values.map(\.path) { wipe(&secrets[path, default: []]) } }
+            var views: [StorageAddress: SlotView] = [:]
+            for (address, all) in items {
+                guard let item = single[address] else {
+                    views[address] = SlotView(probe: .unavailable(ambiguous(address, all.count)))
+                    continue
+                }
+                guard let secret = secrets[item.path] else { throw KeyringFault(.vanished, "an item without a readable secret") }
+                let revision = KeyringPayload.revision(path: item.path, modified: item.modified, secret: secret)
+                // gnome-keyring saves a new item twice, first without its secret: an item without a secret, left by a crash in between, is not a value. In the
+                // house format, only an item of our own schema is ours.
+                let isTorn = secret.isEmpty && (layout.style.isInterop || item.attributes["xdg:schema"] == ItemLayout.schema)
+                let probe: StorageProbe =
+                    isTorn
+                    ? .corrupt(StorageCorruption(bytes: [], revision: revision, reason: "the item was made, and its content never arrived"))
+                    : KeyringPayload.probe(secret, isInterop: layout.style.isInterop, revision: revision)
+                views[address] = SlotView(probe: probe, item: item.path)
+            }
+            return views
+        }
+
+        /// The view of a slot for which a search found no item: absent only with proof.
+        private func emptyView(confirming found: SecretServiceClient.Found, _ attributes: [String: String]) throws(KeyringFault) -> SlotView
+        {
+            switch try client.defaultCollection() {
+            case .none: return SlotView(probe: .unavailable(BackendError(.unavailable, directory.noCollection)))
+            case .locked: return SlotView(probe: .locked)
+            case .unlocked(let path):
+                let again = try client.search(attributes)
+                guard again.locked.isEmpty, Set(again.unlocked) == Set(found.unlocked) else {
+                    throw KeyringFault(.vanished, "items changed")
+                }
+                return SlotView(probe: .absent, collection: path)
+            }
+        }
+
+        private func ambiguous(_ address: StorageAddress, _ count: Int) -> BackendError {
+            BackendError(
+                .ambiguous,
+                "\(count) items of the keyring answer to \(address) of \(layout.service). Nothing is read or written until one is left: "
+                    + "look at them with secret-tool search --all, keep the right one and delete the others in a keyring program such as Seahorse."
+            )
+        }
+
+        /// Starts again while the keyring changes during the search.
+        private func untilUnchanged<Answer>(_ look: () throws(KeyringFault) -> Answer) throws(KeyringFault) -> Answer {
+            var attempt = 1
+            while true {
+                do throws(KeyringFault) {
+                    return try look()
+                } catch {
+                    guard error.kind == .vanished, attempt < Self.attempts else { throw error }
+                    attempt += 1
+                }
+            }
+        }
+    }
+#endif

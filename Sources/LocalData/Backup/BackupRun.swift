@@ -1,0 +1,266 @@
+import BackendContract
+import BackendRuntime
+import Foundation
+import Sealing
+
+/// Makes a backup: keys → all locks → one state of every store → locks released → written, store by store.
+struct BackupRun {
+    let wiring: Wiring
+    let domains: Set<StorageDomain>
+    let references: Set<KeySourceReference>
+    let keys: SealingKeys
+    /// The locks of the program. A backup ends once the program locks a store.
+    let gate: LockGate
+    let progress: (@Sendable (BackupProgress) -> Void)?
+
+    private var configuration: StorageConfiguration { wiring.configuration }
+    private var runtime: Runtime { configuration.runtime }
+
+    /// A store's state, and what was noticed when it was taken.
+    private struct Taken {
+        let store: BackedStore
+        let copy: any BackupCopy
+        var isForeign = false
+    }
+
+    /// A store that cannot be read has no parts.
+    private struct Unreadable: BackupCopy {
+        let error: BackendError
+
+        func nextPart() async throws(BackendError) -> [UInt8]? { throw error }
+        func hasChanged() async throws(BackendError) -> Bool { false }
+        func close() async {}
+    }
+
+    /// The errors that say that a store is damaged, or that its disk is. Others are mended and the backup made again: unlock, wait, configure.
+    private static let damage: Set<BackendError.Code> = [.corrupted, .unsupported, .failed, BackendError.Code("incompatibleSchema")]
+
+    /// Writes the backup; durable when it returns.
+    func run(to path: String, for recipients: [BackupKey]) async throws -> BackupReport {
+        let found = try await fetchKeys()
+        let (stores, omitted) = try await wiring.backedStores(domains, found.map(\.reference))
+        let taken = try await take(stores, found)
+        let notFound = expected.subtracting(taken.map(\.store.name)).sorted()
+        let date = runtime.clock.wallSeconds
+        do {
+            let report = try await translatingErrors(key: "backup") { () throws(BackendError) in
+                try await write(taken, found, omitted, notFound, date, path, recipients)
+            }
+            for taken in taken { await taken.copy.close() }
+            return report
+        } catch {
+            for taken in taken { await taken.copy.close() }
+            throw error
+        }
+    }
+
+    // MARK: Keys
+
+    /// The keys of the program's sources; a source that never had one has none.
+    private func fetchKeys() async throws -> [BackupSourceKeys] {
+        var found: [String: BackupSourceKeys] = [:]
+        let all = references.union(configuration.otherKeySources).map { $0 == .configured ? configuration.keySource : $0 }
+        for reference in Set(all + [configuration.keySource]).sorted(by: { $0.description < $1.description }) {
+            let source = try wiring.keySource(reference)
+            do throws(BackendError) {
+                found[source.identifier] = BackupSourceKeys(reference, try await keys.existing(from: source))
+            } catch {
+                guard error.code == .encryptionKeyMissing else { throw StorageError.from(error, key: "\(reference)") }
+            }
+        }
+        return found.values.sorted { $0.reference.description < $1.reference.description }
+    }
+
+    /// The names of the stores that the program's keys lead to.
+    private var expected: Set<String> {
+        let kinds: Set<StorageDomain.Kind> = [.userDefaults, .encryptedSQLite, .keychain]
+        let copied = domains.filter { kinds.contains($0.kind) && !configuration.plugsIn($0.kind) }
+        let named = configuration.keychain.vault == nil ? copied : copied.filter { $0.kind != .keychain }
+        return Set(named.map { BackedStore.name($0.kind.name, $0.scope ?? configuration.defaultScope(of: $0.kind)) })
+    }
+
+    // MARK: Copies
+
+    /// Takes one state of each store while all their locks are held.
+    private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys]) async throws -> [Taken] {
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
+        let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
+            try await StoreLocks(stores.map(\.store), deadline: deadline, runtime: runtime)
+        }
+        defer { locks.release() }
+        var taken: [Taken] = []
+        do {
+            for store in stores {
+                try requireUnlocked()
+                if let copy = try await translatingErrors(
+                    key: store.name, { () throws(BackendError) in try await copy(store, found, deadline) })
+                {
+                    taken.append(Taken(store: store, copy: copy))
+                }
+            }
+            // The locks are held: whoever has changed one by now does not take them.
+            for index in taken.indices {
+                taken[index].isForeign = try await translatingErrors(key: taken[index].store.name) { () throws(BackendError) in
+                    try await taken[index].copy.hasChanged()
+                }
+            }
+        } catch {
+            for taken in taken { await taken.copy.close() }
+            throw error
+        }
+        return taken
+    }
+
+    /// One state of a store; nil where there is nothing.
+    private func copy(
+        _ store: BackedStore, _ found: [BackupSourceKeys], _ deadline: MonotonicInstant
+    ) async throws(BackendError) -> (any BackupCopy)? {
+        var made: (any BackupCopy)?
+        do throws(BackendError) {
+            made = try await store.store.copyForBackup(deadline: deadline)
+            if let keyed = made as? any KeyedBackupCopy { try requireKey(keyed, found) }
+            return made
+        } catch {
+            await made?.close()
+            guard Self.isDamage(error, store) else { throw error }
+            return Unreadable(error: error)
+        }
+    }
+
+    /// Whether a store is damaged so that the others are backed up without it. A keyring is not: it may answer the next time.
+    private static func isDamage(_ error: BackendError, _ store: BackedStore) -> Bool {
+        if case .items = store.form { return false }
+        return damage.contains(error.code)
+    }
+
+    private func requireUnlocked() throws {
+        if gate.isAnyLocked { throw gate.refusal("backup") }
+    }
+
+    private func requireKey(_ copy: any KeyedBackupCopy, _ found: [BackupSourceKeys]) throws(BackendError) {
+        for recipient in copy.recipients {
+            guard let key = found.lazy.compactMap({ $0.keys.key(recipient.id) }).first else { continue }
+            return try copy.requireOpens(with: key)
+        }
+        let sources = Set(copy.recipients.map(\.source)).sorted().joined(separator: " or ")
+        throw BackendError(
+            .encryptionKeyMissing,
+            "The database opens with the key in \(sources), which no configured source gave: a backup of it would be of no use. Configure the source (databaseKeySources) and try again; nothing was written."
+        )
+    }
+
+    // MARK: Writing
+
+    private func write(
+        _ taken: [Taken], _ found: [BackupSourceKeys], _ omitted: [StorageDomain], _ notFound: [String], _ date: Double, _ path: String,
+        _ recipients: [BackupKey]
+    ) async throws(BackendError) -> BackupReport {
+        var made: [StreamRecipient] = []
+        for recipient in recipients { made.append(try recipient.recipient()) }
+        let header = try await StreamHeader.make(.backup, for: made, runtime)
+        let file = try await SealedFileWriter(path, header, configuration)
+        do throws(BackendError) {
+            var report = BackupReport()
+            report.id = hexadecimalText(of: header.id)
+            report.application = configuration.applicationID
+            report.context = configuration.storeContext("", "").application
+            report.date = Date(timeIntervalSince1970: date)
+            report.omitted = omitted.map(\.description)
+            report.notFound = notFound
+            report.keys = found.map(\.reference.description)
+            let manifest = BackupManifest(
+                application: report.application, context: report.context, created: date,
+                stores: taken.map { BackupManifest.Name(kind: $0.store.kind.rawValue, scope: $0.store.scope) }, omitted: report.omitted,
+                notFound: notFound)
+            try await file.write(.manifest, try Self.json(manifest))
+            for key in found {
+                var content = key.content
+                defer { wipe(&content) }
+                try await file.write(.key, content)
+            }
+            var end = BackupEnd(stores: [])
+            for (index, taken) in taken.enumerated() {
+                end.stores.append(try await write(taken, to: file, index, taken.store.name, count: manifest.stores.count, end))
+            }
+            for (index, taken) in taken.enumerated() { end.stores[index].older = try await taken.copy.hasChanged() }
+            try await file.write(.end, try Self.json(end))
+            try await file.finish()
+            report.stores = end.stores.map(BackupReport.Store.init)
+            return report
+        } catch {
+            await file.discard()
+            throw error
+        }
+    }
+
+    private func write(
+        _ taken: Taken, to file: SealedFileWriter, _ index: Int, _ name: String, count: Int, _ end: BackupEnd
+    ) async throws(BackendError) -> BackupEnd.Store {
+        var head = ByteWriter()
+        head.counted(taken.store.kind.rawValue.utf8)
+        head.counted(taken.store.scope.utf8)
+        try await file.write(.store, head.bytes)
+        var digest = BackupDigest()
+        let before = end.stores.reduce(0) { $0 + $1.bytes }
+        progress?(BackupProgress(store: name, done: index, count: count, bytes: before))
+        var problem: String?
+        while var part = try await nextPart(taken, &problem) {
+            defer { wipe(&part) }
+            if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was written.") }
+            if gate.isAnyLocked { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
+            if case .items = taken.store.form, try isKey(part, taken.store.scope) { continue }
+            digest.take(part)
+            try await file.write(.part, part)
+            progress?(BackupProgress(store: name, done: index, count: count, bytes: before + digest.bytes))
+        }
+        var tail = BackupStoreEnd(digest)
+        tail.problem = problem
+        if problem == nil { tail.isDamaged = await taken.copy.isDamaged() }
+        try await file.write(.storeEnd, tail.bytes)
+        return BackupEnd.Store(
+            kind: taken.store.kind.rawValue, scope: taken.store.scope, parts: digest.parts, bytes: digest.bytes,
+            digest: hexadecimalText(of: digest.digest), foreign: taken.isForeign, older: false, damaged: tail.isDamaged,
+            problem: tail.problem)
+    }
+
+    /// The next part of a store; nil after the last one, and where the store cannot be read.
+    private func nextPart(_ taken: Taken, _ problem: inout String?) async throws(BackendError) -> [UInt8]? {
+        do throws(BackendError) { return try await taken.copy.nextPart() } catch {
+            guard Self.isDamage(error, taken.store) else { throw error }
+            problem = error.code.name
+            return nil
+        }
+    }
+
+    /// Whether an item of a keyring is one of the sealing keys: they are entries of their own, and never replace another machine's.
+    private func isKey(_ part: [UInt8], _ service: String) throws(BackendError) -> Bool {
+        let item: BackupItem
+        do throws(RecordDamage) { item = try BackupItem(part: part) } catch { throw SealedFileReader.malformed }
+        return Self.isKey(item, service, references.union(configuration.otherKeySources).union([configuration.keySource]), configuration)
+    }
+
+    /// Whether an item of a service is the key of one of some sources.
+    static func isKey(
+        _ item: BackupItem, _ service: String, _ references: some Sequence<KeySourceReference>, _ configuration: StorageConfiguration
+    ) -> Bool {
+        item.namespace.isEmpty
+            && references.contains {
+                guard case .keyring(let named, let name) = ($0 == .configured ? configuration.keySource : $0).form else { return false }
+                return (named ?? configuration.applicationID) == service && name == item.name
+            }
+    }
+
+    private static func json(_ value: some Encodable) throws(BackendError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do { return Array(try encoder.encode(value)) } catch { throw BackendError(.failed, "The manifest could not be written.") }
+    }
+}
+
+extension BackupReport.Store {
+    init(_ store: BackupEnd.Store) {
+        self.init(kind: store.kind, scope: store.scope)
+        (bytes, digest, isForeign, isOlder) = (store.bytes, store.digest, store.foreign, store.older)
+        (isDamaged, problem) = (store.damaged, store.problem)
+    }
+}

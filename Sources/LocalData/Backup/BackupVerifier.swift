@@ -1,0 +1,130 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+import Sealing
+
+/// Reads a backup from its beginning to its end, and checks all of it: every chunk, every digest, that each database opens with the keys in
+/// it, and each row.
+struct BackupVerifier {
+    let path: String
+    let opener: StreamOpener
+    let runtime: Runtime
+    let progress: (@Sendable (BackupProgress) -> Void)?
+
+    /// What a backup holds.
+    struct Content {
+        /// The header, with which the same file is read again.
+        let header: StreamHeader
+        var report = BackupReport()
+        var keys: [BackupSourceKeys] = []
+        /// What was found in each database, by the store's name.
+        var databases: [String: KeyedBackupContent] = [:]
+    }
+
+    /// Reads the backup.
+    /// - Parameter take: Is given each part of each store, as soon as it was authenticated.
+    /// - Throws: `BackendError`: `corrupted`, `encryptionKeyMismatch`, `unsupported`; what `take` throws.
+    func run(_ take: (BackupManifest.Name, [UInt8]) async throws -> Void = { _, _ in }) async throws -> Content {
+        let file = try await translatingErrors(key: "backup") { () throws(BackendError) in
+            try await SealedFileReader(path, opening: opener, for: .backup, runtime: runtime)
+        }
+        var content = Content(header: file.header)
+        content.report.id = hexadecimalText(of: file.header.id)
+        guard case (.manifest, let bytes) = try await next(file) else { throw Self.malformed }
+        let manifest: BackupManifest = try Self.decode(bytes)
+        content.report.application = manifest.application
+        content.report.context = manifest.context
+        content.report.date = Date(timeIntervalSince1970: manifest.created)
+        content.report.omitted = manifest.omitted
+        content.report.notFound = manifest.notFound ?? []
+        var remaining = manifest.stores[...]
+        while true {
+            if Task.isCancelled { throw CancellationError() }
+            var (entry, bytes) = try await next(file)
+            defer { wipe(&bytes) }
+            switch entry {
+            case .key where content.report.stores.isEmpty:
+                do throws(RecordDamage) { content.keys.append(try BackupSourceKeys(content: bytes)) } catch { throw Self.malformed }
+            case .store:
+                guard let name = remaining.popFirst(), try Self.name(bytes) == name else { throw Self.malformed }
+                try await readStore(name, file, &content, count: manifest.stores.count, take)
+            case .end:
+                let end: BackupEnd = try Self.decode(bytes)
+                guard remaining.isEmpty, file.isAtEnd, end.stores.count == content.report.stores.count,
+                    zip(end.stores, content.report.stores).allSatisfy({
+                        $0.kind == $1.kind && $0.scope == $1.scope && $0.digest == $1.digest && $0.bytes == $1.bytes
+                            && $0.damaged == $1.isDamaged && $0.problem == $1.problem
+                    })
+                else { throw Self.malformed }
+                for (index, store) in end.stores.enumerated() {
+                    content.report.stores[index].isForeign = store.foreign
+                    content.report.stores[index].isOlder = store.older
+                }
+                content.report.keys = content.keys.map(\.reference.description)
+                return content
+            default: throw Self.malformed
+            }
+        }
+    }
+
+    private func readStore(
+        _ name: BackupManifest.Name, _ file: SealedFileReader, _ content: inout Content, count: Int,
+        _ take: (BackupManifest.Name, [UInt8]) async throws -> Void
+    ) async throws {
+        var store = BackupReport.Store(kind: name.kind, scope: name.scope)
+        var digest = BackupDigest()
+        let before = content.report.stores.reduce(0) { $0 + $1.bytes }
+        let isDatabase = [BackedStore.Kind.encryptedSQLite, .vault].map(\.rawValue).contains(name.kind)
+        let check = isDatabase ? try Wiring.databaseCheck(keys: content.keys.flatMap(\.keys.all)) : nil
+        while true {
+            progress?(BackupProgress(store: store.name, done: content.report.stores.count, count: count, bytes: before + digest.bytes))
+            var (entry, bytes) = try await next(file)
+            defer { wipe(&bytes) }
+            switch entry {
+            case .part:
+                digest.take(bytes)
+                do throws(BackendError) { try check?.take(bytes) } catch { throw StorageError.from(error, key: store.name) }
+                try await take(name, bytes)
+            case .storeEnd:
+                let end: BackupStoreEnd
+                do throws(RecordDamage) { end = try BackupStoreEnd(bytes, of: digest) } catch { throw Self.malformed }
+                store.bytes = digest.bytes
+                store.digest = hexadecimalText(of: digest.digest)
+                (store.isDamaged, store.problem) = (end.isDamaged, end.problem)
+                // Of a store that could not be read to its end, what there is proves nothing.
+                if let check, end.problem == nil {
+                    do throws(BackendError) {
+                        let found = try check.finish()
+                        guard found.isFile == end.isDamaged else { throw SealedFileReader.malformed }
+                        content.databases[store.name] = found
+                        store.damagedRows = found.isFile ? nil : found.damaged
+                        store.hasProvenRows = found.isProven
+                    } catch { throw StorageError.from(error, key: store.name) }
+                }
+                content.report.stores.append(store)
+                return
+            default: throw Self.malformed
+            }
+        }
+    }
+
+    private func next(_ file: SealedFileReader) async throws -> (BackupEntry, [UInt8]) {
+        try await translatingErrors(key: "backup") { () throws(BackendError) in try await file.entry() }
+    }
+
+    private static func name(_ bytes: [UInt8]) throws -> BackupManifest.Name {
+        var reader = ByteReader(bytes[...])
+        do throws(RecordDamage) {
+            let name = BackupManifest.Name(kind: try reader.text(), scope: try reader.text())
+            guard reader.isAtEnd else { throw RecordDamage("has bytes after its end") }
+            return name
+        } catch { throw malformed }
+    }
+
+    private static func decode<Value: Decodable>(_ bytes: [UInt8]) throws -> Value {
+        do { return try JSONDecoder().decode(Value.self, from: Data(bytes)) } catch { throw malformed }
+    }
+
+    private static var malformed: any Error { StorageError.from(SealedFileReader.malformed, key: "backup") }
+}

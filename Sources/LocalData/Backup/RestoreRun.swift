@@ -1,0 +1,249 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+import Sealing
+
+/// Restores a backup: everything is verified → what is here is compared → keys → drafts beside the places → locks → a journal → the places →
+/// the ledger's notes of keys → the journal is removed. Until the journal is written nothing was replaced; from then on no store opens until a
+/// restore of the same backup has ended.
+struct RestoreRun {
+    let path: String
+    let opener: StreamOpener
+    let wiring: Wiring
+    /// The stores that may be replaced, by name.
+    let replacing: Set<String>
+    let progress: (@Sendable (BackupProgress) -> Void)?
+
+    private var configuration: StorageConfiguration { wiring.configuration }
+    private var runtime: Runtime { configuration.runtime }
+
+    /// Reads the backup: for the first time, or the same one again.
+    private func verifier(_ header: StreamHeader? = nil) -> BackupVerifier {
+        BackupVerifier(path: path, opener: header.map { .opened($0) } ?? opener, runtime: runtime, progress: progress)
+    }
+
+    func run() async throws -> RestoreReport {
+        let directories = try configuration.requiredDirectories()
+        let drafts = try await onLane { [runtime] () throws(BackendError) in try RestoreDrafts(directories, runtime) }
+        defer { drafts.release() }
+        var survey = RestoreSurvey(wiring: wiring)
+        let content = try await verifier().run { name, part in try survey.take(name, part) }
+        try survey.finish(content)
+        let context = configuration.storeContext("", "").application
+        guard content.report.context == context else {
+            throw StorageError(
+                StorageError.wrongContext, key: "backup",
+                "The backup belongs to \(content.report.context), and this program is \(context). Restore it with the configuration of the program that made it. Nothing was changed."
+            )
+        }
+        let journal: RestoreJournal
+        if let unfinished = try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(directories, runtime) }) {
+            guard unfinished.backup == content.report.id else {
+                throw StorageError(
+                    StorageError.unavailable, key: "restore",
+                    "A restore of the backup \(unfinished.backup) was interrupted here. Finish that one first; nothing was changed.")
+            }
+            journal = unfinished
+            let keys = try await RestoredKeys(content, wiring).settle(survey)
+            try await finish(journal, survey, directories, keys)
+        } else {
+            do { journal = try await begin(content, &survey, directories, drafts) } catch {
+                await survey.close()
+                throw error
+            }
+        }
+        try await onLane { () throws(BackendError) in try drafts.forget() }
+        var report = RestoreReport(content.report)
+        (report.restored, report.unchanged, report.givenToOtherKey) = (journal.restored, journal.unchanged, journal.givenToOtherKey)
+        report.kept = try await kept(journal)
+        report.missing = survey.missing.sorted()
+        return report
+    }
+
+    /// Prepares everything beside what is there, and then replaces it.
+    private func begin(
+        _ content: BackupVerifier.Content, _ survey: inout RestoreSurvey, _ directories: StorageDirectories, _ drafts: RestoreDrafts
+    ) async throws -> RestoreJournal {
+        try await onLane { () throws(BackendError) in try drafts.removeLeft() }
+        try await survey.compare(replacing)
+        let keys = try await RestoredKeys(content, wiring).settle(survey)
+        let attempt = hexadecimalText(of: runtime.randomBytes(8))
+        var journal = survey.journal(content.report.id, attempt, replacing)
+        journal.givenToOtherKey = survey.databases.filter { name, reference in
+            keys.contains { $0.reference == reference && $0.isOther }
+        }.map(\.key).sorted()
+        let held: StoreLocks
+        do {
+            try await onLane { [journal] () throws(BackendError) in try drafts.note(journal.steps.map(\.draft)) }
+            try await writeDrafts(content, survey, journal, keys)
+            held = try await locks(survey)
+            do {
+                try await survey.requireUnchanged()
+                await survey.close()
+                try await onLane { [journal, runtime] () throws(BackendError) in try journal.write(directories, runtime) }
+            } catch {
+                held.release()
+                throw error
+            }
+        } catch {
+            if try await onLane({ [runtime] () throws(BackendError) in try RestoreJournal.read(directories, runtime) }) == nil {
+                // What stays is removed by whoever opens a store next.
+                try? await onLane { () throws(BackendError) in try drafts.removeLeft() }
+            }
+            throw error
+        }
+        // The same locks: what a program writes in between would go aside with the store.
+        try await finish(journal, survey, directories, keys, holding: held)
+        return journal
+    }
+
+    private func locks(_ survey: RestoreSurvey) async throws -> StoreLocks {
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
+        return try await translatingErrors(key: "restore") { () throws(BackendError) in
+            try await StoreLocks(survey.stores.values.map(\.store), deadline: deadline, runtime: runtime)
+        }
+    }
+
+    // MARK: Drafts
+
+    private func writeDrafts(
+        _ content: BackupVerifier.Content, _ survey: RestoreSurvey, _ journal: RestoreJournal, _ keys: [ResolvedKey]
+    ) async throws {
+        let drafts = Dictionary(uniqueKeysWithValues: journal.steps.map { ($0.target, $0.draft) })
+        var open: (name: BackupManifest.Name, draft: any RestoreDraft)?
+        var begun: Set<String> = []
+        func begin(_ name: BackupManifest.Name) async throws {
+            guard begun.insert(BackedStore.name(name.kind, name.scope)).inserted, let store = survey.stores[name],
+                let target = survey.target(store), let draft = drafts[target]
+            else { return }
+            switch store.form {
+            case .file:
+                open = (
+                    name,
+                    try await translatingErrors(key: store.name) { () throws(BackendError) in
+                        try await FileDraft(path: draft, deadline: configuration.deadlines.files, runtime: runtime)
+                    }
+                )
+            case .database(_, let reference):
+                guard let own = keys.first(where: { $0.reference == reference }) else {
+                    throw StorageError(
+                        StorageError.encryptionKeyMissing, key: store.name, "There is no key for the database here. Nothing was changed.")
+                }
+                open = (
+                    name,
+                    try await wiring.databaseDraft(
+                        at: draft, keys: content.keys.flatMap(\.keys.all), own: RestoredKey(key: own.key, source: own.pin))
+                )
+            case .items: break
+            }
+        }
+        func finish() async throws {
+            guard let ended = open else { return }
+            try await translatingErrors(key: ended.name.scope) { () throws(BackendError) in try await ended.draft.finish() }
+            open = nil
+        }
+        _ = try await verifier(survey.header).run { name, part in
+            if open?.name != name {
+                try await finish()
+                try await begin(name)
+            }
+            if let open { try await translatingErrors(key: name.scope) { () throws(BackendError) in try await open.draft.take(part) } }
+        }
+        try await finish()
+        // A store without content has no part.
+        for name in survey.stores.keys.sorted(by: { $0.scope < $1.scope }) {
+            try await begin(name)
+            try await finish()
+        }
+    }
+
+    // MARK: Places
+
+    private func finish(
+        _ journal: RestoreJournal, _ survey: RestoreSurvey, _ directories: StorageDirectories, _ keys: [ResolvedKey],
+        holding held: StoreLocks? = nil
+    ) async throws {
+        let locks = if let held { held } else { try await locks(survey) }
+        let files = runtime.files
+        do {
+            try await onLane { () throws(BackendError) in
+                do throws(FileError) { try journal.putFilesInPlace(files) } catch { throw error.backendError(outcome: .unknown) }
+            }
+            try await restoreItems(journal, survey)
+        } catch {
+            locks.release()
+            throw error
+        }
+        // The ledger takes its own lock.
+        locks.release()
+        try await note(keys)
+        try await onLane { () throws(BackendError) in
+            do throws(FileError) {
+                // Values that the backup does not have went on purpose. The others get their witness when they are next read.
+                try files.remove(Wiring.witnessPath(directories))
+                try files.remove(RestoreMark.path(directories))
+                try files.synchronizeDirectory(directories.data)
+            } catch { throw error.backendError(outcome: .unknown) }
+        }
+    }
+
+    private func restoreItems(_ journal: RestoreJournal, _ survey: RestoreSurvey) async throws {
+        for items in journal.items {
+            let name = BackupManifest.Name(kind: BackedStore.Kind.keychain.rawValue, scope: items.scope)
+            guard let store = survey.stores[name], case .items(let service) = store.form else { continue }
+            let deadline = configuration.deadlines.keyring
+            var wanted: [BackupItem] = []
+            _ = try await verifier(survey.header).run { found, part in
+                if found == name { wanted.append(try survey.item(part)) }
+            }
+            try await translatingErrors(key: store.name) { () throws(BackendError) in
+                if items.movesOthers {
+                    for item in try await service.items(deadline: runtime.clock.now.advanced(by: deadline)) {
+                        guard !item.namespace.hasPrefix("replaced:"), !survey.isKey(item, items.scope),
+                            !wanted.contains(where: { $0.namespace == item.namespace && $0.name == item.name })
+                        else { continue }
+                        try await service.move(item, to: items.kept, deadline: runtime.clock.now.advanced(by: deadline))
+                    }
+                }
+                for item in wanted {
+                    try await service.restore(item, keeping: items.kept, deadline: runtime.clock.now.advanced(by: deadline))
+                }
+            }
+        }
+    }
+
+    /// Notes in the ledger which key each source has here: the backup's ledger may name another.
+    private func note(_ keys: [ResolvedKey]) async throws {
+        let store = Wiring.ledgerStore(configuration, isRestoring: true)
+        let ledger = MigrationLedger(
+            store, runtime: runtime, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
+        for key in keys {
+            try await translatingErrors(key: "ledger") { () throws(BackendError) in
+                try await ledger.keyPins.record(key.key.identity, key.identifier)
+            }
+        }
+        await store.close()
+    }
+
+    private func kept(_ journal: RestoreJournal) async throws -> [String] {
+        let files = runtime.files
+        let paths = try await onLane { () throws(BackendError) in
+            var found: [String] = []
+            do throws(FileError) {
+                for path in journal.steps.map(\.kept) where try files.status(path) != nil { found.append(path) }
+            } catch { throw error.backendError() }
+            return found
+        }
+        return paths + journal.items.filter(\.movesOthers).map { "keychain(\($0.scope)), namespace \($0.kept)" }
+    }
+
+    private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {
+        let runtime = runtime
+        return try await translatingErrors(key: "restore") { () throws(BackendError) in
+            try await runtime.makeLane("restore").run(
+                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: .seconds(60)), isMutation: true
+            ) { (_) throws(BackendError) in try work() }
+        }
+    }
+}

@@ -1,0 +1,227 @@
+import BackendContract
+import BackendRuntime
+import Crypto
+import Foundation
+import Sealing
+
+/// What a backup would put where, and what is there.
+struct RestoreSurvey {
+    let wiring: Wiring
+    /// The stores of the backup.
+    private(set) var stores: [BackupManifest.Name: BackedStore] = [:]
+    /// What values beside databases were sealed with, and values in databases: the metadata `sealing`.
+    private(set) var sealings: Set<String> = []
+    /// The sources of the backup's databases here, by the store's name.
+    private(set) var databases: [String: KeySourceReference] = [:]
+    /// The keys of the backup, and the stores that it says it has.
+    private(set) var references: [KeySourceReference] = []
+    /// The backup's header, with which the same file is read again.
+    private(set) var header: StreamHeader?
+    /// The stores that the backup does not have, since they could not be read.
+    private(set) var missing: [String] = []
+    /// The copies of files and databases that were compared, which tell whether these are still the same.
+    private var copies: [BackupManifest.Name: any BackupCopy] = [:]
+    private var digests: [BackupManifest.Name: String] = [:]
+    private var items: [BackupManifest.Name: Set<[UInt8]>] = [:]
+    private var ends: [BackupManifest.Name: [UInt8]] = [:]
+    private var unchanged: Set<BackupManifest.Name> = []
+    private var states: [BackupManifest.Name: String?] = [:]
+
+    init(wiring: Wiring) { self.wiring = wiring }
+
+    // MARK: The backup
+
+    /// Takes a part of the backup that was verified.
+    mutating func take(_ name: BackupManifest.Name, _ part: [UInt8]) throws {
+        let store = try store(name)
+        switch store.form {
+        case .items(let service):
+            let item = try item(part)
+            if let sealing = service.sealing(of: item) { sealings.insert(sealing) }
+            items[name, default: []].insert(Array(SHA256.hash(data: part)))
+        case .file:
+            let searched = ends[name, default: []] + part
+            findSealings(searched)
+            ends[name] = Array(searched.suffix(17))
+        case .database: break
+        }
+    }
+
+    /// Metadata say `1:` and 16 hexadecimal digits, in every format of a list.
+    private mutating func findSealings(_ bytes: [UInt8]) {
+        guard bytes.count >= 18 else { return }
+        for start in 0...(bytes.count - 18) where bytes[start] == UInt8(ascii: "1") && bytes[start + 1] == UInt8(ascii: ":") {
+            let text = String(decoding: bytes[start..<start + 18], as: UTF8.self)
+            if text.dropFirst(2).allSatisfy(\.isHexDigit) { sealings.insert(text) }
+        }
+    }
+
+    /// Takes what was found at the end.
+    mutating func finish(_ content: BackupVerifier.Content) throws {
+        references = content.keys.map(\.reference)
+        header = content.header
+        for store in content.report.stores {
+            let name = BackupManifest.Name(kind: store.kind, scope: store.scope)
+            guard store.problem == nil else {
+                stores[name] = nil
+                missing.append(store.name)
+                continue
+            }
+            if case .database(_, let reference) = try self.store(name).form { databases[store.name] = reference }
+            digests[name] = store.digest
+        }
+        for database in content.databases.values {
+            // What sealed the values of rows that were not opened is unknown.
+            sealings.formUnion(
+                database.isFile ? Set(content.keys.flatMap(\.keys.all).map { RecordSeals.text(of: $0.id) }) : database.sealings)
+        }
+    }
+
+    private mutating func store(_ name: BackupManifest.Name) throws -> BackedStore {
+        if let known = stores[name] { return known }
+        guard let kind = BackedStore.Kind(rawValue: name.kind) else {
+            throw StorageError(
+                StorageError.unsupported, key: name.kind,
+                "The backup holds a kind of store that this version does not know. Update the program.")
+        }
+        let store = try wiring.backedStore(kind, name.scope)
+        stores[name] = store
+        return store
+    }
+
+    func item(_ part: [UInt8]) throws -> BackupItem {
+        do throws(RecordDamage) { return try BackupItem(part: part) } catch {
+            throw StorageError.from(SealedFileReader.malformed, key: "backup")
+        }
+    }
+
+    /// Whether an item of a keyring is a sealing key, of this configuration or of the backup.
+    func isKey(_ item: BackupItem, _ service: String) -> Bool {
+        BackupRun.isKey(
+            item, service, references + wiring.configuration.otherKeySources + [wiring.configuration.keySource], wiring.configuration)
+    }
+
+    // MARK: What is here
+
+    /// Compares what is here with the backup.
+    /// - Parameter replacing: The stores that may be replaced.
+    /// - Throws: ``StorageError`` with `conflict`, which names the stores that are here with another content.
+    mutating func compare(_ replacing: Set<String>) async throws {
+        var refused: [String] = []
+        for (name, store) in stores {
+            let state = try await state(name, store)
+            states[name] = .some(state)
+            if try await isSame(name, store, state) {
+                unchanged.insert(name)
+            } else if state != nil, store.kind == .passphrase {
+                // A key that is here is never replaced: the databases are given to it.
+                unchanged.insert(name)
+            } else if state != nil, !replacing.contains(store.name) {
+                refused.append(store.name)
+            }
+        }
+        guard refused.isEmpty else {
+            throw StorageError(
+                StorageError.conflict, key: "restore",
+                "Other content is here already: \(refused.sorted().joined(separator: ", ")). Name these stores to replace them; what is here is kept beside. Nothing was changed."
+            )
+        }
+    }
+
+    private func isSame(_ name: BackupManifest.Name, _ store: BackedStore, _ state: String?) async throws -> Bool {
+        guard case .items(let service) = store.form else { return state != nil && state == digests[name] }
+        let standing = Set(try await standing(service, name.scope).map { Array(SHA256.hash(data: $0.part)) })
+        return standing == items[name] ?? []
+    }
+
+    private func standing(_ service: any BackupItemStore, _ scope: String) async throws -> [BackupItem] {
+        try await translatingErrors(key: scope) { () throws(BackendError) in
+            try await service.items(deadline: deadline).filter { !$0.namespace.hasPrefix("replaced:") && !isKey($0, scope) }
+        }
+    }
+
+    private var deadline: MonotonicInstant {
+        wiring.configuration.runtime.clock.now.advanced(by: wiring.configuration.deadlines.keyring)
+    }
+
+    /// The digest of what is here; nil where there is nothing. Entries that the backup has too are no obstacle.
+    private mutating func state(_ name: BackupManifest.Name, _ store: BackedStore) async throws -> String? {
+        if case .items(let service) = store.form {
+            let wanted = items[name] ?? []
+            var digest = BackupDigest()
+            for item in try await standing(service, store.scope) where !wanted.contains(Array(SHA256.hash(data: item.part))) {
+                digest.take(item.part)
+            }
+            return digest.parts == 0 ? nil : hexadecimalText(of: digest.digest)
+        }
+        do throws(BackendError) {
+            guard let copy = try await store.store.copyForBackup(deadline: deadline) else { return nil }
+            copies[name] = copy
+            var digest = BackupDigest()
+            while var part = try await copy.nextPart() {
+                digest.take(part)
+                wipe(&part)
+            }
+            return hexadecimalText(of: digest.digest)
+        } catch {
+            await copies.removeValue(forKey: name)?.close()
+            // Something is here that cannot be read: it is kept, if it is named.
+            if [.corrupted, .unsupported, .untrusted].contains(error.code) { return "unreadable" }
+            throw StorageError.from(error, key: store.name)
+        }
+    }
+
+    /// Checks, with the locks held, that nothing was changed since it was compared. Of what was read then, only whether it is another by now
+    /// is asked: a database is not read again.
+    mutating func requireUnchanged() async throws {
+        for (name, store) in stores {
+            let isUnchanged: Bool
+            if let copy = copies[name] {
+                isUnchanged = try await translatingErrors(key: store.name) { () throws(BackendError) in try await copy.isPresent() }
+            } else {
+                isUnchanged = try await states[name] == .some(state(name, store))
+            }
+            guard isUnchanged else {
+                throw StorageError(
+                    StorageError.conflict, key: store.name,
+                    "Another program has just changed it. End every program that uses these stores, and try again; nothing was changed.")
+            }
+        }
+    }
+
+    /// Lets go of what was compared.
+    mutating func close() async {
+        for copy in copies.values { await copy.close() }
+        copies = [:]
+    }
+
+    // MARK: What will be done
+
+    /// The file that a store is.
+    func target(_ store: BackedStore) -> String? {
+        switch store.form {
+        case .file(let path), .database(let path, _): wiring.configuration.runtime.files.resolve(path)
+        case .items: nil
+        }
+    }
+
+    /// What will be done.
+    func journal(_ backup: String, _ attempt: String, _ replacing: Set<String>) -> RestoreJournal {
+        var journal = RestoreJournal(
+            backup: backup, steps: [], items: [], restored: [], unchanged: unchanged.map { stores[$0]?.name ?? "" }.sorted(),
+            givenToOtherKey: [])
+        for (name, store) in stores.sorted(by: { $0.value.name < $1.value.name }) where !unchanged.contains(name) {
+            journal.restored.append(store.name)
+            if let target = target(store) {
+                let draft = "\(parentDirectory(of: target))/.\(lastComponent(of: target)).restore-\(backup.prefix(16))"
+                let isDatabase = if case .database = store.form { true } else { false }
+                journal.steps.append(
+                    RestoreJournal.Step(draft: draft, target: target, kept: "\(target).replaced-\(attempt)", isDatabase: isDatabase))
+            } else {
+                journal.items.append(
+                    RestoreJournal.Items(scope: name.scope, movesOthers: replacing.contains(store.name), kept: "replaced:\(attempt)"))
+            }
+        }
+        return journal
+    }
+}

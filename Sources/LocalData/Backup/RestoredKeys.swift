@@ -1,0 +1,83 @@
+import BackendContract
+import BackendRuntime
+import Sealing
+
+/// The key of a source on this machine.
+struct ResolvedKey: Sendable {
+    let reference: KeySourceReference
+    let key: SealingKey
+    /// The source's short name.
+    let pin: String
+    /// The source, in words.
+    let identifier: String
+    /// Whether it is another key than the one that the backup has for this source.
+    let isOther: Bool
+}
+
+/// Brings the backup's keys into this machine's sources. A key that a source has already stays: the databases are given to it.
+struct RestoredKeys {
+    private let content: BackupVerifier.Content
+    private let wiring: Wiring
+
+    init(_ content: BackupVerifier.Content, _ wiring: Wiring) { (self.content, self.wiring) = (content, wiring) }
+
+    /// The keys of the sources in this configuration, and of the sources whose keys sealed single values in the backup. No other source is asked, since the databases are given
+    /// to the sources of this configuration.
+    /// - Throws: ``StorageError`` with `encryptionKeyMismatch` where a source has another key already, and single values are sealed with the
+    ///   backup's.
+    func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {
+        var resolved: [ResolvedKey] = []
+        let named = Set(wiring.configuration.otherKeySources + [wiring.configuration.keySource] + survey.databases.values)
+        let needed = content.keys.filter { kept in
+            named.contains(kept.reference) || kept.keys.all.contains { survey.sealings.contains(RecordSeals.text(of: $0.id)) }
+        }
+        let own = needed.map(\.reference) + survey.databases.values
+        for reference in Set(own).sorted(by: { $0.description < $1.description }) {
+            let kept = content.keys.first { $0.reference == reference }
+            let source = try wiring.keySource(reference)
+            let keys = try await translatingErrors(key: "\(reference)") { () throws(BackendError) in
+                try await self.keys(source, reference, kept)
+            }
+            let others = kept?.keys.all.filter { !keys.contains($0.identity) } ?? []
+            if others.contains(where: { survey.sealings.contains(RecordSeals.text(of: $0.id)) }) {
+                throw StorageError(
+                    StorageError.encryptionKeyMismatch, key: "\(reference)",
+                    "This machine has another key in \(reference), and the backup holds single values that were sealed with its own. Move that key away if nothing here needs it, or restore with a configuration whose key source is empty. Nothing was changed."
+                )
+            }
+            resolved.append(
+                ResolvedKey(
+                    reference: reference, key: keys.current, pin: source.pin, identifier: source.identifier, isOther: !others.isEmpty))
+        }
+        return resolved
+    }
+
+    private func keys(
+        _ source: any KeySource, _ reference: KeySourceReference, _ kept: BackupSourceKeys?
+    ) async throws(BackendError) -> SourceKeys {
+        if case .passphrase(let name) = reference.form, let kept, try await !hasOtherFile(name) {
+            // Its file comes with the backup: whoever knows its passphrase opens it here too.
+            return kept.keys
+        }
+        if let keys = try await source.load() { return keys }
+        let new = kept?.keys ?? SourceKeys(only: .random(wiring.configuration.runtime.randomBytes))
+        let keys = try await source.create(new)
+        try await source.synchronize()
+        return keys
+    }
+
+    /// Whether there is a passphrase file here that is not the backup's.
+    private func hasOtherFile(_ name: String) async throws(BackendError) -> Bool {
+        guard let stored = content.report.stores.first(where: { $0.kind == BackedStore.Kind.passphrase.rawValue && $0.scope == name })
+        else {
+            return true
+        }
+        let store: BackedStore
+        do { store = try wiring.backedStore(.passphrase, name) } catch { return true }
+        let deadline = wiring.configuration.runtime.clock.now.advanced(by: wiring.configuration.deadlines.files)
+        guard let copy = try await store.store.copyForBackup(deadline: deadline) else { return false }
+        var digest = BackupDigest()
+        while let part = try await copy.nextPart() { digest.take(part) }
+        return hexadecimalText(of: digest.digest) != stored.digest
+    }
+}

@@ -1,0 +1,30 @@
+#if SQLite && os(Linux)
+    import Foundation
+    import LocalData
+    import TestSupport
+    import Testing
+
+    /// How much memory backups take.
+    @Suite(.inTurn, .slow("starts programs"), .tags(.process)) struct BackupMemoryTests {
+        /// The peak of a process of its own, with a store of some values of 64 KiB.
+        private func peaks(_ count: Int) async throws -> [Int] {
+            let stage = try Stage()
+            let router = stage.launch()
+            // Different bytes for every value, so that nothing is stored once for all.
+            for number in 0..<count {
+                let text = String(decoding: (0..<65_536).map { UInt8(97 + ($0 &* 31 &+ number) % 26) }, as: UTF8.self)
+                try await router.set(text, for: textKey("n\(number)", .encryptedSQLite(database: "main")))
+            }
+            let key = try await router.addRecoveryKey(to: .encryptedSQLite(database: "main"))
+            try await router.shutdown()
+            return try await stage.memoryOfKeeping(in: stage.directory.file("kit"), key)
+        }
+
+        @Test func `a backup, its verification and its restore take as much memory for 8 MiB as for one`() async throws {
+            let (small, large) = (try await peaks(16), try await peaks(128))
+            print("peak memory in KiB before, after backup, verification and restore: \(small) for 1 MiB, \(large) for 8 MiB")
+            try #require(small.count == 4 && large.count == 4)
+            for (small, large) in zip(small, large) { #expect(large < small + 4_096) }
+        }
+    }
+#endif

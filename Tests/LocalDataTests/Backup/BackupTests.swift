@@ -1,0 +1,383 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import LocalData
+    import Sealing
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// A backup of every store, verified and restored elsewhere.
+    @Suite(.inTurn) struct BackupTests {
+        @Test func `a backup of every store is verified, and restored on an empty machine`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let made = try await kit.backup()
+            #expect(made.stores.map(\.name).sorted() == made.stores.map(\.name))
+            #expect(
+                Set(made.stores.map(\.name)).isSuperset(
+                    of: ["encryptedSQLite(main)", "ledger", "userDefaults(standard)", "vault(v-\(kit.stage.service))"]))
+            #expect(made.stores.allSatisfy { !$0.isForeign && !$0.isOlder })
+            #expect(try FileManager.default.attributesOfItem(atPath: kit.kit.path)[.posixPermissions] as? Int == 0o600)
+            let verified = try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret)
+            #expect(verified.stores.map(\.digest) == made.stores.map(\.digest))
+            #expect(verified.stores.compactMap(\.damagedRows) == [0, 0])
+            #expect(verified.stores.compactMap(\.hasProvenRows) == [true, true])
+            #expect(verified.keys == ["key file sealing-key"])
+            try FileManager.default.removeItem(atPath: kit.stage.directory.file("root"))
+            let report = try await kit.restore(into: "other")
+            #expect(report.restored.sorted() == made.stores.map(\.name) && report.kept.isEmpty && report.givenToOtherKey.isEmpty)
+            #expect(try await kit.values("other") == kit.expected())
+            // It is in use afterwards like any other, and restoring it once more finds nothing to do but what has changed.
+            let again = try await kit.restore(into: "third")
+            #expect(try await kit.values("third") == kit.expected())
+            #expect(try await kit.restore(into: "third", replacing: ["ledger"]).unchanged.count >= again.restored.count - 1)
+        }
+
+        @Test(arguments: ["link", "remove", "synchronizeDirectory"])
+        func `a backup whose last steps fail says whether there may be a file`(_ step: String) async throws {
+            let stage = try Stage()
+            let (files, file) = (HookedFiles(), URL(filePath: stage.directory.file("backup")))
+            let router = stage.launch { $0.runtime.files = files }
+            let secret = BackupKey.recoveryKey(
+                try RecoveryKey(text: "0410-6105-0R3G-G28A-1C60-T3GF-208H-44RM-2MB1-E60S-38DH-R78Y-3WG0-Z1WJ"))
+            try await router.set("v", for: textKey("a", .userDefaults))
+            files.fail(step)
+            do {
+                try await router.backup(to: file, for: [secret])
+                #expect(step == "remove")
+            } catch let error as StorageError {
+                #expect(error.outcome == (step == "link" ? .notApplied : .unknown))
+            }
+            files.fail(step, with: nil)
+            #expect(FileManager.default.fileExists(atPath: file.path) == (step != "link"))
+            if step != "link" { #expect(try await StorageRouter.verifyBackup(at: file, with: secret).isSound) }
+            try await router.shutdown()
+        }
+
+        /// A configuration whose folder of property lists may have other programs' lists, too.
+        private func sharing(_ kit: BackupStage) -> StorageConfiguration {
+            let root = kit.stage.directory.file("root")
+            var configuration = StorageConfiguration(
+                directories: StorageDirectories(
+                    preferences: root + "/preferences", data: root + "/data", state: root + "/state", locks: root + "/locks"),
+                applicationID: kit.stage.service)
+            configuration.userDefaultsName = "standard"
+            configuration.deadlines = kit.configuration().deadlines
+            return configuration
+        }
+
+        @Test func `a backup has the store of every key that was used, however many other keys were used since`() async throws {
+            let kit = try BackupStage()
+            let router = StorageRouter(configuration: sharing(kit))
+            let reports = StorageCollection<String>(
+                "reports", domain: .userDefaults(suite: "reports"), owner: "Tests", description: "Reports", id: { $0 })
+            try await router.set("first", in: reports)
+            try await router.set("second", for: textKey("secret", .memory(), .encrypted(.keyFile("another-key"))))
+            let others = StorageCollection<String>("others", domain: .memory(), owner: "Tests", description: "Others", id: { $0 })
+            for number in 0..<4_200 { #expect(try await router.value(for: others.key("\(number)")) == nil) }
+            for number in 0..<65_600 { #expect(try await router.value(for: textKey("k\(number)", .memory())) == nil) }
+            let made = try await router.backup(to: kit.kit, for: [kit.secret])
+            #expect(made.stores.map(\.name).contains("userDefaults(reports)"))
+            #expect(made.keys.contains("key file another-key"))
+            try await router.shutdown()
+        }
+
+        @Test func `a backup has the stores that an earlier run used, and names those that are not there`() async throws {
+            let kit = try BackupStage()
+            let first = StorageRouter(configuration: sharing(kit))
+            for suite in ["reports", "drafts"] { try await first.set("v", for: textKey("a", .userDefaults(suite: suite))) }
+            try await first.set("v", for: textKey("a", .encryptedSQLite(database: "lost")))
+            try await first.shutdown()
+            let root = kit.stage.directory.file("root")
+            try Data("<plist/>".utf8).write(to: URL(fileURLWithPath: root + "/preferences/other-program.plist"))
+            for path in ["/preferences/drafts.plist", "/data/databases/lost.sqlite", "/data/databases/lost.sqlite-wal"] {
+                try? FileManager.default.removeItem(atPath: root + path)
+            }
+            let second = StorageRouter(configuration: sharing(kit))
+            let made = try await second.backup(to: kit.kit, for: [kit.secret])
+            let names = made.stores.map(\.name)
+            #expect(names.contains("userDefaults(reports)") && !names.contains("userDefaults(other-program)"))
+            #expect(made.notFound == ["encryptedSQLite(lost)", "userDefaults(drafts)"])
+            #expect(try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret).notFound == made.notFound)
+            try await second.shutdown()
+        }
+
+        @Test func `a backup of one folder has every property list in it, and reports a damaged one`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let folder = kit.stage.directory.file("root") + "/preferences"
+            try Data(#"<plist version="1.0"><dict><key>a</key>"#.utf8).write(to: URL(fileURLWithPath: folder + "/torn.plist"))
+            try Data(#"<plist version="1.0"><dict/></plist>"#.utf8).write(to: URL(fileURLWithPath: folder + "/whole.plist"))
+            let made = try await kit.backup()
+            #expect(made.stores.filter { $0.kind == "userDefaults" }.map(\.scope) == ["standard", "torn", "whole"])
+            #expect(made.stores.filter(\.isDamaged).map(\.name) == ["userDefaults(torn)"] && !made.isSound)
+            #expect(try await !StorageRouter.verifyBackup(at: kit.kit, with: kit.secret).isSound)
+            let report = try await kit.restore(into: "other")
+            #expect(report.restored.contains("userDefaults(torn)"))
+        }
+
+        @Test func `a restore does not ask a key source that is not used here`() async throws {
+            let kit = try BackupStage()
+            var configuration = kit.configuration()
+            configuration.keySource = .credential("documents-key")
+            configuration.runtime.host.environment["CREDENTIALS_DIRECTORY"] = try kit.stage.directory.folder("credentials")
+            try Data(KeySourceReference.newKeyText().utf8).write(
+                to: URL(fileURLWithPath: kit.stage.directory.file("credentials") + "/documents-key"))
+            let router = StorageRouter(configuration: configuration)
+            try await router.set("v", for: kit.row)
+            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.shutdown()
+            // Another machine, without the credential.
+            let report = try await kit.restore(into: "other")
+            #expect(report.restored.contains("encryptedSQLite(main)"))
+            #expect(try await kit.values("other", keys: [kit.row]) == ["v"])
+        }
+
+        @Test func `an older database that is restored is refused by its anchor until it is accepted`() async throws {
+            let kit = try BackupStage()
+            var configuration = kit.configuration()
+            configuration.freshnessAnchors["main"] = .file(kit.stage.directory.file("anchors/main"))
+            let first = StorageRouter(configuration: configuration)
+            try await first.set("older", for: kit.row)
+            let made = try await first.backup(to: kit.kit, for: [kit.secret], including: [])
+            try await first.set("later", for: kit.row)
+            try await first.shutdown()
+            try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
+            let second = StorageRouter(configuration: configuration)
+            let error = await #expect(throws: StorageError.self) { try await second.get(kit.row) }
+            #expect(error?.code == .rolledBack)
+            try await second.acceptOlderFile(of: kit.row.domain)
+            #expect(try await second.get(kit.row) == "older")
+            try await second.shutdown()
+        }
+
+        @Test func `a recovery key opens a backup, and another secret does not`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let router = kit.router()
+            let key = try await router.addRecoveryKey(to: .encryptedSQLite(database: "main"))
+            try await router.backup(to: kit.kit, for: [kit.secret, .recoveryKey(key)], including: [.userDefaults])
+            try await router.shutdown()
+            try await StorageRouter.restore(
+                from: kit.kit, with: .recoveryKey(RecoveryKey(text: key.text)), into: kit.configuration("other"))
+            #expect(try await kit.values("other") == kit.expected())
+            let other = try await kit.router("unrelated").addRecoveryKey(to: .encryptedSQLite(database: "x"))
+            for secret in [BackupKey.passphrase("another", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1)), .recoveryKey(other)] {
+                let error = await #expect(throws: StorageError.self) { try await StorageRouter.verifyBackup(at: kit.kit, with: secret) }
+                #expect(error?.code == .encryptionKeyMismatch)
+            }
+        }
+
+        @Test func `a file that is there is not replaced, and a backup leaves no draft`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            try Data("mine".utf8).write(to: kit.kit)
+            await #expect(throws: StorageError.self) { try await kit.backup() }
+            #expect(try Data(contentsOf: kit.kit) == Data("mine".utf8))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path).allSatisfy { !$0.hasPrefix(".") })
+        }
+
+        @Test func `what is here is refused unless it is named, and is kept beside then`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let made = try await kit.backup()
+            try await kit.fill("root", "newer")
+            let before = try kit.files("root")
+            let error = await #expect(throws: StorageError.self) { try await kit.restore(into: "root") }
+            #expect(error?.code == .conflict && error?.outcome == .notApplied)
+            #expect(error?.message.contains("encryptedSQLite(main)") == true && error?.message.contains("userDefaults(standard)") == true)
+            #expect(try kit.files("root") == before)
+            let report = try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
+            #expect(try await kit.values("root") == kit.expected())
+            let kept = report.kept.compactMap { FileManager.default.contents(atPath: $0) }
+            #expect(kept.contains { $0.range(of: Data("newer plain".utf8)) != nil })
+            #expect(report.kept.contains { $0.contains("main.sqlite.replaced-") })
+        }
+
+        @Test func `a key that is here stays, and the databases are given to it`() async throws {
+            let kit = try BackupStage()
+            let router = kit.router()
+            try await router.set(BackupStage.marker, for: kit.row)
+            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.shutdown()
+            // The other machine has a key already.
+            let other = kit.router("other")
+            try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
+            try await other.shutdown()
+            let key = try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key"))
+            let report = try await kit.restore(into: "other", replacing: ["ledger"])
+            #expect(report.givenToOtherKey == ["encryptedSQLite(main)"])
+            #expect(try Data(contentsOf: URL(fileURLWithPath: kit.stage.directory.file("other") + "/data/sealing-key")) == key)
+            #expect(try await kit.values("other", keys: [kit.row]) == [BackupStage.marker])
+            #expect(try await kit.values("other", keys: [textKey("own", .encryptedSQLite(database: "own"))]) == ["mine"])
+            // New values are sealed under it too.
+            let after = kit.router("other")
+            try await after.set("new", for: kit.row)
+            try await after.set("new", for: kit.sealed)
+            try await after.shutdown()
+        }
+
+        @Test func `a key that is here is an obstacle where single values are sealed with the backup's`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            try await kit.backup()
+            let other = kit.router("other")
+            try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))
+            try await other.shutdown()
+            let before = try kit.files("other")
+            let error = await #expect(throws: StorageError.self) { try await kit.restore(into: "other", replacing: ["ledger"]) }
+            #expect(error?.code == .encryptionKeyMismatch)
+            #expect(try kit.files("other") == before)
+        }
+
+        @Test func `the backup of another application is refused`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            try await kit.backup()
+            var configuration = kit.configuration("other")
+            configuration.sealingContext = "another tenant"
+            let error = await #expect(throws: StorageError.self) {
+                try await StorageRouter.restore(from: kit.kit, with: kit.secret, into: configuration)
+            }
+            #expect(error?.code == .wrongContext)
+            #expect(try kit.files("other").isEmpty)
+        }
+
+        @Test func `a passphrase file comes with the backup, and its passphrase opens it on the other machine`() async throws {
+            let kit = try BackupStage()
+            func configuration(_ root: String) -> StorageConfiguration {
+                var configuration = kit.configuration(root)
+                configuration.keySource = .passphrase("main")
+                configuration.scryptCost = .tooCheapForAnythingButTests(logN: 1)
+                configuration.passphrase = { _ in "open sesame" }
+                return configuration
+            }
+            let source = PassphraseSource(
+                path: kit.stage.directory.file("root") + "/data/main.passphrase",
+                cost: PassphraseCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1),
+                deadline: .seconds(60), runtime: .live
+            ) { "open sesame" }
+            _ = try await source.create(SourceKeys(only: .random(Runtime.live.randomBytes)))
+            let router = StorageRouter(configuration: configuration("root"))
+            try await router.set(BackupStage.marker, for: kit.row)
+            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.shutdown()
+            try await StorageRouter.restore(from: kit.kit, with: kit.secret, into: configuration("other"))
+            let other = StorageRouter(configuration: configuration("other"))
+            #expect(try await other.get(kit.row) == BackupStage.marker)
+            try await other.shutdown()
+            var closed = configuration("root")
+            closed.passphrase = nil
+            let error = await #expect(throws: StorageError.self) {
+                try await StorageRouter(configuration: closed).backup(to: URL(fileURLWithPath: kit.kit.path + "2"), for: [kit.secret])
+            }
+            #expect(error?.code == .locked)
+        }
+
+        @Test func `damaged rows are in the backup, and verification counts them`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            try PlainDatabase(path: kit.stage.directory.file("root") + "/data/databases/main.sqlite").execute(
+                "UPDATE records SET version = version + 1")
+            try await kit.backup()
+            let verified = try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret)
+            #expect(verified.stores.first { $0.name == "encryptedSQLite(main)" }?.damagedRows == 1)
+            #expect(verified.stores.first { $0.name == "encryptedSQLite(main)" }?.hasProvenRows == false)
+        }
+
+        @Test func `writers go on while a backup is written, and it has the state at its beginning`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let router = kit.router()
+            let values = (0..<3_000).map { "value \($0) \(String(repeating: "x", count: 200))" }
+            let numbered = StorageKeyGroup(owner: "Tests", domain: .encryptedSQLite(database: "main"))
+            for (number, value) in values.enumerated().prefix(300) {
+                try await router.set(value, for: numbered.key("n\(number)", "A value", default: nil))
+            }
+            let gate = Writes()
+            let report = try await router.backup(to: kit.kit, for: [kit.secret], including: [.userDefaults]) { progress in
+                guard progress.store == "encryptedSQLite(main)", progress.bytes > 0, gate.isFirst else { return }
+                // The locks are free by now.
+                gate.task = Task { try await router.set("later", for: kit.row) }
+            }
+            try await gate.task?.value
+            #expect(try await router.get(kit.row) == "later")
+            try await router.shutdown()
+            #expect(!report.stores.isEmpty && report.stores.allSatisfy { !$0.isForeign })
+            try await kit.restore(into: "other")
+            #expect(try await kit.values("other", keys: [kit.row]) == ["\(BackupStage.marker) row"])
+        }
+
+        @Test func `a store that changes while a restore is prepared is not replaced`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let names = Set(try await kit.backup().stores.map(\.name))
+            try await kit.fill("root", "older")
+            let list = kit.stage.directory.file("root") + "/preferences/standard.plist"
+            let changed = Writes()
+            let files = HookedFiles { _, path in
+                // The drafts are written: everything was compared.
+                guard path.contains(".restore-"), changed.isFirst, let content = FileManager.default.contents(atPath: list) else { return }
+                try? (content + Data("\n".utf8)).write(to: URL(fileURLWithPath: list))
+            }
+            let error = await #expect(throws: StorageError.self) { try await kit.restore(into: "root", files, replacing: names) }
+            #expect(error?.code == .conflict && changed.isOver)
+            #expect(try await kit.values("root") == kit.expected("older"))
+            #expect(try kit.files("root").keys.allSatisfy { !$0.contains(".restore-") && !$0.contains(".replaced-") })
+        }
+
+        @Test func `a restore keeps its locks from its last look until everything has its place`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let names = Set(try await kit.backup().stores.map(\.name))
+            try await kit.fill("root", "older")
+            let files = HookedFiles()
+            try await kit.restore(into: "root", files, replacing: names)
+            // The database and the vault.
+            #expect(files.locks("/sqlite-") == 2)
+            #expect(try await kit.values("root") == kit.expected())
+        }
+
+        @Test func `the locks of all stores are held while their states are taken`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let root = kit.stage.directory.file("root")
+            let free = Mutex<[String]?>(nil)
+            let files = HookedFiles { operation, path in
+                // The last store is looked at.
+                guard operation == "status", path.hasSuffix(".sqlite-wal"), path.contains("/v-") else { return }
+                let found = (FileManager.default.subpaths(atPath: root) ?? []).filter { name in
+                    guard name.hasSuffix(".lock") else { return false }
+                    let descriptor = open("\(root)/\(name)", O_RDWR | O_CLOEXEC)
+                    defer { close(descriptor) }
+                    return flock(descriptor, LOCK_EX | LOCK_NB) == 0
+                }
+                free.withLock { $0 = $0 ?? found }
+            }
+            try await kit.backup("root", files)
+            // Two lists, two databases, the quarantine.
+            #expect(files.locks(".lock") >= 5)
+            #expect(free.withLock(\.self) == [])
+        }
+
+        @Test func `a foreign writer during the copies is named`() async throws {
+            let kit = try BackupStage()
+            try await kit.fill()
+            let list = kit.stage.directory.file("root") + "/preferences/standard.plist"
+            let original = try #require(FileManager.default.contents(atPath: list))
+            let changed = Writes()
+            let files = HookedFiles { operation, path in
+                // The next look at another store's file, after the list was read: the locks are held.
+                guard operation == "status", path.hasSuffix(".sqlite-wal"), path.contains("/v-"), changed.isFirst else { return }
+                try? (original + Data("\n".utf8)).write(to: URL(fileURLWithPath: list))
+            }
+            let report = try await kit.backup("root", files)
+            #expect(changed.isOver)
+            #expect(report.stores.filter(\.isForeign).map(\.name) == ["userDefaults(standard)"])
+            let verified = try await StorageRouter.verifyBackup(at: kit.kit, with: kit.secret)
+            #expect(verified.stores.filter(\.isForeign).map(\.name) == ["userDefaults(standard)"])
+        }
+    }
+#endif

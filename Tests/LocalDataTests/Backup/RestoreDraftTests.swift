@@ -1,0 +1,141 @@
+#if SQLite
+    import BackendContract
+    import BackendRuntime
+    import Foundation
+    import LocalData
+    import Synchronization
+    import TestSupport
+    import Testing
+
+    /// What somebody else was told.
+    private final class Refusal: Sendable {
+        private let state = Mutex<(any Error)?>(nil)
+        var error: (any Error)? {
+            get { state.withLock(\.self) }
+            set { state.withLock { $0 = newValue } }
+        }
+    }
+
+    /// The drafts of a restore: those of a property list are plaintext, and do not outlive it.
+    @Suite(.slow("goes through real files many times"), .inTurn) struct RestoreDraftTests {
+        private let kit: BackupStage
+
+        init() throws { kit = try BackupStage() }
+
+        private func drafts(_ root: String) throws -> [String] {
+            try kit.files(root).keys.filter { $0.contains(".restore-") || $0.contains("restore-drafts") }
+        }
+
+        /// A restore that is killed when its drafts are written, and before its journal is.
+        private func kill(_ root: String) async throws {
+            let files = HookedFiles()
+            try await kit.restore(into: "whole of \(root)", files)
+            let count = files.operations.count
+            for number in 1...count {
+                try? FileManager.default.removeItem(atPath: kit.stage.directory.file(root))
+                files.arm(.stops, at: number)
+                _ = try? await kit.restore(into: root, files)
+                files.arm(nil)
+                if try drafts(root).contains(where: { $0.contains("vaults/.v-") }) { break }
+            }
+            #expect(try drafts(root).contains { $0.contains("standard.plist.restore-") })
+            #expect(try drafts(root).contains("data/restore-drafts.json"))
+        }
+
+        @Test func `what a killed restore left is removed by the next program that opens a store`() async throws {
+            try await kit.fill()
+            try await kit.backup()
+            try await kill("run")
+            #expect(try kit.files("run").values.contains { $0.range(of: Data(BackupStage.marker.utf8)) != nil })
+            let router = kit.router("run")
+            #expect(try await router.value(for: kit.plain) == nil)
+            try await router.shutdown()
+            #expect(try drafts("run").isEmpty)
+            #expect(try kit.files("run").values.allSatisfy { $0.range(of: Data(BackupStage.marker.utf8)) == nil })
+        }
+
+        @Test func `drafts in a folder that is not there are forgotten, and stores open`() async throws {
+            let root = kit.stage.directory.file("moved")
+            try FileManager.default.createDirectory(
+                atPath: root + "/data", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let noted = ["\(root)/data/databases/.main.sqlite.restore-0011223344556677", "/nowhere/.main.sqlite.restore-0011223344556677"]
+            try JSONEncoder().encode(noted).write(to: URL(fileURLWithPath: root + "/data/restore-drafts.json"))
+            let router = kit.router("moved")
+            #expect(try await router.value(for: kit.plain) == nil)
+            try await router.shutdown()
+            #expect(try drafts("moved").isEmpty)
+        }
+
+        @Test func `the names of the drafts are durable before the journal is written, which takes a missing one for one in its place`()
+            async throws
+        {
+            try await kit.fill()
+            try await kit.backup()
+            let seen = Shared<[String]>([])
+            try await kit.restore(into: "run", HookedFiles { operation, path in seen.note("\(operation) \(path)") })
+            let journal = try #require(seen.all.firstIndex { $0.contains(".restore.json.") })
+            let draft = try #require(seen.all.firstIndex { $0.contains("standard.plist.restore-") })
+            let folder = kit.stage.directory.file("run") + "/preferences"
+            #expect(seen.all[draft..<max(draft, journal)].contains("synchronizeDirectory \(folder)"))
+        }
+
+        @Test func `what a killed restore left is removed by the next backup, and by the restore of another one`() async throws {
+            try await kit.fill()
+            try await kit.backup()
+            let other = URL(fileURLWithPath: kit.kit.path + "2")
+            try await kit.backup(to: other)
+            try await kill("run")
+            try await kit.restore(into: "run", from: other)
+            #expect(try drafts("run").isEmpty)
+            #expect(try await kit.values("run") == kit.expected())
+            try await kill("again")
+            try await kit.backup("again", to: URL(fileURLWithPath: kit.kit.path + "3"))
+            #expect(try drafts("again").isEmpty)
+        }
+
+        @Test func `the drafts of a restore that runs are left to it, and no second one begins`() async throws {
+            try await kit.fill()
+            try await kit.backup()
+            let looked = Writes()
+            let refused = Refusal()
+            let kit = kit
+            let files = HookedFiles { operation, path in
+                guard operation == "synchronizeFile", path.contains("standard.plist.restore-"), looked.isFirst else { return }
+                let done = DispatchSemaphore(value: 0)
+                Task {
+                    let router = kit.router("run")
+                    _ = try? await router.value(for: kit.plain)
+                    try? await router.shutdown()
+                    do { try await kit.restore(into: "run") } catch { refused.error = error }
+                    done.signal()
+                }
+                done.wait()
+            }
+            // The program has looked, so there is an empty folder or none: nothing that the restore would not have found.
+            try await kit.restore(into: "run", files)
+            #expect(looked.isOver)
+            #expect((refused.error as? StorageError)?.code == .unavailable)
+            #expect(try await kit.values("run") == kit.expected())
+            #expect(try drafts("run").isEmpty)
+        }
+
+        @Test func `a database that changes while a restore is prepared is not replaced`() async throws {
+            try await kit.fill()
+            let names = Set(try await kit.backup().stores.map(\.name))
+            try await kit.fill("root", "older")
+            let database = kit.stage.directory.file("root") + "/data/databases/main.sqlite"
+            let changed = Writes()
+            let files = HookedFiles { _, path in
+                // The drafts are begun: everything was compared.
+                guard path.contains(".restore-"), !path.hasSuffix(".lock"), changed.isFirst else { return }
+                // The same bytes again would be no change: SQLite does not write them.
+                try? PlainDatabase(path: database).execute("INSERT INTO state VALUES (2, zeroblob(60))")
+            }
+            await expectRefusal(.conflict) { _ = try await kit.restore(into: "root", files, replacing: names) }
+            #expect(changed.isOver)
+            #expect(try await kit.values("root") == kit.expected("older"))
+            #expect(try drafts("root").isEmpty)
+            #expect(try kit.files("root").keys.allSatisfy { !$0.contains(".replaced-") })
+        }
+    }
+#endif
