@@ -33,7 +33,7 @@ extension LostAnswerCase {
                     Older(id: $0.id, name: $0.text)
                 }, keeping: .untilReleased, readableBy: 1
             ) { older, _ in
-                LostNote(older.id, older.name)
+                older
             }
             return Scene(
                 destination: domain, watched: [ObservedSlot(key, mark: LostNote("a", "mark"))],
@@ -94,7 +94,7 @@ extension LostAnswerCase {
 
     /// A value of a property list, sealed with a separate key.
     private static let sealed = StorageKey<String>(
-        name: "sealed", domain: LostAnswerMachine.older, owner: "Tests", description: "A sealed value", security: .encrypted)
+        name: "sealed", domain: LostAnswerMachine.older, security: .encrypted, owner: "Tests", description: "A sealed value")
 
     static let upkeep = [
         LostAnswerCase(description: "a rotation seals a value again") { domain in
