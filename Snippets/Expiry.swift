@@ -4,7 +4,7 @@ import LocalData
 
 struct Forecast: Codable, Sendable { var degrees: Double }
 
-let weather = StorageKeyGroup(owner: "StoreConditions", domain: .memory("weather"))
+let weather = StorageKeyGroup(owner: "Weather", domain: .memory("weather"))
 let router = StorageRouter(configuration: .inMemory())
 
 // snippet.show

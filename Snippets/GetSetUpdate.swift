@@ -17,7 +17,7 @@ let router = StorageRouter(configuration: .inMemory())
 let width = try await router.get(.width)  // 800, the key's default; nothing was written
 let title = try await router.value(for: .title)  // nil: the default is not applied, absence is proven
 
-try await router.set("StoreConditions", for: .title)  // durable when it returns
+try await router.set("Weather", for: .title)  // durable when it returns
 try await router.update(.width, default: 800) { $0 += 100 }  // one step, also between processes
 try await router.remove(.title)  // deletes older copies too
 

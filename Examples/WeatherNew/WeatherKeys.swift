@@ -13,13 +13,13 @@ struct WeatherKeys: StorageKeyCatalog {
 }
 
 /// The old program's property list, `~/.config/weather.plist`: preferences are still stored there.
-private let preferences = StorageKeyGroup(owner: "StoreConditions", domain: .userDefaults(suite: "weather"))
+private let preferences = StorageKeyGroup(owner: "Weather", domain: .userDefaults(suite: "weather"))
 
 // MARK: Secrets: to the keyring
 
 extension StorageKey where Value == String {
     static let apiToken = StorageKey(
-        name: "api-token", domain: .keychain(service: "weather"), owner: "StoreConditions", description: "The token for the weather service"
+        name: "api-token", domain: .keychain(service: "weather"), owner: "Weather", description: "The token for the weather service"
     ).moved(from: preferences.key("apiToken", "The token of the old program"))
 }
 
@@ -30,7 +30,7 @@ struct Account: Codable, Sendable {
 
 extension StorageKey where Value == Account {
     static let account = StorageKey(
-        name: "account", domain: .keychain(service: "weather"), owner: "StoreConditions", description: "The account for the service"
+        name: "account", domain: .keychain(service: "weather"), owner: "Weather", description: "The account for the service"
     ).moved(from: preferences.key("account", "The account of the old program"))
 }
 
@@ -38,7 +38,7 @@ extension StorageKey where Value == Account {
 
 extension StorageKey where Value == String {
     static let journal = StorageKey(
-        name: "journal", domain: .encryptedSQLite(database: "documents"), owner: "StoreConditions", description: "The user's journal"
+        name: "journal", domain: .encryptedSQLite(database: "documents"), owner: "Weather", description: "The user's journal"
     ).moved(from: preferences.key("journal", "The journal of the old program"))
 }
 
