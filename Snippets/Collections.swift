@@ -29,28 +29,25 @@ try await router.update("a", in: notes) { $0?.text = "Oat milk" }
 let bread = try await router.value("b", in: notes)  // nil if there is none
 try await router.remove("b", in: notes)
 
-for try await case .value(let note) in router.records(in: notes) { print(note.text) }  // all that can be read, a page at a time
+for try await note in router.records(in: notes) { print(note.text) }  // a page at a time
 // snippet.hide
 check(bread?.text == "Bread")
 check(try await router.count(in: notes) == 1)
 check(try await router.get("a", in: notes).text == "Oat milk")
 
 // snippet.show
-for try await entry in router.records(in: notes) {
-    switch entry {
-    case .value(let note): print(note.text)
-    case .damaged(let record, let reason):
-        print("\(record): \(reason.message)")
-        try await router.setAside(record)  // into the quarantine; damagedData(_:) exports it, removeDamaged(_:) removes it
-    }
+let setAside = DamagePolicy.report { record, reason in
+    print("\(record): \(reason.message)")
+    try await router.setAside(record)  // into the quarantine; damagedData(_:) exports it, removeDamaged(_:) removes it
 }
+for try await note in router.records(in: notes, onDamage: setAside) { print(note.text) }
 // snippet.hide
 
 // snippet.show
 // Queries use attributes beside a record: its sync status, texts of your own, the time of its last change.
 try await router.set(Note(id: "c", text: "Tea"), in: notes, syncStatus: .notSynced, attributes: ["shelf": "kitchen"])
 let waiting = try await router.count(in: notes, .syncStatus(.notSynced).and(.attribute("shelf", "kitchen")))
-for try await stored in router.allStoredRecords(in: notes, .syncStatus(.notSynced)) { print(stored.id, stored.attributes) }
+for try await stored in router.storedRecords(in: notes, .syncStatus(.notSynced)) { print(stored.id, stored.attributes) }
 // snippet.hide
 check(waiting == 1)
 
@@ -71,7 +68,7 @@ check(try await router.count(in: notes) == 2)
 
 // snippet.show
 // All of them.
-for try await stored in router.allStoredRecords(in: notes) { try await router.remove(notes.key(stored.id)) }
+for try await stored in router.storedRecords(in: notes) { try await router.remove(notes.key(stored.id)) }
 // snippet.hide
 check(try await router.count(in: notes) == 0)
 

@@ -22,7 +22,7 @@ let maybe = try await router.value(for: user("kim"))  // nil instead
 let entry = try await router.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the expired value
 let isThere = try await router.exists(user("sam"))  // existsObject(ofType:forKey:)
 try await router.remove(user("sam"))  // removeObject(forKey:)
-let names = try await router.allNames(in: cache.domain)  // every key, also of other programs
+let names = try await router.names(in: cache.domain)  // every key, also of other programs
 // snippet.hide
 check(sam.name == "Sam" && maybe == nil && isThere)
 check(entry?.value.name == "Ada" && entry?.isExpired == false && entry?.expiresAt != nil)
@@ -43,7 +43,7 @@ let users = StorageCollection<CachedUser>("users", domain: cache.domain, owner: 
     .expiring(after: .seconds(7_200))
 try await router.set(CachedUser(id: "sam", name: "Sam"), in: users)
 try await router.registerCatalog(CacheKeys(), migrateImmediately: true)  // removeExpiredObjects()
-for try await stored in router.allStoredRecords(in: users) { try await router.remove(users.key(stored.id)) }  // removeAll()
+for try await stored in router.storedRecords(in: users) { try await router.remove(users.key(stored.id)) }  // removeAll()
 // snippet.hide
 check(try await router.count(in: users) == 0)
 

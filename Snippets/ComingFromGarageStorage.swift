@@ -43,7 +43,7 @@ let sam = Person(id: "Sam", address: Address(street: "Ring 1", city: "Graz"), br
 try await router.set(sam, in: Person.collection)  // park(_:), with Nick and Emily, in one commit
 let found = try await router.get("Sam", in: Person.collection)  // retrieve(_:identifier:)
 let brother = try await router.resolve(found.brother)  // nil without a brother; a required reference throws an error with its id
-for try await person in router.allRecords(in: Person.collection) { print(person.id) }  // retrieveAll(_:)
+for try await person in router.records(in: Person.collection) { print(person.id) }  // retrieveAll(_:)
 try await router.remove("Emily", in: Person.collection)  // delete(_:): the records that she refers to stay
 // snippet.hide
 check(brother?.id == "Nick" && found.address?.city == "Graz" && found.siblings.count == 2)
@@ -52,7 +52,7 @@ check(try await router.count(in: Person.collection) == 2)
 // snippet.show
 try await router.set(nick, in: Person.collection, syncStatus: .notSynced)  // setSyncStatus(_:for:)
 let status = try await router.storedValue("Nick", in: Person.collection)?.syncStatus  // syncStatus(for:)
-for try await stored in router.allStoredRecords(in: Person.collection, .syncStatus(.notSynced)) {  // retrieveAll(withStatus:)
+for try await stored in router.storedRecords(in: Person.collection, .syncStatus(.notSynced)) {  // retrieveAll(withStatus:)
     print(stored.id, stored.modifiedAt ?? .distantPast)
 }
 

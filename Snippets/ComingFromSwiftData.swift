@@ -43,8 +43,8 @@ try await router.set(kari, in: contacts)  // context.insert(_:) and save()
 kari.name = "Kari Nordmann"  // a value: changing it stores nothing
 try await router.set(kari, in: contacts)
 try await router.update(kari.id, in: contacts) { $0?.priority = .high }  // read, change and write as one step
-for try await contact in router.allRecords(in: contacts) { print(contact.name) }  // @Query, without predicates and order
-let high = try await router.allRecords(in: contacts).filter { $0.priority == .high }.first { _ in true }
+for try await contact in router.records(in: contacts) { print(contact.name) }  // @Query, without predicates and order
+let high = try await router.records(in: contacts).filter { $0.priority == .high }.first { _ in true }
 // snippet.hide
 check(high?.name == "Kari Nordmann" && high?.privateAddress.city == "Oslo")
 check(try await router.count(in: contacts) == 1)

@@ -34,7 +34,7 @@ struct Records {
         let router = try await filled(count)
         func all() async throws {
             var met = 0
-            for try await _ in router.allRecords(in: notes(Note.self)) { met += 1 }
+            for try await _ in router.records(in: notes(Note.self)) { met += 1 }
             precondition(met == count)
         }
         for _ in 0..<2 { try await all() }

@@ -33,7 +33,7 @@ extension Operation {
     private static func read(_ collection: StorageCollection<Note>) -> @Sendable (Stage) async throws -> [String] {
         { stage in
             var lines: [String] = []
-            for try await note in stage.router.allRecords(in: collection) { lines.append("\(note.id)=\(note.text)") }
+            for try await note in stage.router.records(in: collection) { lines.append("\(note.id)=\(note.text)") }
             return (lines + ["count=\(lines.count)"]).sorted()
         }
     }

@@ -32,15 +32,12 @@ struct Damaged: AsyncParsableCommand {
         @OptionGroup var place: PlaceOptions
 
         func run() async throws {
-            let entries = try await place.withRouter(for: [domain.domain]) {
-                try await $0.names(in: domain.domain, collection: collection)
-            }
-            let damage = entries.compactMap { entry in
-                if case .damaged(let record, let reason) = entry { ShownDamage(record, reason) } else { nil }
+            let (names, damage) = try await place.withRouter(for: [domain.domain]) {
+                try await $0.namesAndDamage(in: domain.domain, collection: collection)
             }
             if place.json { return try Output.json(damage) }
             for record in damage { Output.line("\(record.handle)  \(record.name ?? "-")  \(record.reason)") }
-            if damage.isEmpty { Failure.write("Nothing is damaged among \(entries.count) names.") }
+            if damage.isEmpty { Failure.write("Nothing is damaged among \(names.count) names.") }
         }
     }
 

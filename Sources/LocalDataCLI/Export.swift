@@ -41,7 +41,7 @@ struct Export: AsyncParsableCommand {
     func run() async throws {
         let report = try await place.withRouter(for: [values.domain.domain], isSealed: values.sealed) { router in
             var keys: [AnyStorageKey] = []
-            let names = values.names.isEmpty ? try await router.allNames(in: values.domain.domain) : values.names
+            let names = values.names.isEmpty ? try await router.names(in: values.domain.domain) : values.names
             for key in values.keys(names) where try await !router.holdsSealingKey(key) { keys.append(key) }
             guard let to else {
                 return try await router.exportAsPlaintextThatAnyoneCanRead(keys) { Output.bytes($0) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LocalData
+import Synchronization
 
 /// `localdata list`: the names in a domain.
 struct List: AsyncParsableCommand {
@@ -10,28 +11,31 @@ struct List: AsyncParsableCommand {
     @OptionGroup var place: PlaceOptions
 
     func run() async throws {
-        let entries = try await place.withRouter(for: [domain.domain]) { try await $0.names(in: domain.domain) }
-        if place.json { return try Output.json(entries.map(Shown.init)) }
-        for entry in entries {
-            switch entry {
-            case .value(let name): Output.line(name)
-            case .damaged(let record, let reason):
-                Failure.write("damaged: \(record.name ?? "a record without a name"): \(reason.message)")
-            }
+        let (names, damage) = try await place.withRouter(for: [domain.domain]) { try await $0.namesAndDamage(in: domain.domain) }
+        if place.json {
+            return try Output.json(names.map { Shown(name: $0, damaged: nil) } + damage.map { Shown(name: nil, damaged: $0) })
         }
+        for name in names { Output.line(name) }
+        for record in damage { Failure.write("damaged: \(record.name ?? "a record without a name"): \(record.reason)") }
     }
 
     /// What `--json` prints of an entry: one of the two.
     private struct Shown: Encodable {
         let name: String?
         let damaged: ShownDamage?
+    }
+}
 
-        init(_ entry: ListEntry<String>) {
-            switch entry {
-            case .value(let name): (self.name, damaged) = (name, nil)
-            case .damaged(let record, let reason): (name, damaged) = (nil, ShownDamage(record, reason))
-            }
-        }
+extension StorageRouter {
+    /// The names in a domain, and the damaged records beside them.
+    nonisolated func namesAndDamage(
+        in domain: StorageDomain, collection: String? = nil
+    ) async throws -> (names: [String], damage: [ShownDamage]) {
+        let damage = Mutex<[ShownDamage]>([])
+        let names = try await names(
+            in: domain, collection: collection,
+            onDamage: .report { record, reason in damage.withLock { $0.append(ShownDamage(record, reason)) } })
+        return (names, damage.withLock(\.self))
     }
 }
 

@@ -41,7 +41,7 @@ struct Figures {
         }
         try await figure("record of a page", 20, rows) {
             var met = 0
-            for try await _ in router.allRecords(in: notes) { met += 1 }
+            for try await _ in router.records(in: notes) { met += 1 }
             guard met == rows else { fatalError("records are missing") }
         }
         try await router.shutdown()

@@ -80,7 +80,7 @@ struct Records {
         let openAndDecode = try timed(3) { try floor.each { _ = try JSONDecoder().decode(Note.self, from: $0) } }
         let enumerating = try await median(of: 3) {
             var met = 0
-            let time = try await seconds { for try await _ in router.allRecords(in: notes) { met += 1 } }
+            let time = try await seconds { for try await _ in router.records(in: notes) { met += 1 } }
             precondition(met == count)
             return time
         }

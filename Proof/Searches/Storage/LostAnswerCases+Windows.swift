@@ -136,9 +136,8 @@ extension LostAnswerCase {
                     machine.medium(of: domain).corrupt(slot.address, bytes: [1, 2, 3])
                 },
                 act: { router in
-                    for try await entry in router.records(in: notes) {
-                        if let record = entry.damaged { try await act(router, record) }
-                    }
+                    let report = DamagePolicy.report { record, _ in try await act(router, record) }
+                    for try await _ in router.records(in: notes, onDamage: report) {}
                 })
         }
     }

@@ -316,11 +316,10 @@ struct RecordShape: Sendable {
             records: (0..<plan.count).map { calls(collection.key(Self.id($0)), Self.id($0)) }, catalog: [.collection(collection)],
             all: { [isDamaged = plan.isDamaged, damagedName = damagedAddress.name] router in
                 var found: [(id: String, text: String)] = []
-                for try await entry in router.records(in: collection) {
-                    if isDamaged, entry.damaged?.name == damagedName { continue }
-                    let record = try entry.get()
-                    found.append((record.id, record.text))
+                let report = DamagePolicy.report { record, reason in
+                    guard isDamaged, record.name == damagedName else { throw reason }
                 }
+                for try await record in router.records(in: collection, onDamage: report) { found.append((record.id, record.text)) }
                 return found
             },
             setMany: { router, texts in try await router.set(texts.map { Value(Self.id($0.record), $0.text) }, in: collection) })

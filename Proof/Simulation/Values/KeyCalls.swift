@@ -25,8 +25,7 @@ struct KeyCalls: Sendable {
         make: @escaping @Sendable (String) -> Value
     ) where Value.ID == String {
         let pages: @Sendable (StorageRouter) async throws -> String? = { router in
-            for try await entry in router.records(in: collection) {
-                let record = try entry.get()
+            for try await record in router.records(in: collection) {
                 if record.id == id { return text(record) }
             }
             return nil

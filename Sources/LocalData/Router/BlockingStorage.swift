@@ -59,7 +59,7 @@ public struct BlockingStorage: Sendable {
     ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
     /// - Throws: ``StorageError``: `corrupted` if a damaged value has lost its name; `timedOut` at the deadline; `unsupported` inside a task.
     public func keys(in domain: StorageDomain, collection: String? = nil) throws -> [String] {
-        try block("\(domain)", isMutation: false) { try await $0.allNames(in: domain, collection: collection) }
+        try block("\(domain)", isMutation: false) { try await $0.names(in: domain, collection: collection) }
     }
 
     /// Runs a call in a task, and blocks the calling thread until it ends or the deadline comes.

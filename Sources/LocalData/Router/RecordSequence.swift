@@ -1,21 +1,23 @@
 import BackendContract
 
-/// The records of a collection, and what is damaged among them: see ``StorageRouter/storedRecords(in:_:)``.
+/// The records of a collection: see ``StorageRouter/storedRecords(in:_:onDamage:)``.
 struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
-    typealias Element = ListEntry<StoredValue<Record>>
+    typealias Element = StoredValue<Record>
     typealias Failure = any Error
 
     let router: StorageRouter
     let collection: StorageCollection<Record>
     let filter: RecordFilter
+    let onDamage: DamagePolicy
 
-    func makeAsyncIterator() -> Iterator { Iterator(router: router, collection: collection, filter: filter) }
+    func makeAsyncIterator() -> Iterator { Iterator(self) }
 
     /// One walk through the records. It holds one page at a time.
     struct Iterator: AsyncIteratorProtocol {
         private let router: StorageRouter
         private let collection: StorageCollection<Record>
         private let filter: RecordFilter
+        private let onDamage: DamagePolicy
         private var pages: RecordPages.Iterator?
         /// Where the records are read.
         private var env: Environment
@@ -23,17 +25,20 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
         private var waiting: [ListEntry<StoredValue<Record>>] = []
         private var isOver = false
 
-        init(router: StorageRouter, collection: StorageCollection<Record>, filter: RecordFilter) {
-            self.router = router
-            self.collection = collection
-            self.filter = filter
+        init(_ sequence: RecordSequence) {
+            router = sequence.router
+            collection = sequence.collection
+            filter = sequence.filter
+            onDamage = sequence.onDamage
             env = router.env
         }
 
-        mutating func next() async throws -> ListEntry<StoredValue<Record>>? {
+        mutating func next() async throws -> StoredValue<Record>? {
             guard !isOver else { return nil }
             do {
-                if let value = try await advance() { return value }
+                while let entry = try await advance() {
+                    if let value = try await onDamage.value(of: entry, env) { return value }
+                }
                 isOver = true
                 return nil
             } catch {

@@ -14,7 +14,7 @@ extension AnyStorageKey {
         }
         func records<Record>(_ collection: some TypedCollection<Record>) async throws -> StoredDocument? {
             var documents: [String: DocumentValue] = [:]
-            for try await record in router.allStoredRecords(in: collection.typed) {
+            for try await record in router.storedRecords(in: collection.typed) {
                 documents[record.id] = try StoredDocument(encoding: record.value).root
             }
             return documents.isEmpty ? nil : StoredDocument(.object(documents))

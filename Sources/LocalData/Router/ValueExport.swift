@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 import Foundation
 import Sealing
+import Synchronization
 
 /// Writes values as lines, and stores lines as values.
 struct ValueExport {
@@ -47,20 +48,22 @@ struct ValueExport {
         _ collection: Collection, _ report: inout ExportReport, _ write: ([UInt8]) async throws -> Void
     ) async throws {
         let typed = collection.typed
-        for try await entry in router.storedRecords(in: typed) {
-            switch entry {
-            case .damaged(let record, let reason): report.damaged.append("\(typed.name)/\(record.name ?? "?"): \(reason.message)")
-            case .value(let stored) where stored.isExpired: break
-            case .value(let stored):
-                let line = ExportLine(
-                    domain: domain(typed.domain), collection: typed.name, name: stored.id, value: stored.value,
-                    attributes: Self.attributes(stored.attributes), expires: stored.expiresAt?.timeIntervalSince1970)
-                var bytes = try ExportCoding.line(line, stored.id)
-                defer { wipe(&bytes) }
-                try await write(bytes)
-                report.written.append("\(typed.name)/\(stored.id)")
-            }
+        let damaged = Mutex<[String]>([])
+        let records = router.storedRecords(
+            in: typed,
+            onDamage: .report { record, reason in
+                damaged.withLock { $0.append("\(typed.name)/\(record.name ?? "?"): \(reason.message)") }
+            })
+        for try await stored in records where !stored.isExpired {
+            let line = ExportLine(
+                domain: domain(typed.domain), collection: typed.name, name: stored.id, value: stored.value,
+                attributes: Self.attributes(stored.attributes), expires: stored.expiresAt?.timeIntervalSince1970)
+            var bytes = try ExportCoding.line(line, stored.id)
+            defer { wipe(&bytes) }
+            try await write(bytes)
+            report.written.append("\(typed.name)/\(stored.id)")
         }
+        report.damaged += damaged.withLock(\.self)
     }
 
     private static func attributes(_ attributes: [String: String]) -> [String: String]? { attributes.isEmpty ? nil : attributes }

@@ -124,7 +124,7 @@ import Testing
             { _ = try await router.get(key("a")) }, { _ = try await router.value(for: key("other")) },
             { try await router.set("x", for: key("a")) },
             { try await router.remove(key("a")) }, { _ = try await router.exists(key("a")) },
-            { _ = try await router.allNames(in: .userDefaults) },
+            { _ = try await router.names(in: .userDefaults) },
             { _ = try await router.get(moving) },
         ] {
             await expectRefusal(StorageError.corrupted, hiding: [secret], body: body)

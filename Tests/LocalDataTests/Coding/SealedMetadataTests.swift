@@ -119,15 +119,9 @@ import Testing
         try await forge(notes.key("a")) { $0.typeTag = "Other" }
         try await forge(notes.key("b")) { $0.expiresAt = 1 }
         try await forge(notes.key("c")) { $0.attributes["LocalData.version"] = "7" }
-        var (values, damaged) = ([String](), 0)
-        for try await entry in machine.launch().records(in: notes) {
-            switch entry {
-            case .value(let record): values.append(record.id)
-            case .damaged: damaged += 1
-            }
-        }
-        #expect(values == ["d"])
-        #expect(damaged == 3)
+        let found = try await machine.launch().everything(in: notes)
+        #expect(found.records.map(\.id) == ["d"])
+        #expect(found.damaged.count == 3)
         #expect(try await machine.launch().count(in: notes) == 4)
     }
 

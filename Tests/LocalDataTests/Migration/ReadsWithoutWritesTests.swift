@@ -76,7 +76,7 @@ import Testing
         #expect(try await !router.exists(parts.key("y")))
         #expect(try await router.count(in: notes) == 2)
         var found: [String] = []
-        for try await note in router.allRecords(in: notes) { found.append(note.id) }
+        for try await note in router.records(in: notes) { found.append(note.id) }
         #expect(found.sorted() == ["a", "b"])
         for try await value in router.values(for: key) {
             #expect(value == "secret")
@@ -152,7 +152,7 @@ import Testing
         await expectRefusal(StorageError.noSpace, StorageError.accessDenied) { _ = try await router.get(key) }
         await expectRefusal(StorageError.noSpace, StorageError.accessDenied) { _ = try await router.get("b", in: books) }
         await expectRefusal(StorageError.noSpace, StorageError.accessDenied) {
-            for try await _ in router.allRecords(in: books) {}
+            for try await _ in router.records(in: books) {}
         }
         for backend in machine.backends(of: Self.place) { backend.removeFaults() }
         #expect(try await router.resolve(router.get(key).author) == Author(id: "a", name: "Ada"))

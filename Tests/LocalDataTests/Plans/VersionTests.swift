@@ -88,7 +88,7 @@ import Testing
 
             #expect(try await new.count(in: notes) == 3)
             var found: [String: String] = [:]
-            for try await note in new.allRecords(in: notes) { found[note.id] = note.title }
+            for try await note in new.records(in: notes) { found[note.id] = note.title }
             #expect(found == ["1": "before", "2": "two", "3": "three"])
             #expect(try await Self.versions(new, notes) == ["1": 2, "2": 1, "3": 1])
             #expect(try await new.storedValue(for: Self.newKey(domain))?.value == Note(id: "s", title: "single"))
@@ -125,7 +125,7 @@ import Testing
     /// Expects what a program of version 2 without a way from version 1 can read: everything has version 2.
     private static func expectAllNew(_ router: StorageRouter, _ domain: StorageDomain, _ titles: [String: String]) async throws {
         var found: [String: String] = [:]
-        for try await note in router.allRecords(in: notes(domain)) { found[note.id] = note.title }
+        for try await note in router.records(in: notes(domain)) { found[note.id] = note.title }
         #expect(found == titles)
         #expect(try await versions(router, notes(domain)) == titles.mapValues { _ in 2 })
         #expect(try await router.get(newKey(domain)) == Note(id: "s", title: "single"))
@@ -134,7 +134,7 @@ import Testing
 
     private static func versions(_ router: StorageRouter, _ notes: StorageCollection<Note>) async throws -> [String: Int] {
         var found: [String: Int] = [:]
-        for try await note in router.allStoredRecords(in: notes) { found[note.id] = note.schemaVersion }
+        for try await note in router.storedRecords(in: notes) { found[note.id] = note.schemaVersion }
         return found
     }
 

@@ -173,7 +173,7 @@ extension CollectionAttackTests {
             let router = launch()
             #expect(try await router.count(in: notes) == good.count)
             var seen: [[UInt8]] = []
-            for try await stored in router.allStoredRecords(in: notes) {
+            for try await stored in router.storedRecords(in: notes) {
                 #expect(stored.id.utf8.elementsEqual(stored.value.text.utf8))
                 seen.append(Array(stored.id.utf8))
             }
@@ -209,7 +209,7 @@ extension CollectionAttackTests {
                 let (one, other) = (launch(), launch())
                 try await withThrowingTaskGroup { group in
                     group.addTask { _ = try await one.count(in: notes) }
-                    group.addTask { for try await _ in other.allRecords(in: notes) {} }
+                    group.addTask { for try await _ in other.records(in: notes) {} }
                     for id in 0..<20 { group.addTask { try await (id % 2 == 0 ? one : other).remove("\(id)", in: notes) } }
                     for id in 20..<30 {
                         group.addTask { try await (id % 2 == 0 ? one : other).update("\(id)", in: notes) { $0?.text = "new" } }
@@ -305,7 +305,7 @@ extension CollectionAttackTests {
                 if case .success = await task.result { stored.insert("\(number)") }
             }
             var found: Set<String> = []
-            for try await parent in router.allRecords(in: parents) {
+            for try await parent in router.records(in: parents) {
                 #expect(try await router.resolve(parent.children.first) != nil)
                 found.insert(parent.id)
             }

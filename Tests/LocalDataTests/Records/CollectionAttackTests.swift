@@ -103,7 +103,7 @@ import Testing
         await refused { try await router.set(Note(id: "a", text: "one"), in: others) }
         await refused { _ = try await router.value("a", in: others) }
         await refused { _ = try await router.count(in: others) }
-        await refused { for try await _ in router.allRecords(in: others) {} }
+        await refused { for try await _ in router.records(in: others) {} }
         await refused { try await router.migrateAll(from: "Old", to: others) }
         await refused { try await router.migrateAll(from: notes(), to: others) }
         await refused { try await router.restoreBackups(of: others) }

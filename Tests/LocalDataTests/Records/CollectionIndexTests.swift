@@ -18,7 +18,7 @@ import Testing
                 let router = launch()
                 for colour in ["red", "blue", "green"] {
                     var ids: [String] = []
-                    for try await case .value(let note) in router.records(in: notes, .attribute("colour", colour)) { ids.append(note.id) }
+                    for try await note in router.records(in: notes, .attribute("colour", colour)) { ids.append(note.id) }
                     let wanted = (0..<6).filter { ["red", "blue"][$0 % 2] == colour }.map { "n\($0)" }
                     #expect(ids.sorted() == wanted)
                     #expect(try await router.count(in: notes, .attribute("colour", colour)) == wanted.count)

@@ -17,8 +17,8 @@ import Testing
             #expect(Set(found.records.map(\.id)).count == 99 && found.records.count == 99)
             #expect(found.damaged.map(\.name) == ["n54"] && found.reasons.map(\.code) == [StorageError.undecodable])
             #expect(try await router.count(in: notes) == 100)
-            #expect(try await router.names(in: domain, collection: "notes").count == 100)
-            await #expect(throws: StorageError.self) { for try await _ in router.allRecords(in: notes) {} }
+            #expect(try await router.names(in: domain, collection: "notes", onDamage: .skip).count == 100)
+            await #expect(throws: StorageError.self) { for try await _ in router.records(in: notes) {} }
             let handle = try #require(found.damaged.first).handle
             let record = try #require(DamagedRecord(handle: handle, in: domain))
             #expect(try await String(decoding: router.damagedData(record), as: UTF8.self) == #"{"broken":1}"#)
@@ -54,14 +54,15 @@ import Testing
         try await router.set("whole", for: textKey("whole", domain))
         try await router.set("damaged", for: textKey("damaged", domain))
         machine.corrupt(domain, name: "damaged", bytes: [1, 2, 3])
-        let entries = try await router.names(in: domain)
-        #expect(entries.compactMap(\.value) == ["whole"])
-        let record = try #require(entries.compactMap(\.damaged).first)
+        let (names, damaged) = try await router.namesAndDamage(in: domain)
+        #expect(names == ["whole"])
+        #expect(try await router.names(in: domain, onDamage: .skip) == ["whole"])
+        let record = try #require(damaged.first)
         #expect(record.name == "damaged")
-        await #expect { _ = try await router.allNames(in: domain) } throws: { StorageError.corrupted ~= $0 }
+        await #expect { _ = try await router.names(in: domain) } throws: { StorageError.corrupted ~= $0 }
         #expect(try await router.damagedData(record) == Data([1, 2, 3]))
         try await router.removeDamaged(record)
-        #expect(try await router.allNames(in: domain) == ["whole"])
+        #expect(try await router.names(in: domain) == ["whole"])
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
@@ -69,7 +70,7 @@ import Testing
         let machine = TestMachine()
         let domain = StorageDomain.userDefaults(suite: "a")
         machine.corrupt(domain, name: "caf\u{E9}", bytes: [1])
-        let record = try #require(try await machine.launch().names(in: domain).compactMap(\.damaged).first)
+        let record = try #require(try await machine.launch().namesAndDamage(in: domain).damaged.first)
         #expect(DamagedRecord(handle: record.handle, in: domain) == record)
         for text in ["", "0", "zz", "07", String(record.handle.dropLast(2)), record.handle + "00"] {
             #expect(DamagedRecord(handle: text, in: domain) == nil, "\(text)")
@@ -136,18 +137,17 @@ import Testing
             try PlainDatabase(path: path).execute(
                 "UPDATE records SET \(column) = zeroblob(length(\(column))) WHERE id = (SELECT min(id) FROM records)")
             let next = stage.launch { $0.keySource = .keyFile("sealing.key") }
-            let listed = try await next.names(in: domain).compactMap(\.damaged)
+            let (values, listed) = try await next.namesAndDamage(in: domain)
             let record = try #require(listed.first)
             #expect(listed.count == 1 && record.name == nil)
             let found = try await next.everything(in: notes)
-            let values = try await next.names(in: domain).compactMap(\.value)
             #expect(found.records.count + values.count == 100)
-            await #expect { _ = try await next.allNames(in: domain) } throws: { StorageError.corrupted ~= $0 }
+            await #expect { _ = try await next.names(in: domain) } throws: { StorageError.corrupted ~= $0 }
             #expect(try await next.damagedData(record).count > 28)
             let again = try #require(DamagedRecord(handle: record.handle, in: domain))
             try await next.setAside(again)
             #expect(try await next.audit().quarantine.count == 1)
-            #expect(try await next.allNames(in: domain) == values)
+            #expect(try await next.names(in: domain) == values)
             #expect(try await next.everything(in: notes).damaged.isEmpty)
             #expect(try await next.count(in: notes) == found.records.count)
             // The place can be used again.

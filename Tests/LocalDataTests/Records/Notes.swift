@@ -1,4 +1,5 @@
 import LocalData
+import Synchronization
 
 /// A record of the tests of collections.
 struct Note: Codable, Identifiable, Equatable, Sendable {
@@ -31,16 +32,18 @@ extension StorageRouter {
     nonisolated func everything<Record>(
         in collection: StorageCollection<Record>
     ) async throws -> (records: [Record], damaged: [DamagedRecord], reasons: [StorageError]) {
-        var found: (records: [Record], damaged: [DamagedRecord], reasons: [StorageError]) = ([], [], [])
-        for try await entry in records(in: collection) {
-            switch entry {
-            case .value(let record): found.records.append(record)
-            case .damaged(let record, let reason):
-                found.damaged.append(record)
-                found.reasons.append(reason)
-            }
-        }
-        return found
+        let damage = Mutex<[(record: DamagedRecord, reason: StorageError)]>([])
+        var found: [Record] = []
+        let report = DamagePolicy.report { record, reason in damage.withLock { $0.append((record, reason)) } }
+        for try await record in records(in: collection, onDamage: report) { found.append(record) }
+        return damage.withLock { (found, $0.map(\.record), $0.map(\.reason)) }
+    }
+
+    /// The names in a domain, and the damaged values beside them.
+    nonisolated func namesAndDamage(in domain: StorageDomain) async throws -> (names: [String], damaged: [DamagedRecord]) {
+        let damaged = Mutex<[DamagedRecord]>([])
+        let names = try await names(in: domain, onDamage: .report { record, _ in damaged.withLock { $0.append(record) } })
+        return (names, damaged.withLock(\.self))
     }
 
     /// What a sweep makes of one collection.

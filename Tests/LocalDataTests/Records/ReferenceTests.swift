@@ -231,7 +231,7 @@ import Testing
                 try await launch().set(sam, in: people(domain))
                 if isKnown { try await launch().set(Person(id: "Nick", name: "Nicholas"), in: Person.collection) }
                 let router = launch()
-                for try await var person in router.allRecords(in: Person.collection) where person.id == "Sam" {
+                for try await var person in router.records(in: Person.collection) where person.id == "Sam" {
                     let name = isKnown ? "Nicholas" : "Nick"
                     #expect(try await router.resolve(person.brother)?.name == name)
                     person.name = "Samuel"

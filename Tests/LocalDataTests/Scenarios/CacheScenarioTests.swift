@@ -123,7 +123,7 @@ import Testing
             #expect(again.rows.map(\.state) == [.unchanged])
             #expect(seen.number == 600)
             var names: Set<String> = []
-            for try await person in launch().allRecords(in: new) {
+            for try await person in launch().records(in: new) {
                 #expect(person.names == ["fullName"])
                 names.insert(person["fullName"]?.string ?? "")
             }
@@ -207,7 +207,7 @@ import Testing
             for name in ["a", "b", "c"] {
                 try await router.set(name, for: textKey(name, domain))
             }
-            #expect(try await launch().allNames(in: domain) == ["a", "b", "c"])
+            #expect(try await launch().names(in: domain) == ["a", "b", "c"])
         }
     }
 }

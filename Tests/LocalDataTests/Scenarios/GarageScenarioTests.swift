@@ -180,7 +180,7 @@ import Testing
             #expect(try await reader.storedValue("p19", in: new)?.syncStatus == .notSynced)
             #expect(try await reader.storedValue("p3", in: new)?.syncStatus == .synced)
             var found: Set<String> = []
-            for try await record in reader.allStoredRecords(in: new, .syncStatus(.notSynced).and(.attribute("origin", "phone"))) {
+            for try await record in reader.storedRecords(in: new, .syncStatus(.notSynced).and(.attribute("origin", "phone"))) {
                 #expect(record.attributes == ["syncStatus": "notSynced", "origin": "phone"])
                 found.insert(record.id)
             }

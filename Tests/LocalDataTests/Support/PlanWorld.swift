@@ -37,7 +37,7 @@ extension StorageRouter {
     /// Every record of a collection of documents, by its id.
     func all(_ collection: StorageCollection<StoredDocument>) async throws -> [String: StoredDocument] {
         var found: [String: StoredDocument] = [:]
-        for try await record in allStoredRecords(in: collection) { found[record.id] = record.value }
+        for try await record in storedRecords(in: collection) { found[record.id] = record.value }
         return found
     }
 }

@@ -94,7 +94,7 @@ struct RecordWork {
     private func check(_ count: Int) async throws -> String {
         var seen: Set<String> = []
         var identities: Set<UUID> = []
-        for try await record in router.allStoredRecords(in: Self.evolving) {
+        for try await record in router.storedRecords(in: Self.evolving) {
             guard record.schemaVersion == 4, record.value.steps == [1, 2, 3], record.value.title == "Note \(record.value.number)",
                 record.id == "n\(record.value.number)", record.syncStatus == .notSynced, seen.insert(record.id).inserted
             else { return "wrong \(record)" }
@@ -109,7 +109,7 @@ struct RecordWork {
 
     private func checkRetagged(_ count: Int) async throws -> String {
         var seen: Set<String> = []
-        for try await record in router.allStoredRecords(in: Self.memos) {
+        for try await record in router.storedRecords(in: Self.memos) {
             guard record.value.title == "Note \(record.value.number)", record.typeTag == "Memo", seen.insert(record.id).inserted else {
                 return "wrong \(record)"
             }

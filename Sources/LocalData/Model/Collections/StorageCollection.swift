@@ -7,7 +7,7 @@ import Foundation
 /// ```swift
 /// let notes = StorageCollection<Note>("notes", domain: .encryptedSQLite(database: "main"), owner: "Notes", description: "What was noted")
 /// try await router.set(note, in: notes)
-/// for try await case .value(let note) in router.records(in: notes) { … }
+/// for try await note in router.records(in: notes) { … }
 /// ```
 ///
 /// A collection holds no record and opens nothing; making one is free. Records are reached by their ids at the same cost whether there are ten or a million.

@@ -1,0 +1,18 @@
+/// What a list of records or names does with a damaged record. One damaged record never keeps the others from being read.
+///
+/// ```swift
+/// for try await note in router.records(in: notes, onDamage: .report { record, reason in warn("\(record): \(reason.message)") }) {
+///     show(note)
+/// }
+/// ```
+///
+/// ``StorageRouter/damagedData(_:)`` exports a damaged record, ``StorageRouter/setAside(_:)`` moves it into the quarantine, and
+/// ``StorageRouter/removeDamaged(_:)`` removes it.
+public enum DamagePolicy: Sendable {
+    /// Ends the list with the error of the first damaged record, which names the record.
+    case `throw`
+    /// Leaves damaged records out, and writes a notice about each of them to the log.
+    case skip
+    /// Calls a function with each damaged record and the reason, and continues. An error that the function throws ends the list.
+    case report(@Sendable (DamagedRecord, _ reason: StorageError) async throws -> Void)
+}

@@ -1,0 +1,25 @@
+import Logging
+
+/// One entry of a list: a value, or a damaged record.
+enum ListEntry<Value: Sendable>: Sendable {
+    case value(Value)
+    case damaged(DamagedRecord, reason: StorageError)
+}
+
+extension DamagePolicy {
+    /// The value of an entry; nil for a damaged record that does not end the list.
+    func value<Value>(of entry: ListEntry<Value>, _ env: Environment) async throws -> Value? {
+        switch (entry, self) {
+        case (.value(let value), _): return value
+        case (.damaged(_, let reason), .throw): throw reason
+        case (.damaged(let record, let reason), .skip):
+            env.logger.notice(
+                "A damaged record was left out of a list.",
+                metadata: ["domain": "\(record.domain)", "handle": "\(record.handle)", "code": "\(reason.code)"])
+            return nil
+        case (.damaged(let record, let reason), .report(let report)):
+            try await report(record, reason)
+            return nil
+        }
+    }
+}
