@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import LocalData
-import Synchronization
 
 /// `localdata list`: the names in a domain.
 struct List: AsyncParsableCommand {
@@ -26,16 +25,22 @@ struct List: AsyncParsableCommand {
     }
 }
 
+/// The damaged records that a list has reported.
+private actor ReportedDamage {
+    private(set) var records: [ShownDamage] = []
+
+    func add(_ record: ShownDamage) { records.append(record) }
+}
+
 extension StorageRouter {
     /// The names in a domain, and the damaged records beside them.
     nonisolated func namesAndDamage(
         in domain: StorageDomain, collection: String? = nil
     ) async throws -> (names: [String], damage: [ShownDamage]) {
-        let damage = Mutex<[ShownDamage]>([])
+        let damage = ReportedDamage()
         let names = try await names(
-            in: domain, collection: collection,
-            onDamage: .report { record, reason in damage.withLock { $0.append(ShownDamage(record, reason)) } })
-        return (names, damage.withLock(\.self))
+            in: domain, collection: collection, onDamage: .report { await damage.add(ShownDamage($0, $1)) })
+        return (names, await damage.records)
     }
 }
 
