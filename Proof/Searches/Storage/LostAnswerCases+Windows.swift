@@ -5,7 +5,9 @@ import LocalDataTesting
 extension LostAnswerCase {
     // MARK: Release windows
 
-    private static func window(_ keys: Keys) -> StorageKey<String> { keys.bare.moved(from: keys.old, keeping: .untilReleased) }
+    private static func window(_ keys: Keys) -> StorageKey<String> {
+        keys.bare.moved(from: keys.old, keeping: .untilReleased, options: MigrationOptions(keepsWeakerCopy: true))
+    }
 
     /// A value that is in both places, and that an older program has changed since.
     private static func changedByOlder(_ machine: LostAnswerMachine, _ keys: Keys) async throws {
@@ -71,18 +73,12 @@ extension LostAnswerCase {
         } act: {
             try await $0.set(LostNote("a"), for: $1)
         },
-        shared("get takes an older shape that was changed") { router, key, older in
-            try await router.set(LostNote("a"), for: key)
-            try await router.set(Older(id: "a", name: "of the older release"), for: older)
-        } act: {
-            _ = try await $0.get($1)
-        },
         shared("sweep takes an older shape that was changed") { router, key, older in
             try await router.set(LostNote("a"), for: key)
             try await router.set(Older(id: "a", name: "of the older release"), for: older)
         } act: { router, key in
             await router.sweep(TestCatalog([.key(key)]))
-        },
+        }.withAtomicCommits,
         shared("end of a window of shapes") { router, key, _ in
             try await router.set(LostNote("a"), for: key)
         } act: {
@@ -119,7 +115,7 @@ extension LostAnswerCase {
                     _ = try await router.count(in: moved)
                     for id in ["a", "b"] { try await router.remove(id, in: moved) }
                 }, act: { await $0.sweep(TestCatalog([.collection(moved)])) })
-        },
+        }.withAtomicCommits,
     ]
 
     /// A case of a record whose bytes are damaged.

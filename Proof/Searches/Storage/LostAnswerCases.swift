@@ -17,6 +17,10 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
 
     let description: String
     let scene: @Sendable (StorageDomain) -> Scene
+    /// Whether an observed slot changes only in a store that commits several changes at once.
+    var needsAtomicCommits = false
+    /// The same case for such stores alone.
+    var withAtomicCommits: LostAnswerCase { LostAnswerCase(description: description, scene: scene, needsAtomicCommits: true) }
     var testDescription: String { description }
 
     static let all = values + migrations + conflicts + shapes + records + references + plans + windows + upkeep
