@@ -4,7 +4,7 @@ import Foundation
 import LocalData
 
 // snippet.show
-/// What a library expects of a store of tokens. Its functions cannot await.
+/// A library's interface for stores of tokens. Its functions cannot await.
 protocol TokenStore {
     func token(for host: String) throws -> String?
     func save(_ token: String, for host: String) throws

@@ -19,7 +19,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
     let scene: @Sendable (StorageDomain) -> Scene
     /// Whether an observed slot changes only in a store that commits several changes at once.
     var needsAtomicCommits = false
-    /// The same case for such stores alone.
+    /// This case, only for stores that commit several changes at once.
     var withAtomicCommits: LostAnswerCase { LostAnswerCase(description: description, scene: scene, needsAtomicCommits: true) }
     var testDescription: String { description }
 

@@ -31,8 +31,8 @@ struct ValueModel: SequentialModel {
     var olderRemovals: Set<Int> = []
     /// What others have left in the older places, whether it was taken into account or not: there it is until its successor is certain to last.
     var left: [String?]
-    /// The contents of older places before an older program changed them and was killed. A power cut that undoes an acknowledged change may undo
-    /// that change, too.
+    /// The contents of legacy locations before an older program changed them and was killed. A power cut that undoes an acknowledged change may
+    /// undo that change, too.
     var unacknowledged: [Int: String?] = [:]
     /// What older places held when others changed them: a migration may have read it before.
     var inFlight: Set<String> = []

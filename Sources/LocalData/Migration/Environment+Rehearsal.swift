@@ -12,7 +12,7 @@ protocol EnvironmentHost: MigrationHost {
     func rehearsal() -> any EnvironmentHost
 }
 
-/// What a rehearsal did that matters to who repeats a read in it.
+/// Effects of a rehearsal that a repeated read checks.
 final class RehearsalNotes: Sendable {
     private let references = Atomic(false)
 

@@ -20,7 +20,7 @@ final class Environment: Sendable {
     let applicationVersion: String?
     /// Where notes for operators go. Never a value.
     let logger: Logger
-    /// What a rehearsal did; nil where changes reach the stores.
+    /// The effects of a rehearsal; nil where changes reach the stores.
     let rehearsal: RehearsalNotes?
     /// How many records of a collection are read, and written in one commit, at a time.
     let pageSize: Int

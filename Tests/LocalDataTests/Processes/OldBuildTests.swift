@@ -291,7 +291,7 @@
             /// The first one that writes databases of format 1.
             case databases = "LOCALDATA_OLD_DATABASE_PROGRAM"
 
-            /// Where it is; nil where it was not built.
+            /// The path of the program; nil if it was not built.
             var path: String? { ProcessInfo.processInfo.environment[rawValue] }
         }
 

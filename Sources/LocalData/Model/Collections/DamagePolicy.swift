@@ -1,4 +1,4 @@
-/// What a list of records or names does with a damaged record. One damaged record never keeps the others from being read.
+/// The handling of damaged records in a list of records or names. One damaged record never prevents reading the others.
 ///
 /// ```swift
 /// for try await note in router.records(in: notes, onDamage: .report { record, reason in warn("\(record): \(reason.message)") }) {
