@@ -21,7 +21,7 @@ for row in await router.planSweep().rows { print("\(row.key): \(row.state), from
 // snippet.show
 // A sweep with progress. It opens no prompt, and a bad key does not stop the others.
 let report = await router.sweep { progress in print("\(progress.finished) of \(progress.total)") }
-for row in report.failed { print("\(row.key) failed (\(row.errorCode ?? "")): \(row.message ?? "")") }
+for row in report.failed { print("\(row.key) failed (\(row.errorCode?.name ?? "")): \(row.message ?? "")") }
 for row in report.rows where !row.residue.isEmpty { print("\(row.key) is at its destination; residue: \(row.residue)") }
 // snippet.hide
 

@@ -105,7 +105,7 @@ extension Act {
     // MARK: What every verdict asks
 
     func rows(of report: MigrationReport) -> String {
-        report.rows.map { "\($0.key): \($0.state) \($0.errorCode ?? "") \($0.message ?? "") \($0.residue)" }.joined(separator: "; ")
+        report.rows.map { "\($0.key): \($0.state) \($0.errorCode?.name ?? "") \($0.message ?? "") \($0.residue)" }.joined(separator: "; ")
     }
 
     /// Whether one order of the calls explains a history.

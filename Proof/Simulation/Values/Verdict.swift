@@ -42,7 +42,7 @@ struct Verdict: Sendable {
     }
 
     /// Whether a row need not come to an end: it is refused by design, or what it would need is damaged.
-    private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode) }
+    private func isExcused(_ row: MigrationReport.Row) -> Bool { row.state == .failed && isExcused(row.errorCode?.name) }
 
     private func isExcused(_ code: String?) -> Bool {
         if plan.kind == .weaker, code == StorageError.weakerProtection.name { return true }

@@ -228,7 +228,7 @@ struct Visit: Sendable {
     var residue: [String] = []
     var message: String?
     /// The code of the error that left something to do.
-    var errorCode: String?
+    var errorCode: StorageError.Code?
 }
 
 extension Visit {

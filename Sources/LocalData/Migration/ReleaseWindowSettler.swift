@@ -292,7 +292,7 @@ struct ReleaseWindowSettler: Sendable {
         case .pending(let error):
             visit.state = .pending
             visit.message = "An earlier release reads an older value in \(place.route.displayName): \(error.message)"
-            visit.errorCode = error.code.name
+            visit.errorCode = error.code
             return .settled(visit)
         }
     }

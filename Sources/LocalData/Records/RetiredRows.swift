@@ -26,7 +26,7 @@ struct RetiredRows: Sendable {
         } catch {
             row.state = .cannotTell
             row.message = "The key is retired, and whether its place holds a value cannot be told. \(OlderPlaces.reason(error))"
-            row.errorCode = (error as? StorageError)?.code.name
+            row.errorCode = (error as? StorageError)?.code
         }
         return row
     }

@@ -93,11 +93,11 @@ struct SweepRows: Sendable {
         do { try await fill(&row) } catch let error as StorageError {
             row.state = error.code == StorageError.cannotTell ? .cannotTell : error.isTransient ? .blocked : .failed
             row.message = error.message
-            row.errorCode = error.code.name
+            row.errorCode = error.code
         } catch {
             row.state = .blocked
             row.message = "The sweep was cancelled."
-            row.errorCode = StorageError.cancelled.name
+            row.errorCode = StorageError.cancelled
         }
         return row
     }

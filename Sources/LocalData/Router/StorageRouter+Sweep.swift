@@ -60,7 +60,7 @@ extension StorageRouter {
             let row = MigrationReport.Row(
                 key: error?.keyName ?? catalog.id, owner: catalog.id, to: catalog.id, protection: .plain, bytes: 0, state: .failed,
                 residue: [],
-                message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code.name, seconds: 0)
+                message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code, seconds: 0)
             return MigrationReport(rows: [row])
         }
         return await sweep(env.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)

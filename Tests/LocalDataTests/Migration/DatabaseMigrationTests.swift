@@ -191,7 +191,7 @@
                 await expectRefusal(StorageError.weakerProtection, of: "new", saying: "allowsWeakerProtection") {
                     _ = try await router.get(database.moved(from: source))
                 }
-                #expect(try await router.row(of: database.moved(from: source)).errorCode == "weakerProtection")
+                #expect(try await router.row(of: database.moved(from: source)).errorCode == .weakerProtection)
                 #expect(try await launch(stage).get(source) == "precious")
                 #expect(!FileManager.default.fileExists(atPath: stage.path(ofDatabase: "first")))
                 let allowed = database.moved(from: source, options: MigrationOptions(allowsWeakerProtection: true))

@@ -38,10 +38,10 @@ import Testing
         await expectRefusal(StorageError.corrupted) { _ = try await router.get(key) }
         let report = try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.failed])
-        #expect(report.rows.first?.errorCode == StorageError.corrupted.name)
+        #expect(report.rows.first?.errorCode == .corrupted)
         await expectRefusal(StorageError.corrupted) { try await router.forceMigration(for: key) }
         machine.writeForeign(.integer(7), to: key.domain, name: "name")
-        #expect(await router.sweep().rows.map(\.errorCode) == [StorageError.undecodable.name])
+        #expect(await router.sweep().rows.map(\.errorCode) == [.undecodable])
         #expect(try await router.audit().quarantine.isEmpty)
     }
 

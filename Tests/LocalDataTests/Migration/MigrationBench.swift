@@ -141,7 +141,7 @@ struct MigrationBench {
             case .sweep:
                 let rows = await router.sweep().rows
                 guard let row = rows.first, rows.count == 1 else { return .threw("\(rows.count) rows", applied: false) }
-                return .row(row.state, code: row.errorCode)
+                return .row(row.state, code: row.errorCode?.name)
             case .force:
                 let result = try await router.forceMigration(for: key)
                 return .row(result.metadata["state"].flatMap(MigrationReport.State.init) ?? .failed, code: nil)

@@ -68,7 +68,7 @@ import Testing
                 await #expect { try await router.get(key) } throws: { StorageError.incompatibleSchema ~= $0 }
                 await #expect { try await router.update(key) { $0 = nil } } throws: { StorageError.incompatibleSchema ~= $0 }
                 let report = try await router.registerCatalog(TestCatalog([.key(key)], id: "\(version)"), migrateImmediately: true)
-                #expect(report.rows.map(\.errorCode) == ["incompatibleSchema"])
+                #expect(report.rows.map(\.errorCode) == [.incompatibleSchema])
                 #expect(try await launch().get(writer) == document)
                 // A program without the chain knows version 1.
                 await #expect { try await router.get(self.key(domain, Note.self, name: "v\(version)")) } throws: {

@@ -88,7 +88,7 @@ import Testing
             try await launch().set(NoNote(broken: 1), in: NoNote.collection(domain, id: "bad"))
             let router = launch()
             let row = try #require(try await router.row(of: notes))
-            #expect(row.state == .failed && row.errorCode == "undecodable")
+            #expect(row.state == .failed && row.errorCode == .undecodable)
             #expect(row.message?.contains("bad") == true)
             await #expect(throws: StorageError.self) { try await router.sweep().requireComplete() }
             // The others are swept all the same.

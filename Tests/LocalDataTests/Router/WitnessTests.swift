@@ -105,7 +105,7 @@ import Testing
         let next = launch()
         await expectVanished("get") { _ = try await next.get(moving) }
         let report = await next.sweep(Keys(key: moving))
-        #expect(report.rows.map(\.errorCode) == ["vanished"])
+        #expect(report.rows.map(\.errorCode) == [.vanished])
         #expect(try await next.get(old) == "older")
         try await next.acknowledgeLoss(of: moving)
         #expect(try await next.get(moving) == "older")

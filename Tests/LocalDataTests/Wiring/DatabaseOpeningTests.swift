@@ -56,7 +56,7 @@
             }
             await expectRefusal(StorageError.encryptionKeyMissing) { _ = try await router.names(in: key.domain) }
             await expectUnavailable(router, StorageError.encryptionKeyMissing)
-            #expect(try await router.row(of: key).errorCode == "encryptionKeyMissing")
+            #expect(try await router.row(of: key).errorCode == .encryptionKeyMissing)
             #expect(try files(stage) == before)
             try Data(right.utf8).write(to: URL(fileURLWithPath: keyFile))
             try setPermissions(0o600, of: keyFile)

@@ -34,7 +34,7 @@ import Testing
         let document = missing.moved(from: StorageKey(name: "document", domain: .userDefaults, owner: "Tests", description: "The document"))
         let report = try await router.registerCatalog(TestCatalog([.key(document), .key(moved)]), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.blocked, .moved])
-        #expect(report.rows[0].errorCode == "unavailable")
+        #expect(report.rows[0].errorCode == .unavailable)
     }
 
     @Test func `such a source stops the search, unless the migration passes it over`() async throws {

@@ -43,7 +43,7 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
     /// What to do, in a sentence.
     public var remedy: String
     /// The code of the error that refuses the catalog.
-    public var errorCode: String
+    public var errorCode: StorageError.Code
 
     init(
         _ kind: Kind, _ key: AnyStorageKey, at place: String, _ code: StorageError.Code, _ message: String, _ remedy: String
@@ -54,7 +54,7 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
         self.place = place
         self.message = message
         self.remedy = remedy
-        errorCode = code.name
+        errorCode = code
     }
 
     /// The key, its place, and both sentences.
@@ -74,7 +74,7 @@ extension StorageError {
     init(_ problems: [CatalogProblem], of catalog: String) {
         let first = problems[0]
         self.init(
-            Code(first.errorCode), key: first.key,
+            first.errorCode, key: first.key,
             problems.map(\.description).joined(separator: " ") + " Nothing of \(catalog) was registered.",
             underlying: CatalogProblems(problems: problems))
     }

@@ -69,8 +69,8 @@ public struct MigrationReport: Sendable, Codable {
         public var records: Int?
         /// What went wrong or is left to do, for people; nil when nothing is.
         public var message: String?
-        /// The code of the error, for programs.
-        public var errorCode: String?
+        /// The code of the error, for programs; nil if there is none.
+        public var errorCode: StorageError.Code?
         /// How long it took, in seconds.
         public var seconds: Double
     }
@@ -118,7 +118,7 @@ public struct MigrationReport: Sendable, Codable {
         let waiting = blocked + pending
         if let first = waiting.first {
             throw StorageError(
-                first.errorCode.map { StorageError.Code($0) } ?? StorageError.unavailable, key: first.key,
+                first.errorCode ?? StorageError.unavailable, key: first.key,
                 "\(waiting.count) of \(rows.count) keys wait for a store: \(names(waiting)). Sweep again once it can be used. \(first.message ?? "")"
             )
         }

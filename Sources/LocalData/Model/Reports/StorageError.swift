@@ -9,13 +9,22 @@ public import Foundation
 ///
 /// `localizedDescription` is a sentence for a person: ``errorDescription``.
 public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, CustomReflectable {
-    /// What went wrong. Open: new codes break no `switch`.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
+    /// What went wrong. Open: new codes break no `switch`. It is encoded as its name.
+    public struct Code: Hashable, Sendable, Codable, CustomStringConvertible {
         /// The code's name.
         public let name: String
 
         /// Creates a code. The names of the static members are reserved.
         public init(_ name: String) { self.name = name }
+
+        /// Reads a code from its name.
+        public init(from decoder: any Decoder) throws { name = try decoder.singleValueContainer().decode(String.self) }
+
+        /// Writes the code's name.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(name)
+        }
 
         /// The code's name.
         public var description: String { name }
