@@ -1,4 +1,4 @@
-package import BackendContract
+import BackendContract
 import BackendRuntime
 import Crypto
 import Foundation
