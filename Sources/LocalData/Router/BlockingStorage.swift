@@ -29,42 +29,43 @@ public struct BlockingStorage: Sendable {
     }
 
     /// The value of a key, or the key's default. A value at a legacy location is migrated.
-    /// - Throws: ``StorageError``: as ``StorageRouter/get(_:)``; `timedOut` at the deadline; `unsupported` inside a task.
+    /// - Throws: ``StorageError``: as ``StorageRouter/get(_:)``; `timedOut` at the deadline, with the outcome `unknown` because a migration may
+    ///   still end; `unsupported` inside a task.
     public func get<Value>(_ key: StorageKey<Value>) throws -> Value {
-        try block(key.name, isMutation: false) { try await $0.get(key) }
+        try block(key.name, mayChange: true) { try await $0.get(key) }
     }
 
     /// The value of a key, or nil if there is none. The key's default is not applied.
     /// - Throws: As ``get(_:)``, without `notFound`.
     public func value<Value>(for key: StorageKey<Value>) throws -> Value? {
-        try block(key.name, isMutation: false) { try await $0.value(for: key) }
+        try block(key.name, mayChange: true) { try await $0.value(for: key) }
     }
 
     /// Stores a value. The value is durable when the call returns, as far as the domain's store is.
     /// - Throws: ``StorageError``: as ``StorageRouter/set(_:for:replacingLaterVersions:)``; `timedOut` at the deadline, with the outcome `unknown`;
     ///   `unsupported` inside a task.
     public func set<Value>(_ value: Value, for key: StorageKey<Value>) throws {
-        try block(key.name, isMutation: true) { try await $0.set(value, for: key) }
+        try block(key.name, mayChange: true) { try await $0.set(value, for: key) }
     }
 
     /// Removes a value. The removal is durable when the call returns, as far as the domain's store is.
     /// - Throws: ``StorageError``: as ``StorageRouter/remove(_:)``; `timedOut` at the deadline, with the outcome `unknown`; `unsupported` inside a task.
     public func remove<Value>(_ key: StorageKey<Value>) throws {
-        try block(key.name, isMutation: true) { try await $0.remove(key) }
+        try block(key.name, mayChange: true) { try await $0.remove(key) }
     }
 
     /// The names of the values in a domain, sorted.
     /// - Parameters:
     ///   - domain: The domain.
     ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
-    /// - Throws: ``StorageError``: `corrupted` if a damaged value has lost its name; `timedOut` at the deadline; `unsupported` inside a task.
+    /// - Throws: ``StorageError``: `corrupted` if a value is damaged; `timedOut` at the deadline; `unsupported` inside a task.
     public func keys(in domain: StorageDomain, collection: String? = nil) throws -> [String] {
-        try block("\(domain)", isMutation: false) { try await $0.names(in: domain, collection: collection) }
+        try block("\(domain)", mayChange: false) { try await $0.names(in: domain, collection: collection) }
     }
 
     /// Runs a call in a task, and blocks the calling thread until it ends or the deadline comes.
     private func block<Answer: Sendable>(
-        _ name: String, isMutation: Bool, _ call: @escaping @Sendable (StorageRouter) async throws -> Answer
+        _ name: String, mayChange: Bool, _ call: @escaping @Sendable (StorageRouter) async throws -> Answer
     ) throws -> Answer {
         guard withUnsafeCurrentTask(body: { $0 == nil }) else {
             throw StorageError(
@@ -78,19 +79,19 @@ public struct BlockingStorage: Sendable {
         }
         let clock = router.configuration.runtime.clock
         let timer = clock.schedule(at: clock.now.advanced(by: deadline)) {
-            waiting.end(.failure(Self.timedOut(name, isMutation)))
+            waiting.end(.failure(Self.timedOut(name, mayChange)))
             task.cancel()
         }
         defer { timer.cancel() }
         return try waiting.wait().get()
     }
 
-    private static func timedOut(_ name: String, _ isMutation: Bool) -> StorageError {
+    private static func timedOut(_ name: String, _ mayChange: Bool) -> StorageError {
         StorageError(
             StorageError.timedOut, key: name,
             "The call did not end before the deadline of BlockingStorage. "
-                + (isMutation ? "It may still take effect: read the value before you repeat it." : "Nothing was changed; try again."),
-            outcome: isMutation ? .unknown : .notApplied)
+                + (mayChange ? "It may still take effect: read the value before you change it again." : "Nothing was changed; try again."),
+            outcome: mayChange ? .unknown : .notApplied)
     }
 }
 

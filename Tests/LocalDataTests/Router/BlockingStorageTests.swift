@@ -72,4 +72,19 @@ struct BlockingStorageTests {
         #expect(error?.code == StorageError.timedOut && error?.outcome == .unknown, "\(String(describing: error))")
         gate.open()
     }
+
+    @Test func `a read that ends at the deadline does not claim that its migration was not made`() async throws {
+        let machine = TestMachine()
+        let router = machine.launch()
+        let old = textKey("old", .userDefaults(suite: "legacy"))
+        try await router.set("legacy", for: old)
+        let gate = FaultGate()
+        try #require(machine.backends(of: .userDefaults(suite: "legacy")).first).inject(.hold(gate), of: .apply)
+        let moved = key.moved(from: old)
+        let storage = BlockingStorage(router, deadline: .milliseconds(50))
+        let error = try await onThread { #expect(throws: StorageError.self) { try storage.get(moved) } }
+        #expect(error?.code == StorageError.timedOut && error?.outcome == .unknown, "\(String(describing: error))")
+        gate.open()
+        #expect(try await router.get(moved) == "legacy")
+    }
 }
