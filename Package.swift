@@ -41,7 +41,7 @@ let package = Package(
         .library(
             name: "LocalData",
             targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
-        .library(name: "LocalDataVocabulary", targets: ["LocalDataVocabulary"]),
+        .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
         .library(name: "LocalDataTesting", targets: ["LocalDataTesting"]),
@@ -102,7 +102,8 @@ let package = Package(
                 logging,
             ],
             swiftSettings: house),
-        .target(name: "LocalDataVocabulary", dependencies: ["LocalData"], swiftSettings: house),
+        .target(name: "LocalDataPlans", dependencies: ["LocalData", "BackendContract", crypto, logging], swiftSettings: house),
+        .target(name: "LocalDataVocabulary", dependencies: ["LocalDataPlans"], swiftSettings: house),
         .target(
             name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"],
             swiftSettings: house),
@@ -163,7 +164,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataVocabulary",
+                "LocalDataPlans", "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .testTarget(
@@ -205,7 +206,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
             swiftSettings: house),
         .executableTarget(
-            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataVocabulary"], path: "Proof/FaultWorker",
+            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataPlans", "LocalDataVocabulary"], path: "Proof/FaultWorker",
             swiftSettings: house, linkerSettings: bindingNow),
         .executableTarget(
             name: "Prove", dependencies: ["Simulation", "RealFaults", "TestSupport", arguments], path: "Proof/Prove", swiftSettings: house),
@@ -216,7 +217,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "StorageSearches",
             dependencies: [
-                "LocalData", "LocalDataTesting", "LocalDataVocabulary", "BackendContract", "BackendRuntime", "MemoryBackend",
+                "LocalData", "LocalDataTesting", "LocalDataPlans", "LocalDataVocabulary", "BackendContract", "BackendRuntime", "MemoryBackend",
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(

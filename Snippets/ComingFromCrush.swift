@@ -67,10 +67,10 @@ let report = try await router.registerCatalog(
         }
     )
 )
-try report.requireComplete()
-for step in report.plan?.steps ?? [] { print(step.from ?? "nothing", "→", step.to, step.records) }
+try report.sweep.requireComplete()
+for step in report.plan.steps { print(step.from ?? "nothing", "→", step.to, step.records) }
 // snippet.hide
-check(report.plan?.steps.map(\.records) == [1])
+check(report.plan.steps.map(\.records) == [1])
 check(try await router.get("1", in: newEntities).newProperty == "one")
 let document = try await router.get(
     StorageCollection<StoredDocument>(
@@ -123,7 +123,7 @@ struct NewCatalog: StorageKeyCatalog {
 try await router.registerCatalog(CurrentCatalog(), migrationPolicy: .lightweight, configuration: "CONF")
 
 // A policy of your own. The router calls its functions in this order.
-struct Careful: MigrationPolicyProtocol {
+struct Careful: StorageMigrationPolicy {
     func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool { store.version == schema.version }
 
     func configureStoreDescription(_ description: inout StorageMigrationDescription) { description.lightWeightBackup = false }

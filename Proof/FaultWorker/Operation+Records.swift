@@ -128,10 +128,10 @@ extension Operation {
             prepare: { stage in
                 try await stage.router.set(
                     (0..<4).map { StoredDocument(["id": .string("\($0)"), "body": .string("text \($0)")]) }, in: stored)
-            }, act: { try await $0.router.registerCatalog(catalog, migrationPolicy: .incremental(steps)).requireComplete() },
+            }, act: { try await $0.router.registerCatalog(catalog, migrationPolicy: .incremental(steps)).sweep.requireComplete() },
             read: { stage in
                 // Where the plan has not ended, the next run of the program goes on with it before it reads.
-                try await stage.router.registerCatalog(catalog, migrationPolicy: .incremental(steps)).requireComplete()
+                try await stage.router.registerCatalog(catalog, migrationPolicy: .incremental(steps)).sweep.requireComplete()
                 return try await read(memos)(stage)
             })
     }()

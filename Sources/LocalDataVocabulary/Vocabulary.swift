@@ -1,5 +1,6 @@
 // The bare names of migration plans. They are a separate module, because such general names may collide with those of other packages.
 @_exported public import LocalData
+@_exported public import LocalDataPlans
 
 /// A new entity: see ``SchemaPlan/AddEntity``.
 public typealias AddEntity = SchemaPlan.AddEntity
@@ -23,7 +24,5 @@ public typealias ModelMigration = SchemaPlan.ModelMigration
 public typealias AdHocMigration = SchemaPlan.AdHocMigration
 /// The versions of a catalog: see ``SchemaPlan/MigrationChain``.
 public typealias MigrationChain = SchemaPlan.MigrationChain
-/// How stored data reaches the declared version: see ``StorageMigrationPolicy``.
-public typealias MigrationPolicy = StorageMigrationPolicy
-/// A policy of your own: see ``StorageMigrationPolicyProtocol``.
-public typealias MigrationPolicyProtocol = StorageMigrationPolicyProtocol
+/// How stored data reaches the declared version: see ``SchemaPlan/Policy``.
+public typealias MigrationPolicy = SchemaPlan.Policy

@@ -45,14 +45,14 @@ package enum VocabularySamples {
         }
     }
 
-    package static func lightweight(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func lightweight(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .lightweight
         )
     }
 
-    package static func adHoc(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func adHoc(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .adHoc(
@@ -67,7 +67,7 @@ package enum VocabularySamples {
         )
     }
 
-    package static func incremental(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func incremental(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .incremental(
@@ -88,7 +88,7 @@ package enum VocabularySamples {
         )
     }
 
-    package static func composite(_ router: StorageRouter, _ catalog: Catalog) async throws -> MigrationReport {
+    package static func composite(_ router: StorageRouter, _ catalog: Catalog) async throws -> PlanRegistration {
         try await router.registerCatalog(
             catalog,
             migrationPolicy: .composite(
@@ -117,7 +117,7 @@ package enum VocabularySamples {
     }
 
     /// The bare names of what the samples leave out, and a policy of one's own under its short name.
-    package struct Refusing: MigrationPolicyProtocol {
+    package struct Refusing: StorageMigrationPolicy {
         package struct Refused: Error {}
         package init() {}
         package func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool { store.version == schema.version }

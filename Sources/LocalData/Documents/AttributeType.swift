@@ -76,7 +76,7 @@ extension AttributeType: CustomStringConvertible {
     }
 
     /// A value in the form of this type; nil when it has none.
-    func converted(_ value: DocumentValue) -> DocumentValue? {
+    package func converted(_ value: DocumentValue) -> DocumentValue? {
         switch self {
         case .string, .reference: Self.text(value)
         case .boolean:

@@ -65,7 +65,7 @@ extension DocumentValue {
     }
 
     /// What kind of value it is, in words for messages: "is an integer".
-    var kindName: String {
+    package var kindName: String {
         switch self {
         case .null: "null"
         case .boolean: "a boolean"

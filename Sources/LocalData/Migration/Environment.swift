@@ -150,7 +150,7 @@ extension StorageError {
     }
 
     /// Whether the error says "not now" rather than "not so".
-    var isTransient: Bool {
+    package var isTransient: Bool {
         [
             StorageError.locked, StorageError.unavailable, StorageError.timedOut, StorageError.promptDismissed, StorageError.cancelled,
             StorageError.conflict,

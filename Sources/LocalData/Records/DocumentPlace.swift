@@ -2,13 +2,29 @@ import BackendContract
 import Foundation
 
 /// Where an entity's records are, and how they are read and written as documents, without their type: a collection, or the one record of a key.
-struct DocumentPlace: Sendable {
+package struct DocumentPlace: Sendable {
     let entity: String
-    let isCollection: Bool
-    let domain: StorageDomain
+    package let isCollection: Bool
+    package let domain: StorageDomain
     let security: SecurityPolicy
     /// What the program declares of the entity; nil for one that it does not have any more.
-    var declared: DeclaredEntity?
+    let declared: DeclaredEntity?
+
+    /// The place of an entity that the program declares.
+    package init(_ entity: String, _ declared: DeclaredEntity) {
+        self.entity = entity
+        (isCollection, domain, security) = (declared.isCollection, declared.domain, declared.security)
+        self.declared = declared
+    }
+
+    /// The place of an entity that the program does not have any more.
+    package init(_ entity: String, isCollection: Bool, domain: StorageDomain, security: SecurityPolicy) {
+        self.entity = entity
+        self.isCollection = isCollection
+        self.domain = domain
+        self.security = security
+        declared = nil
+    }
 
     /// The part of the store that the records are in.
     var namespace: StorageNamespace { isCollection ? .collection(entity) : .values }
@@ -67,8 +83,13 @@ struct DocumentPlace: Sendable {
 }
 
 /// What a program declares of an entity's records.
-struct DeclaredEntity: Sendable {
-    let version: Int
+package struct DeclaredEntity: Sendable {
+    package let isCollection: Bool
+    package let domain: StorageDomain
+    package let security: SecurityPolicy
+    /// Whether the key or collection has a chain of versions of its own.
+    package let hasChain: Bool
+    package let version: Int
     let typeTag: String
     let serializer: String
     /// Fails for a document that is none of the program's type.
@@ -83,5 +104,28 @@ struct DeclaredEntity: Sendable {
                 "The record \(record) of \(entity) could not be read as \(typeTag), the type that the program declares: \(CodingFailure(error)). It is left as it is.",
                 underlying: CodingFailure(error))
         }
+    }
+}
+
+extension AnyStorageKey {
+    /// What the program declares of the records of this key or collection.
+    package var declaredEntity: DeclaredEntity {
+        func declaration<Key: TypedKey>(of key: Key, isCollection: Bool) -> DeclaredEntity {
+            let typed = key.typed
+            return DeclaredEntity(
+                isCollection: isCollection, domain: typed.domain, security: typed.security, hasChain: typed.evolution != nil,
+                version: typed.schemaVersion, typeTag: typed.typeTag, serializer: typed.serializer.name
+            ) { coder, document in
+                do { _ = try document.decode(Key.Value.self) } catch {
+                    if (try? coder.completed(.document(document), typed)) ?? nil != nil { return }
+                    throw error
+                }
+            }
+        }
+        func declaration<Collection: TypedCollection>(of collection: Collection) -> DeclaredEntity {
+            declaration(of: collection.typed.template, isCollection: true)
+        }
+        if let collection { return declaration(of: collection) }
+        return declaration(of: base, isCollection: false)
     }
 }

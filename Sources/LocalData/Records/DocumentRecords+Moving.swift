@@ -13,7 +13,7 @@ extension DocumentRecords {
     }
 
     /// Writes an entity's records to another, under their ids, and in a move removes them where they were once they are certain to stay.
-    func transfer(
+    package func transfer(
         _ source: DocumentPlace, to destination: DocumentPlace, _ version: Int, _ chain: EvolutionChain?, isMove: Bool
     ) async throws -> Int {
         var count = 0
@@ -31,7 +31,7 @@ extension DocumentRecords {
     }
 
     /// Fails for a destination that protects less than where the records are.
-    func checkProtection(_ source: DocumentPlace, _ destination: DocumentPlace) throws {
+    package func checkProtection(_ source: DocumentPlace, _ destination: DocumentPlace) throws {
         let (from, to) = (try route(source, source.entity), try route(destination, destination.entity))
         guard to.protection >= from.protection else {
             throw StorageError(
@@ -157,7 +157,7 @@ extension DocumentRecords {
     // MARK: Removing
 
     /// Removes an entity's records, once copies of them are certain to be there if they are to be kept.
-    func remove(_ place: DocumentPlace, keepsBackup: Bool) async throws -> Int {
+    package func remove(_ place: DocumentPlace, keepsBackup: Bool) async throws -> Int {
         var count = 0
         try await forEachPage(place) { page in
             count += try await env.unbroken {

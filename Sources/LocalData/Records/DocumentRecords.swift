@@ -1,7 +1,7 @@
 import BackendContract
 
 /// Reads and changes an entity's records as documents, without their type, a page at a time. Each of its writes is a commit of the ``Committer``.
-struct DocumentRecords: Sendable {
+package struct DocumentRecords: Sendable {
     let env: Environment
     let host: any MigrationHost
     /// Called between reading records and changing them: it throws where another process has gone on meanwhile, and what was read may be what it wrote since.
@@ -10,10 +10,22 @@ struct DocumentRecords: Sendable {
     // MARK: Reading
 
     /// Whether an entity's place holds anything.
-    func hasRecords(_ place: DocumentPlace) async throws -> Bool {
+    package func hasRecords(_ place: DocumentPlace) async throws -> Bool {
         guard place.isCollection else { return try await route(place, place.entity).probe().isOccupied }
         for try await _ in pages(place, [], size: 1) { return true }
         return false
+    }
+
+    /// The earliest version below another one that an entity has unexpired records of; nil where it has none.
+    package func earliestVersion(of place: DocumentPlace, below end: Int) async throws -> Int? {
+        for version in 1..<max(1, end) {
+            var isFound = false
+            try await forEachPage(place, version: version) { page in
+                isFound = isFound || page.contains { $0.record.map { !env.isExpired($0) } ?? true }
+            }
+            if isFound { return version }
+        }
+        return nil
     }
 
     /// The records of an entity, page by page; of one version, if it is given.
@@ -50,7 +62,8 @@ struct DocumentRecords: Sendable {
 
     /// Tries what a chain does to records of earlier versions, and writes nothing.
     /// - Throws: ``StorageError`` with `migrationFailed`, naming the first record that it cannot change.
-    func check(_ place: DocumentPlace, _ chain: EvolutionChain) async throws {
+    package func check(_ place: DocumentPlace, _ chain: EvolutionChain) async throws {
+        let chain = place.checking(chain, env.coder)
         for version in chain.older {
             try await forEachPage(place, version: version) { page in for entry in page { _ = try await conversion(of: entry, place, chain) }
             }
@@ -64,7 +77,8 @@ struct DocumentRecords: Sendable {
     }
 
     /// Brings an entity's records to the end of a chain; each page is one commit, where the store can.
-    func update(_ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Int {
+    package func update(_ place: DocumentPlace, _ chain: EvolutionChain) async throws -> Int {
+        let chain = place.checking(chain, env.coder)
         var count = 0
         for version in chain.older {
             try await forEachPage(place, version: version) { page in

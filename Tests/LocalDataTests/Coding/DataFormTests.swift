@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// A `Data` value is stored as its bytes; what earlier versions stored as JSON is still read.
 @Suite(.inTurn) struct DataFormTests {
@@ -111,7 +112,7 @@ import Testing
         try await router.registerCatalog(
             TestCatalog([.key(portrait)], CatalogSchema("V2", entities: [EntityDescription("portrait", [])])),
             migrationPolicy: .adHoc(migrations: [plan])
-        ).requireComplete()
+        ).sweep.requireComplete()
         #expect(try await router.get(portrait) == picture)
         #expect(try await payload(router, portrait).byteCount == picture.count)
     }

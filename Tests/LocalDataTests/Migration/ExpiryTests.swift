@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// A wall clock that is wrong for a while destroys nothing: an expired value is purged only a day after a sweep first found it expired.
 @Suite(.inTurn) struct ExpiryTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// Chains of verbs over documents against a model that is written without any of them: a dictionary of texts and numbers, and a list of edits.
 @Suite(.inTurn, .tags(.campaign)) struct EvolutionLawTests {
@@ -228,7 +229,7 @@ import Testing
             let router = machine.launch()
             let end = chain.steps.count
             let report = try await router.registerCatalog(chain.catalog(domain, at: end), migrationPolicy: .incremental(chain.migrations()))
-            try same(report.plan?.steps.count, end - start, "the number of steps")
+            try same(report.plan.steps.count, end - start, "the number of steps")
             try await Self.check(router, domain, rows.map { chain.evolved($0, from: start) }, end)
         }
     }
@@ -253,7 +254,7 @@ import Testing
             machine.cut()
             let router = machine.launch()
             let report = try await router.registerCatalog(chain.catalog(domain, at: end), migrationPolicy: .incremental(chain.migrations()))
-            try hold(isKilled || report.plan?.steps.isEmpty == true, "a run that was not killed left steps")
+            try hold(isKilled || report.plan.steps.isEmpty == true, "a run that was not killed left steps")
             try await Self.check(router, domain, rows.map { chain.evolved($0) }, end)
         }
     }

@@ -5,6 +5,7 @@ import LocalDataVocabulary
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// An entity that begins with a step must not have records yet that no chain converts.
 @Suite struct PlanBeginningTests {
@@ -38,7 +39,7 @@ import Testing
         // With the change that converts them, they are read.
         let update = AdHocMigration("V1") { UpdateEntity("notes") { UpdateAttribute("text", default: "") } }
         let router = machine.launch()
-        try await router.registerCatalog(Self.catalog("notes"), migrationPolicy: .adHoc(migrations: [update])).requireComplete()
+        try await router.registerCatalog(Self.catalog("notes"), migrationPolicy: .adHoc(migrations: [update])).sweep.requireComplete()
         #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["1": record("1", ["text": "a"])])
     }
 
@@ -65,7 +66,7 @@ import Testing
             Self.add("others")
         }
         let router = machine.launch()
-        try await router.registerCatalog(Self.catalog("notes", "others"), migrationPolicy: .adHoc(migrations: [plan])).requireComplete()
+        try await router.registerCatalog(Self.catalog("notes", "others"), migrationPolicy: .adHoc(migrations: [plan])).sweep.requireComplete()
         try await router.set(record("3", ["text": "c"]), in: documents("notes", Self.domain, version: 2))
         #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["3": record("3", ["text": "c"])])
     }

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// Entities that a plan copies, renames and removes, of which the program has no type any more.
 @Suite(.inTurn) struct PlanEntityTests {
@@ -36,7 +37,7 @@ import Testing
                 CatalogSchema(
                     "V2", entities: [EntityDescription("new", texts("id", "title")), EntityDescription("copy", texts("id", "text"))]))
             let report = try await launch().registerCatalog(catalog, migrationPolicy: policy)
-            #expect(report.plan?.steps.map(\.records) == [300 + 300 + 1 + 300])
+            #expect(report.plan.steps.map(\.records) == [300 + 300 + 1 + 300])
             let router = launch()
             #expect(try await router.all(documents("new", domain, version: 2)).count == 300)
             #expect(try await router.all(documents("copy", domain))["7"] == record("7", ["text": "7"]))
@@ -47,7 +48,7 @@ import Testing
             #expect(try await router.all(documents("useless", domain)).isEmpty)
             let kept = try await router.slots(domain, also: ["backup:1:collection:useless"])
             #expect(kept.keys.contains { $0.namespace.name == "backup:1:collection:useless" && $0.name == "1" })
-            #expect(try await launch().registerCatalog(catalog, migrationPolicy: policy).plan?.steps == [])
+            #expect(try await launch().registerCatalog(catalog, migrationPolicy: policy).plan.steps == [])
         }
     }
 

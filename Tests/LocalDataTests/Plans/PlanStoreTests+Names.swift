@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// Entities that take over names, and plans that take up what another plan began.
 extension PlanStoreTests {

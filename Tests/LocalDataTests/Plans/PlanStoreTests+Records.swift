@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// What becomes of records: older programs, unknown attributes, places, lifetimes and seals.
 extension PlanStoreTests {
@@ -198,7 +199,7 @@ extension PlanStoreTests {
         let router = stage.launch(change)
         try await router.registerCatalog(
             TestCatalog([.key(key("new", 2)), .key(key("copy", 1))]), migrationPolicy: .incremental(more)
-        ).requireComplete()
+        ).sweep.requireComplete()
         #expect(try await router.get(key("new", 2)) == ["title": "s3cr3t-in-a-plan"])
         #expect(try await router.get(key("copy", 1)) == ["text": "s3cr3t-in-a-plan"])
         #expect(try await router.value(for: key("old", 1)) == nil)
@@ -221,7 +222,7 @@ extension PlanStoreTests {
             ModelMigration("V2") { UpdateEntity("user") { UpdateAttribute("name", to: "title") } }
         }
         let router = stage.launch()
-        try await router.registerCatalog(TestCatalog([.key(key)]), migrationPolicy: .incremental(chain)).requireComplete()
+        try await router.registerCatalog(TestCatalog([.key(key)]), migrationPolicy: .incremental(chain)).sweep.requireComplete()
         #expect(try await router.get(key) == ["age": "20", "title": "x"])
         try await router.shutdown()
     }

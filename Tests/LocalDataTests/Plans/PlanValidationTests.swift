@@ -4,12 +4,13 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// Plans that cannot be used: each is refused before the first write, and the message names the place.
 @Suite(.inTurn) struct PlanValidationTests {
     struct Faulty: Sendable, CustomTestStringConvertible {
         let name: String
-        let policy: StorageMigrationPolicy
+        let policy: SchemaPlan.Policy
         var schema = CatalogSchema("V2", entities: [EntityDescription("notes", texts("id", "text"))])
         var version = 2
         let words: [String]
@@ -155,7 +156,7 @@ import Testing
     }
 
     private func expectRefusal(
-        _ catalog: TestCatalog, _ policy: StorageMigrationPolicy, _ words: String..., configuration: String? = nil
+        _ catalog: TestCatalog, _ policy: SchemaPlan.Policy, _ words: String..., configuration: String? = nil
     ) async throws {
         try await Place.memory.withRouter { router, _ in
             let error = try await #require(throws: StorageError.self) {

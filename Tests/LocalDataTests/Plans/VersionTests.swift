@@ -82,7 +82,7 @@ import Testing
         try await place.withLaunches { launch, domain in
             let (old, new, notes) = (launch(), launch(), Self.notes(domain))
             try await old.set(OldNote(id: "1", name: "before"), in: Self.oldNotes(domain))
-            try await new.registerCatalog(way.catalog(domain), migrationPolicy: way.policy).requireComplete()
+            try await new.registerCatalog(way.catalog(domain), migrationPolicy: way.policy).sweep.requireComplete()
             try await old.set([OldNote(id: "2", name: "two"), OldNote(id: "3", name: "three")], in: Self.oldNotes(domain))
             try await old.set(OldNote(id: "s", name: "single"), for: Self.oldKey(domain))
 
@@ -109,16 +109,16 @@ import Testing
     ) async throws {
         try await place.withLaunches { launch, domain in
             let old = launch()
-            try await launch().registerCatalog(way.catalog(domain), migrationPolicy: way.policy).requireComplete()
+            try await launch().registerCatalog(way.catalog(domain), migrationPolicy: way.policy).sweep.requireComplete()
             try await old.set([OldNote(id: "1", name: "one"), OldNote(id: "2", name: "two")], in: Self.oldNotes(domain))
             try await old.set(OldNote(id: "s", name: "single"), for: Self.oldKey(domain))
             let report = try await launch().registerCatalog(way.catalog(domain), migrationPolicy: way.policy)
-            #expect(report.isComplete)
-            #expect(report.plan?.steps == [])
-            #expect(report.rows.map(\.state) == [.converted, .converted])
+            #expect(report.sweep.isComplete)
+            #expect(report.plan.steps == [])
+            #expect(report.sweep.rows.map(\.state) == [.converted, .converted])
             try await Self.expectAllNew(launch(), domain, ["1": "one", "2": "two"])
             let again = try await launch().registerCatalog(way.catalog(domain), migrationPolicy: way.policy)
-            #expect(again.rows.map(\.state) == [.unchanged, .unchanged])
+            #expect(again.sweep.rows.map(\.state) == [.unchanged, .unchanged])
         }
     }
 

@@ -1,5 +1,6 @@
 import GuideSamplesVocabulary
 import LocalData
+import LocalDataPlans
 import TestSupport
 import Testing
 
@@ -22,13 +23,13 @@ import Testing
     @Test(arguments: Place.allCases) func `the sample of a lightweight migration`(place: Place) async throws {
         try await place.withLaunches { launch, domain in
             let old = Samples.Catalog("1", .collection(Samples.old(domain)), ["id", "newProperty", "anotherProperty"])
-            try await Samples.lightweight(launch(), old).requireComplete()
+            try await Samples.lightweight(launch(), old).sweep.requireComplete()
             try await launch().set(records, in: Samples.old(domain))
             let new = Samples.Catalog("2", .collection(Samples.new(domain, version: 1)), ["id", "newProperty"])
             let report = try await Samples.lightweight(launch(), new)
-            #expect(report.plan?.steps.map(\.kind) == [.lightweight])
+            #expect(report.plan.steps.map(\.kind) == [.lightweight])
             try await expectNew(launch(), domain, version: 1)
-            #expect(try await Samples.lightweight(launch(), new).plan?.steps == [])
+            #expect(try await Samples.lightweight(launch(), new).plan.steps == [])
         }
     }
 
@@ -40,9 +41,9 @@ import Testing
             try await launch().registerCatalog(old, migrationPolicy: .lightweight)
             let new = Samples.Catalog("NEW_SCHEMA", .collection(Samples.new(domain, version: 1)), ["newProperty"])
             let report = try await Samples.adHoc(launch(), new)
-            #expect(report.plan?.steps.map(\.kind) == [.adHoc])
+            #expect(report.plan.steps.map(\.kind) == [.adHoc])
             try await launch().set(Samples.New(id: "1", newProperty: "one"), in: Samples.new(domain, version: 1))
-            #expect(try await Samples.adHoc(launch(), new).plan?.steps == [])
+            #expect(try await Samples.adHoc(launch(), new).plan.steps == [])
         }
     }
 
@@ -54,16 +55,16 @@ import Testing
                 try await launch().set(records, in: Samples.old(domain))
                 let new = Samples.Catalog("V2", .collection(Samples.new(domain, version: 2)), ["newProperty"])
                 let report = try await run(launch(), new)
-                #expect(report.plan?.from == "V1")
-                #expect(report.plan?.to == "V2")
-                #expect(report.plan?.steps.map(\.records) == [2])
-                #expect(report.plan?.steps.map(\.kind) == [kind])
+                #expect(report.plan.from == "V1")
+                #expect(report.plan.to == "V2")
+                #expect(report.plan.steps.map(\.records) == [2])
+                #expect(report.plan.steps.map(\.kind) == [kind])
                 try await expectNew(launch(), domain, version: 2)
                 let documents = StorageCollection<StoredDocument>(
                     "NewEntity", domain: domain, owner: "Samples", description: "As they stand", typeTag: "NewEntity", id: { _ in "" }
                 ).version(2)
                 #expect(try await launch().get(documents.key("1")).names == ["id", "newProperty"])
-                #expect(try await run(launch(), new).plan?.steps == [])
+                #expect(try await run(launch(), new).plan.steps == [])
             }
         }
     }

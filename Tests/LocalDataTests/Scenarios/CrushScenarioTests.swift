@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import LocalData
+@testable import LocalDataPlans
 
 /// The scenarios of schema versions, policies and plans, in every kind of place.
 @Suite(.inTurn, .tags(.scenario)) struct CrushScenarioTests {
@@ -53,7 +54,7 @@ import Testing
             try await launch().set(record("1", ["other": true]), in: documents("others", domain))
             let before = try await launch().slots(domain, "others").filter { $0.key.namespace.name != "schema" }
             let report = try await launch().registerCatalog(new(domain), migrationPolicy: .adHoc(migrations: migrations))
-            #expect(report.plan?.steps == [.init(from: "OLD_SCHEMA", to: "V2", kind: .adHoc, records: 3)])
+            #expect(report.plan.steps == [.init(from: "OLD_SCHEMA", to: "V2", kind: .adHoc, records: 3)])
             try await expectMigrated(launch(), domain)
             #expect(try await launch().slots(domain, "others").filter { $0.key.namespace.name != "schema" } == before)
         }
@@ -106,10 +107,10 @@ import Testing
             }
             try await expectMigrated(launch(), domain)
             let second = MigrationPolicy.incremental(MigrationChain([Self.v1, Self.v2]))
-            #expect(try await launch().registerCatalog(new(domain), migrationPolicy: second).plan?.steps == [])
+            #expect(try await launch().registerCatalog(new(domain), migrationPolicy: second).plan.steps == [])
             let chain = MigrationChain([Self.v1, Self.v2, third { _ in }])
             let report = try await launch().registerCatalog(last, migrationPolicy: .incremental(chain))
-            #expect(report.plan?.steps.map(\.to) == ["V3"])
+            #expect(report.plan.steps.map(\.to) == ["V3"])
             let found = try await launch().all(documents("notes", domain, version: 3))
             #expect(found["2"] == record("2", ["newProperty": "new", "stars": 0]))
         }
@@ -130,11 +131,11 @@ import Testing
                 let last = catalog("V3", domain, 3, texts("id", "newProperty") + [AttributeDescription("stars", .integer)])
                 let policy = MigrationPolicy.composite(adHoc: adHoc, chain: MigrationChain([Self.v1, Self.v2, third]))
                 let report = try await launch().registerCatalog(last, migrationPolicy: policy)
-                #expect(report.plan?.steps.map(\.to) == steps)
-                #expect(report.plan?.steps.map(\.records) == steps.map { _ in 3 })
+                #expect(report.plan.steps.map(\.to) == steps)
+                #expect(report.plan.steps.map(\.records) == steps.map { _ in 3 })
                 let found = try await launch().all(documents("notes", domain, version: 3))
                 #expect(found["3"] == record("3", ["newProperty": "new", "stars": 0]))
-                #expect(try await launch().registerCatalog(last, migrationPolicy: policy).plan?.steps == [])
+                #expect(try await launch().registerCatalog(last, migrationPolicy: policy).plan.steps == [])
             }
         }
     }
@@ -154,7 +155,7 @@ import Testing
             #expect(try await launch().slots(domain, "notes") == before)
             try await launch().registerCatalog(new(domain), migrationPolicy: .incremental(chain))
             // Nothing is due: it is only looked at where that is asked for.
-            #expect(try await launch().registerCatalog(other, migrationPolicy: .incremental(chain)).plan?.steps == [])
+            #expect(try await launch().registerCatalog(other, migrationPolicy: .incremental(chain)).plan.steps == [])
             await expectRefusal(StorageError.invalidEvolution) {
                 try await launch().registerCatalog(other, migrationPolicy: .incremental(chain, forceValidateModel: true))
             }
@@ -181,12 +182,12 @@ import Testing
             for word in ["notes", "record 2", "anotherProperty"] { #expect(error.message.contains(word), "\(error)") }
             #expect(try await launch().slots(domain, "notes") == before)
             let report = try await launch().registerCatalog(catalog("V2", domain, 2, shape), migrationPolicy: policy(true))
-            #expect(report.plan?.fallback?.contains("anotherProperty") == true)
-            #expect(report.plan?.steps == [.init(from: "V1", to: "V2", kind: .lightweight, records: 3)])
+            #expect(report.plan.fallback?.contains("anotherProperty") == true)
+            #expect(report.plan.steps == [.init(from: "V1", to: "V2", kind: .lightweight, records: 3)])
             let found = try await launch().all(documents("notes", domain, version: 2))
             #expect(found["2"] == record("2", ["newProperty": "new", "anotherProperty": "x"]))
             #expect(found.count == 3)
-            #expect(try await launch().registerCatalog(catalog("V2", domain, 2, shape), migrationPolicy: policy(true)).plan?.steps == [])
+            #expect(try await launch().registerCatalog(catalog("V2", domain, 2, shape), migrationPolicy: policy(true)).plan.steps == [])
         }
     }
 
@@ -216,19 +217,19 @@ import Testing
             for name in ["embedded", "concrete"] { try await launch().set([record("1"), record("2")], in: documents(name, domain)) }
             let concrete = try await launch().slots(domain, "concrete").filter { $0.key.namespace.name != "schema" }
             let first = try await launch().registerCatalog(catalog("V2", domain, 2), migrationPolicy: policy, configuration: "ANOTHER CONF")
-            #expect(first.plan?.steps.map(\.records) == [2])
-            #expect(first.rows.map(\.key) == ["embedded"])
+            #expect(first.plan.steps.map(\.records) == [2])
+            #expect(first.sweep.rows.map(\.key) == ["embedded"])
             #expect(try await launch().slots(domain, "concrete").filter { $0.key.namespace.name != "schema" } == concrete)
             let embedded = try await launch().slots(domain, "embedded").filter { $0.key.namespace.name != "schema" }
             let second = try await launch().registerCatalog(catalog("V2", domain, 2), migrationPolicy: policy, configuration: "CONF")
-            #expect(second.plan?.steps.map(\.records) == [2])
+            #expect(second.plan.steps.map(\.records) == [2])
             #expect(try await launch().slots(domain, "embedded").filter { $0.key.namespace.name != "schema" } == embedded)
-            #expect(try await launch().registerCatalog(catalog("V2", domain, 2), migrationPolicy: policy).plan?.steps == [])
+            #expect(try await launch().registerCatalog(catalog("V2", domain, 2), migrationPolicy: policy).plan.steps == [])
             #expect(try await launch().all(documents("concrete", domain, version: 2))["2"] == record("2", ["more": "x"]))
         }
     }
 
-    private struct Own: MigrationPolicyProtocol {
+    private struct Own: StorageMigrationPolicy {
         let calls: Shared<[String]>
         let fits: Bool
         var choice: MigrationPolicy?
@@ -259,10 +260,10 @@ import Testing
             let choice = MigrationPolicy.incremental(MigrationChain([Self.v1, Self.v2]))
             let report = try await launch().registerCatalog(
                 new(domain), migrationPolicy: .custom(Own(calls: calls, fits: false, choice: choice)))
-            #expect(report.plan?.steps.map(\.kind) == [.incremental])
+            #expect(report.plan.steps.map(\.kind) == [.incremental])
             try await expectMigrated(launch(), domain)
             let last = try await launch().registerCatalog(new(domain), migrationPolicy: .custom(Own(calls: calls, fits: true)))
-            #expect(last.plan?.steps == [])
+            #expect(last.plan.steps == [])
             #expect(calls.all.suffix(2) == ["validate V2 for V2", "configure"])
         }
     }
@@ -305,7 +306,7 @@ import Testing
             #expect(calls.all == [will, did])
             // What was noted is not called again; the hook that failed is.
             let report = try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: false)))
-            #expect(report.plan?.steps.map(\.to) == ["V3"])
+            #expect(report.plan.steps.map(\.to) == ["V3"])
             try await launch().registerCatalog(last, migrationPolicy: .incremental(chain(failing: false)))
             #expect(calls.all == [will, did, did])
             let found = try await launch().all(documents("notes", domain, version: 3))

@@ -31,7 +31,7 @@ public struct EvolutionContext: Hashable, Sendable {
 /// One step of a chain: from some version to a later one.
 public struct EvolutionStep: Sendable {
     /// What part a step plays.
-    enum Role: Sendable {
+    package enum Role: Sendable {
         /// A link of the chain: exactly one leaves each version.
         case link
         /// A shorter way beside the chain.
@@ -44,13 +44,13 @@ public struct EvolutionStep: Sendable {
     public let from: ClosedRange<Int>
     /// The version that it leads to.
     public let to: Int
-    let role: Role
+    package let role: Role
     let apply: Change
     /// The way back to the version that the step begins at; nil where there is none.
     let back: Change?
 
     /// What a step does to a value.
-    typealias Change = @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
+    package typealias Change = @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
 
     /// Describes a step by what it does to a document: for plans that are made at run time. ``Evolution`` builds the same more briefly.
     /// - Parameters:
@@ -66,7 +66,7 @@ public struct EvolutionStep: Sendable {
         self.init(from: from...from, to: to, role: .link, apply: Self.change(body), back: down.map(Self.change))
     }
 
-    init(from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping Change, back: Change? = nil) {
+    package init(from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping Change, back: Change? = nil) {
         self.from = from
         self.to = to
         self.role = role
@@ -81,7 +81,7 @@ public struct EvolutionStep: Sendable {
 }
 
 /// A value on its way through the steps: as bytes, as a document or as one of its types, and no further from the one to the other than a step asks.
-struct EvolvingValue: Sendable {
+package struct EvolvingValue: Sendable {
     enum Form: Sendable {
         case bytes(Data, DocumentFormat)
         case document(StoredDocument)
@@ -115,7 +115,7 @@ struct EvolvingValue: Sendable {
         }
     }
 
-    mutating func changeDocument(_ change: (inout StoredDocument) throws -> Void) throws {
+    package mutating func changeDocument(_ change: (inout StoredDocument) throws -> Void) throws {
         var document = try document()
         // Let go of the old form first: the document is changed where it is.
         form = .document(StoredDocument(.null))
@@ -135,22 +135,22 @@ struct EvolvingValue: Sendable {
 }
 
 /// The chain of versions of one entity, whatever it was written with.
-struct EvolutionChain: Sendable {
+package struct EvolutionChain: Sendable {
     /// The version of what carries none, and the earliest that can be read.
     let base: Int
-    var steps: [EvolutionStep] = []
+    package var steps: [EvolutionStep] = []
     /// The version that the chain ends in.
-    var version: Int
+    package var version: Int
     /// Whether the bytes of a record are kept before its first step.
     var keepsBackup = false
 
-    init(base: Int) {
+    package init(base: Int) {
         self.base = base
         version = base
     }
 
     /// What makes the plan unusable, naming the place; nil for a sound one.
-    var problem: String? {
+    package var problem: String? {
         var next: [Int: Int] = [:]
         for step in steps where step.role == .link {
             if step.from.upperBound >= step.to {

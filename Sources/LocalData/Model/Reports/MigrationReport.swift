@@ -81,8 +81,6 @@ public struct MigrationReport: Sendable, Codable {
     public var problems: [CatalogProblem] = []
     /// How long it took, in seconds.
     public var seconds: Double
-    /// What a migration policy did before the sweep; nil where there was none.
-    public var plan: PlanReport?
 
     /// Creates a report.
     public init(rows: [Row] = [], seconds: Double = 0) {

@@ -1,6 +1,8 @@
+public import LocalData
+
 extension SchemaPlan {
     /// A program's own work around a step.
-    typealias RunHook = @Sendable (MigrationRun) async throws -> Void
+    public typealias Hook = @Sendable (StorageRouter) async throws -> Void
 
     /// What kind of step leads to a version.
     public enum Stage: Sendable, Hashable {
@@ -14,16 +16,26 @@ extension SchemaPlan {
     public struct ModelMigration: Sendable {
         let version: String
         let stage: Stage
-        let willMigrate: RunHook?
-        let didMigrate: RunHook?
+        let willMigrate: Hook?
+        let didMigrate: Hook?
         let changes: [EntityChange]
 
-        init(version: String, stage: Stage, willMigrate: RunHook?, didMigrate: RunHook?, changes: [EntityChange]) {
+        /// Describes a step.
+        /// - Parameters:
+        ///   - version: The version that it leads to; the name is persisted.
+        ///   - stage: Whether it may be more than what can be inferred.
+        ///   - willMigrate: Called before the step's changes. After a crash it may be called again, if that came before its end was noted; so with `didMigrate`.
+        ///   - didMigrate: Called after the step's changes, and before the version is stamped.
+        ///   - changes: What changes, in this order.
+        public init(
+            _ version: String, stage: Stage = .custom, willMigrate: Hook? = nil, didMigrate: Hook? = nil,
+            @EntityChanges _ changes: () -> [EntityChange]
+        ) {
             self.version = version
             self.stage = stage
             self.willMigrate = willMigrate
             self.didMigrate = didMigrate
-            self.changes = changes
+            self.changes = changes()
         }
     }
 

@@ -1,17 +1,20 @@
 import BackendContract
-import BackendRuntime
+import LocalData
 import Logging
 
 /// One run of a policy over a catalog: reads what is stored, checks the plan, and runs the steps that lead from the one to the other.
 struct PlanSession: Sendable {
-    let env: Environment
-    let host: any MigrationHost
-    let logger: Logger
+    let host: any PlanHost
+    /// The router that a plan's hooks get.
+    let router: StorageRouter
     let catalog: String
     let schema: CatalogSchema?
     let entries: [AnyStorageKey]
     /// The group of entities that is migrated; nil for all.
     let configuration: String?
+
+    /// How many times a run begins again because another program was faster.
+    private static let mostAttempts = 64
 
     /// What is known when a run begins.
     struct Scene: Sendable {
@@ -24,7 +27,7 @@ struct PlanSession: Sendable {
     }
 
     struct StampedStore: Sendable {
-        let slot: Slot<SchemaStamp>
+        let key: StorageKey<SchemaStamp>
         let entities: [String]
     }
 
@@ -34,7 +37,7 @@ struct PlanSession: Sendable {
         var chains: [String: EvolutionChain] = [:]
     }
 
-    func run(_ policy: StorageMigrationPolicy) async throws -> Outcome {
+    func run(_ policy: SchemaPlan.Policy) async throws -> Outcome {
         switch policy.form {
         case .custom(let own): return try await run(own)
         case .lightweight:
@@ -52,7 +55,7 @@ struct PlanSession: Sendable {
 
     // MARK: Policies
 
-    private func run(_ builder: PlanBuilder, _ options: StorageMigrationPolicy.Options, _ scene: Scene) async throws -> Outcome {
+    private func run(_ builder: PlanBuilder, _ options: SchemaPlan.Policy.Options, _ scene: Scene) async throws -> Outcome {
         var stored = try await read(scene)
         if stored.isCurrent(scene), !stored.isUnfinished, !options.forceValidateModel {
             // Nothing is due, so that nothing is checked; but what an older program may still store has to be read.
@@ -86,7 +89,7 @@ struct PlanSession: Sendable {
                     try await stamp(step.to, scene)
                 } catch is Overtaken {
                     isOvertaken += 1
-                    if isOvertaken > Attempts.limit {
+                    if isOvertaken > Self.mostAttempts {
                         throw StorageError(
                             StorageError.conflict, key: catalog,
                             "The plan of \(catalog) is being run by others again and again. Run it again when they are done.")
@@ -96,7 +99,7 @@ struct PlanSession: Sendable {
                 try await look(at: &stored, scene)
             }
         } catch let error as StorageError where options.lightWeightBackup && Self.allowsFallback(error) {
-            logger.notice(
+            host.logger.notice(
                 "A migration plan could not be carried out; what can be inferred is done instead.",
                 metadata: ["catalog": "\(catalog)", "code": "\(error.code)"])
             do { report.steps += try await infer(scene, error).steps } catch let second as StorageError {
@@ -114,7 +117,7 @@ struct PlanSession: Sendable {
         return Outcome(report: report, chains: chains)
     }
 
-    private func run(_ own: any StorageMigrationPolicyProtocol) async throws -> Outcome {
+    private func run(_ own: any StorageMigrationPolicy) async throws -> Outcome {
         guard let schema else {
             throw StorageError(
                 StorageError.invalidEvolution, key: catalog,

@@ -1,3 +1,5 @@
+public import LocalData
+
 /// The words in which a plan says how stored entities change: an entity is a key or a collection, by its name.
 ///
 /// A plan works on stored documents, so the Swift types of earlier versions need not exist any more. The module `LocalDataVocabulary` has the words under their bare names:

@@ -1,5 +1,6 @@
 import BackendContract
 import Crypto
+import LocalData
 
 /// One piece of work of a step: done whole before the next begins.
 struct PlanUnit: Sendable {
@@ -55,8 +56,8 @@ struct BuiltStep: Sendable {
     let to: String
     let kind: PlanReport.Step.Kind
     let work: PlanWork
-    var willMigrate: SchemaPlan.RunHook?
-    var didMigrate: SchemaPlan.RunHook?
+    var willMigrate: SchemaPlan.Hook?
+    var didMigrate: SchemaPlan.Hook?
 
     var units: [PlanUnit] { work.units }
     /// The step, as the stamps note it.

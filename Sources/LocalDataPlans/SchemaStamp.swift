@@ -1,5 +1,3 @@
-import BackendContract
-
 /// What one store says of the schema of a catalog's data in it: a small record of the catalog's own, beside the data.
 struct SchemaStamp: Codable, Sendable, Equatable {
     /// How far an unfinished step is.
@@ -21,12 +19,4 @@ struct SchemaStamp: Codable, Sendable, Equatable {
     var earlier: [String]?
 
     func version(of entity: String) -> String? { entities?[entity] ?? version }
-
-    /// The key of a catalog's stamp in a store.
-    static func key(_ catalog: String, _ domain: StorageDomain) -> StorageKey<SchemaStamp> {
-        var key = StorageKey<SchemaStamp>(
-            name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
-        key.membership = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog)
-        return key
-    }
 }

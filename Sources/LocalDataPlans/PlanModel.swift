@@ -1,3 +1,5 @@
+import LocalData
+
 /// What is wrong with a plan, and where.
 struct PlanProblem: Error {
     let place: String

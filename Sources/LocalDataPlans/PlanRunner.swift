@@ -1,16 +1,15 @@
-import BackendContract
-import BackendRuntime
+import LocalData
 
 /// Carries out steps that were checked: their parts in their order, each noted in the stamps, with the hooks. It writes no record: ``DocumentRecords`` does.
 struct PlanRunner: Sendable {
     let session: PlanSession
     let scene: PlanSession.Scene
 
-    var records: DocumentRecords { DocumentRecords(env: session.env, host: session.host) }
+    var records: DocumentRecords { session.host.documents {} }
 
     /// The records, as a part of a step changes them: no more once another program is further.
     private func records(of run: StepRun, _ part: Int) -> DocumentRecords {
-        DocumentRecords(env: session.env, host: session.host) { [session] in try await session.requireTurn(run, part) }
+        session.host.documents { [session] in try await session.requireTurn(run, part) }
     }
 
     /// Runs what is left of a step.
@@ -45,15 +44,14 @@ struct PlanRunner: Sendable {
                 return 0
             }
         }
-        if count > 0 { session.env.ledger.worked("\(session.catalog):plan:\(step.from)>\(step.to)") }
+        if count > 0 { session.host.noteWork(of: "\(session.catalog):plan:\(step.from)>\(step.to)") }
         return count
     }
 
-    private func call(_ what: String, _ hook: SchemaPlan.RunHook?) async throws {
+    private func call(_ what: String, _ hook: SchemaPlan.Hook?) async throws {
         guard let hook else { return }
-        try session.env.requireReal(what, session.catalog)
-        let run = MigrationRun(reason: .sweep, previousVersion: nil, host: session.host)
-        try await session.calling(what) { try await hook(run) }
+        try session.host.requireReal(what, session.catalog)
+        try await session.calling(what) { try await hook(session.router) }
     }
 
     /// Runs work on a part of a step. Its error is ignored if another program has completed the part meanwhile.
@@ -75,8 +73,7 @@ struct PlanRunner: Sendable {
             guard step.units.indices.contains(index), isConcerned(step.units[index].involved) else { continue }
             let unit = step.units[index]
             if case .update(let name, let chain) = unit.work, !touched.contains(name) {
-                let place = try place(name)
-                try await records.check(place, place.checking(chain, session.env.coder))
+                try await records.check(try place(name), chain)
             }
             touched.formUnion(unit.involved)
         }
@@ -84,22 +81,16 @@ struct PlanRunner: Sendable {
 
     /// Fails if an entity that is to begin has records of an earlier version: nothing would convert them, and nothing could read them.
     private func check(_ beginning: PlanBeginning) async throws {
-        let place = try place(beginning.entity)
-        for version in 1..<max(1, beginning.version) {
-            try await records.forEachPage(place, version: version) { page in
-                guard page.contains(where: { $0.record.map { !session.env.isExpired($0) } ?? true }) else { return }
-                throw session.incompatible(
-                    "\(beginning.spelling): \(beginning.entity) has records of version \(version) already, and it begins with version \(beginning.version). Convert them with UpdateEntity, or remove them first."
-                )
-            }
-        }
+        guard let version = try await records.earliestVersion(of: try place(beginning.entity), below: beginning.version) else { return }
+        throw session.incompatible(
+            "\(beginning.spelling): \(beginning.entity) has records of version \(version) already, and it begins with version \(beginning.version). Convert them with UpdateEntity, or remove them first."
+        )
     }
 
     private func run(_ unit: PlanUnit, _ records: DocumentRecords) async throws -> Int {
         switch unit.work {
         case .update(let name, let chain):
-            let place = try place(name)
-            return try await records.update(place, place.checking(chain, session.env.coder))
+            return try await records.update(try place(name), chain)
         case .copy(let name, let other, let version, let chain):
             return try await records.transfer(try place(name), to: try place(other), version, chain, isMove: false)
         case .rename(let name, let other, let version, let chain):
@@ -121,9 +112,8 @@ struct PlanRunner: Sendable {
         for name in scene.concerned {
             guard let chain = inferredChain(name) else { continue }
             let place = try place(name)
-            let checked = place.checking(chain, session.env.coder)
-            try await records.check(place, checked)
-            count += try await records.update(place, checked)
+            try await records.check(place, chain)
+            count += try await records.update(place, chain)
         }
         return count
     }

@@ -1,3 +1,5 @@
+public import LocalData
+
 /// The types by the names that plans for other stores use.
 extension AttributeType {
     /// A text.

@@ -1,5 +1,5 @@
 import BackendContract
-import BackendRuntime
+import LocalData
 
 /// What the stores say of their schema.
 struct StoredStamps: Sendable {
@@ -109,13 +109,13 @@ extension PlanSession {
         var stores: [(BackendIdentity, StampedStore)] = []
         for name in names {
             guard let place = entities.place(of: name) else { continue }
-            let key = SchemaStamp.key(catalog, place.domain)
-            let slot = try env.routes.slot(for: key)
-            if let index = stores.firstIndex(where: { $0.0 == slot.id.store }) {
+            let key = StorageKey<SchemaStamp>(schemaStampOf: catalog, in: place.domain)
+            let store = try host.store(of: key)
+            if let index = stores.firstIndex(where: { $0.0 == store }) {
                 let known = stores[index].1
-                stores[index].1 = StampedStore(slot: known.slot, entities: known.entities + [name])
+                stores[index].1 = StampedStore(key: known.key, entities: known.entities + [name])
             } else {
-                stores.append((slot.id.store, StampedStore(slot: slot, entities: [name])))
+                stores.append((store, StampedStore(key: key, entities: [name])))
             }
         }
         return Scene(entities: entities, concerned: names, versions: versions, stamps: stores.map(\.1))
@@ -149,7 +149,7 @@ extension PlanSession {
 
     /// Runs work while no other call of this process does any on the catalog's schema.
     func alone<R: Sendable>(_ scene: Scene, _ body: () async throws -> R) async throws -> R {
-        try await env.lanes.withLanes(scene.stamps.map(\.slot.id), keyName: catalog, body)
+        try await host.withLanes(of: scene.stamps.map(\.key), named: catalog, body)
     }
 
     /// What the stores say.
@@ -157,11 +157,7 @@ extension PlanSession {
         var stamps: [SchemaStamp?] = []
         var stores: [String: Int] = [:]
         for (index, store) in scene.stamps.enumerated() {
-            switch try await store.slot.route.probe() {
-            case .value(let record): stamps.append(try await env.coder.decode(record, store.slot))
-            case .corrupt(let corruption): throw store.slot.route.corrupted(corruption)
-            default: stamps.append(nil)
-            }
+            stamps.append(try await host.read(store.key))
             for entity in store.entities { stores[entity] = index }
         }
         return StoredStamps(stamps: stamps, stores: stores)
@@ -171,7 +167,7 @@ extension PlanSession {
     func look(at stored: inout StoredStamps, _ scene: Scene, all: Bool = false) async throws {
         for entity in scene.concerned where all || stored.version(of: entity) == nil {
             guard let place = scene.entities.place(of: entity) else { continue }
-            stored.hasData[entity] = try await DocumentRecords(env: env, host: host).hasRecords(place)
+            stored.hasData[entity] = try await host.documents {}.hasRecords(place)
         }
     }
 
@@ -187,7 +183,7 @@ extension PlanSession {
         let before = versions.firstIndex(of: version).map { versions[..<$0] } ?? []
         for store in scene.stamps {
             let entities = configuration == nil ? nil : store.entities
-            try await ValueWriter(env).update(store.slot, host) { [isLater] stamp in
+            try await host.update(store.key) { [isLater] stamp in
                 var next = stamp ?? SchemaStamp()
                 let earlier = Set(next.earlier ?? []).union(before).union(next.version.map { [$0] } ?? []).subtracting([version])
                 next.earlier = earlier.isEmpty ? nil : earlier.sorted()
@@ -246,21 +242,13 @@ struct StepRun: Sendable {
 struct Overtaken: Error {}
 
 extension PlanSession {
-    private func stamp(_ store: StampedStore) async throws -> SchemaStamp? {
-        switch try await store.slot.route.probe() {
-        case .value(let record): try await env.coder.decode(record, store.slot)
-        case .corrupt(let corruption): throw store.slot.route.corrupted(corruption)
-        default: nil
-        }
-    }
-
     /// Looks how far an unfinished run of a step is. A part is noted once those before it are done everywhere, so the store that is furthest tells; but one that says
     /// nothing was not there then.
     /// - Throws: ``StorageError`` with `invalidEvolution` where what is done is not what the step begins with.
     func begin(_ run: StepRun) async throws -> StepRun {
         var next = run
         for store in run.stores {
-            let stamp = try await stamp(store)
+            let stamp = try await host.read(store.key)
             next.seen.append(run.done(stamp))
             guard run.done(stamp) != nil, let progress = stamp?.progress else { continue }
             let parts = run.step.noted(in: store.entities)
@@ -285,7 +273,7 @@ extension PlanSession {
             let progress = SchemaStamp.Progress(
                 step: run.step.name, configuration: configuration, done: part,
                 parts: Array(run.step.noted(in: store.entities).prefix(part + 1)))
-            let isPast = try await ValueWriter(env).update(store.slot, host) { stamp in
+            let isPast = try await host.update(store.key) { stamp in
                 if run.isPast(part, stamp, at: index) { return true }
                 var next = stamp ?? SchemaStamp()
                 next.progress = progress
@@ -298,6 +286,6 @@ extension PlanSession {
 
     /// Fails when another program is further with a step.
     func requireTurn(_ run: StepRun, _ part: Int) async throws {
-        for (index, store) in run.stores.enumerated() where run.isPast(part, try await stamp(store), at: index) { throw Overtaken() }
+        for (index, store) in run.stores.enumerated() where run.isPast(part, try await host.read(store.key), at: index) { throw Overtaken() }
     }
 }

@@ -1,3 +1,5 @@
+public import LocalData
+
 extension SchemaPlan {
     /// What a closure of a plan makes of a record: the new value of an attribute.
     public typealias Computation = @Sendable (_ old: StoredDocument, _ context: EvolutionContext) throws -> DocumentValue?

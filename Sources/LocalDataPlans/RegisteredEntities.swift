@@ -1,24 +1,18 @@
+import BackendContract
+import LocalData
+
 /// The keys and collections of a catalog, by their names.
 struct RegisteredEntities: Sendable {
-    struct Entity: Sendable {
-        let kind: SchemaPlan.EntityKind
-        let domain: StorageDomain
-        let security: SecurityPolicy
-        let hasChain: Bool
-        let declared: DeclaredEntity
-        var version: Int { declared.version }
-    }
-
-    let all: [String: Entity]
+    let all: [String: DeclaredEntity]
     /// The names that several entries have.
     let ambiguous: Set<String>
     private let declared: [String: SchemaPlan.DeclaredPlace]
     private let kinds: [String: SchemaPlan.EntityKind]
 
     init(_ entries: [AnyStorageKey], _ changes: [SchemaPlan.EntityChange]) {
-        var all: [String: Entity] = [:]
+        var all: [String: DeclaredEntity] = [:]
         var ambiguous: Set<String> = []
-        for entry in entries where all.updateValue(Self.entity(entry), forKey: entry.name) != nil { ambiguous.insert(entry.name) }
+        for entry in entries where all.updateValue(entry.declaredEntity, forKey: entry.name) != nil { ambiguous.insert(entry.name) }
         self.all = all
         self.ambiguous = ambiguous
         var declared: [String: SchemaPlan.DeclaredPlace] = [:]
@@ -79,38 +73,17 @@ struct RegisteredEntities: Sendable {
 
     /// Where an entity is; nil when that cannot be known.
     func place(of name: String) -> DocumentPlace? {
-        if let entity = all[name] {
-            return DocumentPlace(
-                entity: name, isCollection: entity.kind == .collection, domain: entity.domain, security: entity.security,
-                declared: entity.declared)
-        }
+        if let entity = all[name] { return DocumentPlace(name, entity) }
         let places = Set(all.values.map { SchemaPlan.DeclaredPlace(domain: $0.domain, kind: nil, security: $0.security) })
         let said = declared[name]
         guard let domain = said?.domain ?? (Set(places.map(\.domain)).count == 1 ? places.first?.domain : nil) else { return nil }
         let kind = said?.kind ?? kinds[name] ?? .collection
-        return DocumentPlace(entity: name, isCollection: kind == .collection, domain: domain, security: said?.security ?? .automatic)
+        return DocumentPlace(name, isCollection: kind == .collection, domain: domain, security: said?.security ?? .automatic)
     }
+}
 
-    private static func entity(_ entry: AnyStorageKey) -> Entity {
-        func open<Key: TypedKey>(_ key: Key, _ kind: SchemaPlan.EntityKind) -> Entity {
-            let typed = key.typed
-            return Entity(
-                kind: kind, domain: typed.domain, security: typed.security, hasChain: typed.evolution != nil,
-                declared: DeclaredEntity(
-                    version: typed.schemaVersion, typeTag: typed.typeTag, serializer: typed.serializer.name
-                ) { coder, document in
-                    do { _ = try document.decode(Key.Value.self) } catch {
-                        if (try? coder.completed(.document(document), typed)) ?? nil != nil { return }
-                        throw error
-                    }
-                })
-        }
-        func opened<Collection: TypedCollection>(_ collection: Collection) -> Entity {
-            open(collection.typed.template, .collection)
-        }
-        if let collection = entry.collection { return opened(collection) }
-        return open(entry.base, .key)
-    }
+extension DeclaredEntity {
+    var kind: SchemaPlan.EntityKind { isCollection ? .collection : .key }
 }
 
 extension SchemaPlan.EntityChange {

@@ -1,0 +1,112 @@
+package import BackendContract
+package import Logging
+
+/// What `LocalDataPlans` uses of a router. The product reaches nothing else of the core, apart from the types that are named here.
+package protocol PlanHost: Sendable {
+    /// Where notices go.
+    var logger: Logger { get }
+
+    // MARK: The catalog
+
+    /// Registers a catalog without a sweep.
+    func register(_ catalog: some StorageKeyCatalog) async throws
+
+    /// Reads what an older program stores for an entry through a chain from now on.
+    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws
+
+    /// Sweeps the entries of a registered catalog.
+    /// - Parameter names: The names of the entries; nil for all.
+    func sweep(_ catalog: String, only names: Set<String>?) async -> MigrationReport
+
+    // MARK: The ledger
+
+    /// Notes that a migration changed something.
+    func noteWork(of migration: String)
+
+    /// Writes what was noted.
+    func flushNotes() async
+
+    /// Fails in a rehearsal, which runs none of the program's own code.
+    func requireReal(_ what: String, _ name: String) throws
+
+    // MARK: Stamps
+
+    /// The store that a key's value is in.
+    func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity
+
+    /// The value of a key in its own place.
+    func read<Value>(_ key: StorageKey<Value>) async throws -> Value?
+
+    /// Changes the value of a key, whether or not its catalog is registered.
+    func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R
+
+    /// Runs work while no other call of this process works on any of the keys.
+    func withLanes<Value, R>(of keys: [StorageKey<Value>], named name: String, _ work: () async throws -> R) async throws -> R
+
+    // MARK: Records
+
+    /// The records of entities, as documents.
+    /// - Parameter requireTurn: Called between reading and changing; throws when another process has gone on meanwhile.
+    func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords
+}
+
+extension StorageKey {
+    /// The key of a record about the schema of a catalog's data in one store.
+    package init(schemaStampOf catalog: String, in domain: StorageDomain) {
+        self.init(name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
+        membership = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog)
+    }
+}
+
+extension StorageRouter {
+    /// What `LocalDataPlans` uses of this router.
+    package nonisolated var planHost: any PlanHost { RouterPlanHost(router: self) }
+
+    /// A router over the same stores that records instead of writing.
+    package nonisolated func rehearsing() -> StorageRouter { StorageRouter(rehearsing: self) }
+}
+
+private struct RouterPlanHost: PlanHost {
+    let router: StorageRouter
+
+    private var env: Environment { router.env }
+    var logger: Logger { router.configuration.logger }
+
+    func register(_ catalog: some StorageKeyCatalog) async throws { try await router.registerCatalog(catalog) }
+
+    func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws { try env.routes.attach(chain, to: entry) }
+
+    func sweep(_ catalog: String, only names: Set<String>?) async -> MigrationReport {
+        let entries = env.registry.entries(of: catalog).filter { names?.contains($0.key.name) ?? true }
+        return await router.sweep(entries, progress: nil)
+    }
+
+    func noteWork(of migration: String) { env.ledger.worked(migration) }
+
+    func flushNotes() async { await env.ledger.flush() }
+
+    func requireReal(_ what: String, _ name: String) throws { try env.requireReal(what, name) }
+
+    func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity { try env.routes.slot(for: key).id.store }
+
+    func read<Value>(_ key: StorageKey<Value>) async throws -> Value? {
+        let slot = try env.routes.slot(for: key)
+        switch try await slot.route.probe() {
+        case .value(let record): return try await env.coder.decode(record, slot)
+        case .corrupt(let corruption): throw slot.route.corrupted(corruption)
+        default: return nil
+        }
+    }
+
+    func update<Value, R: Sendable>(_ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R) async throws -> R {
+        try await ValueWriter(env).update(try env.routes.slot(for: key), router, body)
+    }
+
+    func withLanes<Value, R>(of keys: [StorageKey<Value>], named name: String, _ work: () async throws -> R) async throws -> R {
+        try await env.lanes.withLanes(try keys.map { try env.routes.slot(for: $0).id }, keyName: name, work)
+    }
+
+    func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords {
+        DocumentRecords(env: env, host: router, requireTurn: requireTurn)
+    }
+}
