@@ -41,6 +41,7 @@ let package = Package(
         .library(
             name: "LocalData",
             targets: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "KeyringBackend"]),
+        .library(name: "LocalDataBackup", targets: ["LocalDataBackup"]),
         .library(name: "LocalDataPlans", targets: ["LocalDataPlans", "LocalDataVocabulary"]),
         .library(name: "BackendConformance", targets: ["BackendConformance"]),
         .library(name: "LocalDataModels", targets: ["LocalDataModels"]),
@@ -102,6 +103,9 @@ let package = Package(
                 logging,
             ],
             swiftSettings: house),
+        .target(
+            name: "LocalDataBackup", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "Sealing", crypto],
+            swiftSettings: house),
         .target(name: "LocalDataPlans", dependencies: ["LocalData", "BackendContract", crypto, logging], swiftSettings: house),
         .target(name: "LocalDataVocabulary", dependencies: ["LocalDataPlans"], swiftSettings: house),
         .target(
@@ -114,7 +118,7 @@ let package = Package(
             swiftSettings: house),
         .target(name: "LocalDataModels", dependencies: ["LocalData", macros], swiftSettings: house),
         .executableTarget(
-            name: "LocalDataCLI", dependencies: ["LocalData", arguments], swiftSettings: house, linkerSettings: bindingNow),
+            name: "LocalDataCLI", dependencies: ["LocalData", "LocalDataBackup", arguments], swiftSettings: house, linkerSettings: bindingNow),
 
         // MARK: Small whole programs
         .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore", swiftSettings: house),
@@ -132,7 +136,7 @@ let package = Package(
         .executableTarget(
             name: "TestWorker",
             dependencies: [
-                "LocalData", "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing",
+                "LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing",
                 "TestSupport", sqlite,
             ], path: "Tests/TestWorker", swiftSettings: house, linkerSettings: bindingNow),
         .testTarget(
@@ -164,7 +168,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataPlans", "LocalDataVocabulary",
+                "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .testTarget(
@@ -200,13 +204,13 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
     let mutants: [SwiftSetting] = Context.environment["LOCALDATA_MUTANTS"] == nil ? [] : [.define("MUTANTS")]
     package.targets += [
         .target(
-            name: "Simulation", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "TestSupport", logging],
+            name: "Simulation", dependencies: ["LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "TestSupport", logging],
             path: "Proof/Simulation", swiftSettings: house + mutants),
         .target(
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
             swiftSettings: house),
         .executableTarget(
-            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataPlans", "LocalDataVocabulary"], path: "Proof/FaultWorker",
+            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary"], path: "Proof/FaultWorker",
             swiftSettings: house, linkerSettings: bindingNow),
         .executableTarget(
             name: "Prove", dependencies: ["Simulation", "RealFaults", "TestSupport", arguments], path: "Proof/Prove", swiftSettings: house),
@@ -217,7 +221,7 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "StorageSearches",
             dependencies: [
-                "LocalData", "LocalDataTesting", "LocalDataPlans", "LocalDataVocabulary", "BackendContract", "BackendRuntime", "MemoryBackend",
+                "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary", "BackendContract", "BackendRuntime", "MemoryBackend",
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(

@@ -2,6 +2,7 @@
 
 // snippet.hide
 import LocalData
+import LocalDataBackup
 
 func lockAndUnlock(_ router: StorageRouter) async throws {
     // snippet.show

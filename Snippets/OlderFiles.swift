@@ -2,6 +2,7 @@
 
 // snippet.hide
 import LocalData
+import LocalDataBackup
 
 func anchor(_ configuration: StorageConfiguration) {
     var configuration = configuration

@@ -1,5 +1,6 @@
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// Keys, backups, logs.
 extension Operation {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// What opens a sealed file. It is never an argument.
 struct SecretOptions: ParsableArguments {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// The values of a domain that a command exports or imports.
 struct ValuesOptions: ParsableArguments {

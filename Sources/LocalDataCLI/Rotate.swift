@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// `localdata rotate`: another data key for a database.
 struct Rotate: AsyncParsableCommand {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LocalData
+import LocalDataBackup
 
 /// `localdata rotate-key`: another key in a key source.
 struct RotateKey: AsyncParsableCommand {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// `localdata verify`: checks that a database holds exactly what was written.
 struct Verify: AsyncParsableCommand {

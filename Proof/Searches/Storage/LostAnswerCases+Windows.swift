@@ -1,4 +1,5 @@
 import LocalData
+import LocalDataBackup
 import LocalDataTesting
 
 /// Values that two releases of a program share, and what is done for the stores themselves.

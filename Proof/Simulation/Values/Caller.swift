@@ -1,4 +1,5 @@
 import LocalData
+import LocalDataBackup
 
 /// Makes calls of a program, and writes down what it is told.
 struct Caller: Sendable {

@@ -1,10 +1,10 @@
 #if SQLite
     package import BackendContract
     package import BackendRuntime
-    import Sealing
+    package import Sealing
 
     /// A database that a backup copies: one state of it, in a read transaction that waits for no writer and that no writer waits for.
-    package struct DatabaseBackup: BackupStore {
+    package struct DatabaseBackup: KeyedBackupStore {
         private let path: String
         private let lock: String
         private let deadline: Duration
@@ -16,6 +16,12 @@
         /// Names the database; nothing is opened.
         package init(path: String, lock: String, deadline: Duration, runtime: Runtime) {
             (self.path, self.lock, self.deadline, self.runtime) = (runtime.files.resolve(path), lock, deadline, runtime)
+        }
+
+        package func draft(
+            at path: String, keys: [SealingKey], own: RestoredKey
+        ) async throws(BackendError) -> any RestoreDraft {
+            try await DatabaseDraft(path: path, keys: keys, own: own, deadline: deadline, runtime: runtime)
         }
 
         package func copyForBackup(deadline: MonotonicInstant) async throws(BackendError) -> (any BackupCopy)? {

@@ -11,6 +11,16 @@ package protocol KeyedBackupCopy: BackupCopy {
     func requireOpens(with key: SealingKey) throws(BackendError)
 }
 
+/// A store that only a key opens, as backups copy and restore it.
+package protocol KeyedBackupStore: BackupStore {
+    /// Begins a store that is restored.
+    /// - Parameters:
+    ///   - path: Where it is made.
+    ///   - keys: Those of the backup.
+    ///   - own: Who the restored store is given to.
+    func draft(at path: String, keys: [SealingKey], own: RestoredKey) async throws(BackendError) -> any RestoreDraft
+}
+
 /// What was found in the content of a store that only a key opens.
 package struct KeyedBackupContent: Sendable {
     /// How many rows do not open. They were damaged when the backup was made.

@@ -45,6 +45,9 @@ package struct SealingKey: Sendable, CustomStringConvertible, CustomReflectable 
         KeyDerivation.key(from: key, for: purpose.utf8)
     }
 
+    /// How the metadata of a sealed record names its key: the format of the seal and the key's id.
+    package static func name(of id: [UInt8]) -> String { "1:\(hexadecimalText(of: id))" }
+
     /// What the key is known by.
     package var identity: KeyIdentity { KeyIdentity(id: id, commitment: KeyIdentity.commitment(of: key)) }
 

@@ -59,7 +59,7 @@ struct RecordSeals: Sendable {
     /// The metadata of what a key seals, with the origin sealed in it.
     func metadata(_ metadata: StorageMetadata, origin: [UInt8]?, _ key: SealingKey, _ route: Route) throws -> StorageMetadata {
         var metadata = metadata
-        metadata.sealing = Self.text(of: key.id)
+        metadata.sealing = SealingKey.name(of: key.id)
         metadata.origin = nil
         if let origin { metadata.origin = try seal(origin, originContext(metadata, route), key, route) }
         return metadata
@@ -95,7 +95,7 @@ struct RecordSeals: Sendable {
         let source = try keySource(route)
         return try await translatingErrors(key: route.keyName) { () throws(BackendError) in
             // Damage in the id, on one of its two sides, is no reason to ask for another key.
-            if let id = Envelope.keyID(of: sealed), let named, named != Self.text(of: id) { throw Self.contradiction }
+            if let id = Envelope.keyID(of: sealed), let named, named != SealingKey.name(of: id) { throw Self.contradiction }
             let key = try await keys.key(for: Envelope.keyID(of: sealed).map { [$0] } ?? [], from: source)
             return try Envelope.open(sealed, with: key, for: context)
         }
@@ -110,9 +110,6 @@ struct RecordSeals: Sendable {
         }
         return try sources(reference)
     }
-
-    /// How a record says that it is sealed: the format and the key's id.
-    static func text(of id: [UInt8]) -> String { "1:\(hexadecimalText(of: id))" }
 }
 
 extension RecordSeals: SealVerifier {
@@ -121,7 +118,7 @@ extension RecordSeals: SealVerifier {
         case .value(let record):
             // Without a seal nothing is proven: the value is not one of this key, and what stands beside it decides nothing.
             guard let named = record.metadata.sealing else { return .proven(.value(record.withoutFacts)) }
-            guard case .bytes(let sealed) = record.payload, let id = Envelope.keyID(of: sealed), named == Self.text(of: id) else {
+            guard case .bytes(let sealed) = record.payload, let id = Envelope.keyID(of: sealed), named == SealingKey.name(of: id) else {
                 return .proven(record.corruption("it is not a sealed value, or names two keys"))
             }
             switch try await provingKey(id, route) {
@@ -136,7 +133,7 @@ extension RecordSeals: SealVerifier {
             let metadata = tombstone.metadata
             guard metadata.serializer == nil, let named = metadata.sealing, let sealed = metadata.origin,
                 let id = Envelope.keyID(of: sealed),
-                named == Self.text(of: id)
+                named == SealingKey.name(of: id)
             else { return .proven(tombstone.corruption) }
             switch try await provingKey(id, route) {
             case .failure(let error): return .unproven(error.probe, error)

@@ -47,7 +47,7 @@ extension Quarantine {
 
     /// Whether one of the keys that only open has sealed an entry, or the value in it.
     private func needsOlderKey(_ entry: StorageRecord, _ id: String, _ source: any KeySource, _ keys: SourceKeys) throws -> Bool {
-        func isOlder(_ named: String?) -> Bool { keys.others.contains { RecordSeals.text(of: $0.id) == named } }
+        func isOlder(_ named: String?) -> Bool { keys.others.contains { SealingKey.name(of: $0.id) == named } }
         let facts = entry.metadata.attributes
         if entry.metadata.sealing != nil, try isOf(source, facts["source"]) {
             if isOlder(entry.metadata.sealing) { return true }
@@ -97,7 +97,7 @@ extension Quarantine {
             var content = RecordCodec.encode(kept)
             guard metadata.sealing != nil else { return (content, metadata) }
             defer { wipe(&content) }
-            metadata.sealing = RecordSeals.text(of: keys.current.id)
+            metadata.sealing = SealingKey.name(of: keys.current.id)
             return (try Envelope.seal(content, with: keys.current, for: context(id, metadata), runtime.randomBytes), metadata)
         } catch { throw StorageError.from(error, key: id) }
     }
@@ -109,7 +109,7 @@ extension Quarantine {
         let bound = RecordSeals.context(.value, seals.application, place, beside: kept.metadata)
         var content = try Envelope.open(sealed, with: old, for: bound)
         defer { wipe(&content) }
-        kept.metadata.sealing = RecordSeals.text(of: new.id)
+        kept.metadata.sealing = SealingKey.name(of: new.id)
         kept.metadata.origin = nil
         let context = RecordSeals.context(.value, seals.application, place, beside: kept.metadata)
         kept.payload = .bytes(try Envelope.seal(content, with: new, for: context, runtime.randomBytes))

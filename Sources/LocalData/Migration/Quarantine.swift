@@ -62,7 +62,7 @@ final class Quarantine: Sendable {
             let key = try await translatingErrors(key: route.keyName) { () throws(BackendError) in
                 try await seals.keys.forSealing(from: source.0) { () throws(BackendError) in try await seals.otherSealedIDs(source.0) }
             }
-            metadata.sealing = RecordSeals.text(of: key.id)
+            metadata.sealing = SealingKey.name(of: key.id)
             // The name of a sealed entry is keyed like its content: it tells nothing of a secret to someone without the key.
             let mac = HMAC<SHA256>.authenticationCode(for: named.bytes, using: key.subkey("LocalData quarantine name 1"))
             id = "q" + hexadecimalText(of: mac.prefix(16))

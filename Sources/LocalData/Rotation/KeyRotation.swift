@@ -3,7 +3,19 @@ import BackendRuntime
 import Sealing
 
 /// Brings everything of a program from the older keys of a source to its present one: databases, values, the quarantine.
-struct KeyRotation: Sendable {
+package struct KeyRotation: Sendable {
+    /// What a rotation has done, and what it could not do.
+    package struct Outcome: Sendable {
+        /// How many databases were given to the new key.
+        package var databases = 0
+        /// How many values, removals and quarantined values were sealed again.
+        package var values = 0
+        /// How many older keys the source keeps.
+        package let olderKeys: Int
+        /// What is still sealed with an older key, or could not be looked at, and why.
+        package var remaining: [String] = []
+    }
+
     let env: Environment
     let source: any KeySource
     /// The databases that keys of the source open, and the ids of these keys.
@@ -12,9 +24,9 @@ struct KeyRotation: Sendable {
     private var seals: RecordSeals { env.coder.seals }
 
     /// Makes a new key unless an earlier rotation is unfinished, and seals with it what older keys have sealed.
-    func rotate(_ progress: (Int) -> Void) async throws -> KeyRotationReport {
+    package func rotate(_ progress: (Int) -> Void) async throws -> Outcome {
         let keys = try await calling { () throws(BackendError) in try await seals.keys.rotate(source) }
-        var report = KeyRotationReport(olderKeys: keys.others.count)
+        var report = Outcome(olderKeys: keys.others.count)
         for (domain, ids) in try await found(keys) {
             do {
                 try await rewrap(domain, ids, keys)
@@ -32,7 +44,7 @@ struct KeyRotation: Sendable {
 
     /// Destroys the older keys, once nothing needs them that can be seen from here.
     /// - Parameter limit: How long changes of this process that are under way are waited for.
-    func destroyOlderKeys(_ limit: Duration) async throws {
+    package func destroyOlderKeys(_ limit: Duration) async throws {
         let keys = try await calling { () throws(BackendError) in try await seals.keys.present(in: source) }
         if keys.others.isEmpty { return }
         // Only catalogs tell where values are.

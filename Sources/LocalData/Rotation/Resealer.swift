@@ -86,7 +86,7 @@ struct Resealer: Sendable {
     private func isOlder(_ probe: StorageProbe) -> Bool {
         guard let named = probe.metadata?.sealing else { return false }
         let inside = probe.sealID
-        return keys.others.contains { RecordSeals.text(of: $0.id) == named || $0.id == inside }
+        return keys.others.contains { SealingKey.name(of: $0.id) == named || $0.id == inside }
     }
 
     /// Seals slots again, in one commit where the store can; one that this does not work for keeps no other from it.
@@ -136,7 +136,7 @@ struct Resealer: Sendable {
 
     /// What seals a slot again, if it is unchanged.
     private func change(_ seen: StorageProbe, _ route: Route, _ bound: Route) async throws -> Committer.Change {
-        guard seen.sealID.map(RecordSeals.text) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
+        guard seen.sealID.map(SealingKey.name(of:)) == seen.metadata?.sealing else { throw Self.damage(route.keyName) }
         var change = Committer.Change(try await resealed(seen, bound), route, if: seen.unchanged)
         // A copy that is bound to another slot does not open where it stands.
         change.isCompanion = bound.slot != route.slot

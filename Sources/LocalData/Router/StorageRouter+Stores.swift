@@ -39,32 +39,6 @@ extension StorageRouter {
         return SealingKey.begins(record.payload)
     }
 
-    /// Makes the database that lies in a domain's place this domain's, after its file was moved, renamed or copied here on purpose. Until then it is refused with
-    /// `wrongContext`, which says where it belongs. Durable when it returns; a database that belongs here already stays as it is.
-    ///
-    /// The database gets a new identity and a new data key, and every value is sealed again, in one transaction. Killed at any point, the database belongs
-    /// to the former domain or to this one. Rows of a copy of the former file do not open in it afterwards. The call takes as long as a rotation of the
-    /// data key, and its log grows to the size of the database.
-    ///
-    /// No other process may have the database open. All of its key sources are needed.
-    /// - Parameters:
-    ///   - domain: An encrypted database, or a keychain that is kept in a sealed vault.
-    ///   - original: The domain that the database was made as; nil: the same.
-    ///   - application: The application or tenant that made it (``StorageConfiguration/sealingContext``); nil: this one.
-    /// - Throws: ``StorageError``: `wrongContext` when it belongs to neither, `unavailable` when there is no database, `unsupported` for a domain without one.
-    ///   Nothing was changed then.
-    @concurrent
-    public nonisolated func adopt(_ domain: StorageDomain, from original: StorageDomain? = nil, application: String? = nil) async throws {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        guard let movable = backend as? any MovableStore else {
-            throw StorageError(
-                StorageError.unsupported, key: "\(domain)",
-                "Only an encrypted database is bound to its place as a whole. Nothing was changed.")
-        }
-        let context = configuration.databaseContext(of: original ?? domain, application: application)
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await movable.adopt(from: context) }
-    }
-
     /// Moves a domain's damaged store out of the way, where it is kept, so that an empty one takes its place. To be called when a person has decided that a backup
     /// will not be restored.
     /// - Returns: Where the damaged store is kept.

@@ -1,45 +1,96 @@
-import BackendContract
-import BackendRuntime
+package import BackendContract
+package import BackendRuntime
+package import Sealing
 
-/// A store of the program as a backup knows it: what it is called, how it is copied, and how it is restored.
-struct BackedStore: Sendable {
+/// A store of the program as a backup knows it: its name, how it is copied, and how it is restored.
+package struct BackedStore: Sendable {
     /// What a store is made of.
-    enum Form: Sendable {
+    package enum Form: Sendable {
         /// One file at a path.
         case file(String)
         /// A database at a path, given to the key of a source.
-        case database(String, KeySourceReference)
+        case database(String, KeySourceReference, any KeyedBackupStore)
         /// Entries that are put back one by one.
         case items(any BackupItemStore)
     }
 
-    /// The kinds of stores, by the names that stand in a backup.
-    enum Kind: String, CaseIterable, Sendable {
-        /// A property list; its scope is the suite.
-        case userDefaults
-        /// The items of a keyring service.
-        case keychain
-        /// A database; its scope is the database's name.
-        case encryptedSQLite
-        /// A vault that stands in for a keyring; its scope is the file's name without its ending.
-        case vault
-        /// The migration ledger.
-        case ledger
-        /// The quarantine.
-        case quarantine
-        /// A copy of a damaged property list; its scope is the file's name.
-        case copy
-        /// A passphrase file; its scope is the passphrase's name.
-        case passphrase
-    }
+    /// The kind of passphrase files.
+    package static let passphrase = OwnFiles.Kind.passphrase.rawValue
 
-    let kind: Kind
-    let scope: String
-    let store: any BackupStore
-    let form: Form
+    /// The kind of store, by the name that a backup has for it.
+    package let kind: String
+    /// Which store of the kind; empty for a kind with a single store.
+    package let scope: String
+    package let store: any BackupStore
+    package let form: Form
+    /// Whether another content of the store here stays, and is not replaced by a restore.
+    package var staysWhenOther = false
 
     /// The store in words, by which a restore is told to replace it: "encryptedSQLite(main)", "ledger".
-    var name: String { Self.name(kind.rawValue, scope) }
+    package var name: String { Self.name(kind, scope) }
 
-    static func name(_ kind: String, _ scope: String) -> String { scope.isEmpty ? kind : "\(kind)(\(scope))" }
+    package static func name(_ kind: String, _ scope: String) -> String { scope.isEmpty ? kind : "\(kind)(\(scope))" }
+}
+
+/// What is known of a program when its stores are looked for.
+struct BackedProgram: Sendable {
+    /// Where the program's keys lead, in this run and in earlier ones; each with its scope.
+    let domains: Set<StorageDomain>
+    /// The program's key sources.
+    let references: [KeySourceReference]
+    let configuration: StorageConfiguration
+
+    /// The scopes of the domains of a kind.
+    func scopes(of kind: StorageDomain.Kind) -> Set<String> { Set(domains.filter { $0.kind == kind }.compactMap(\.scope)) }
+
+    /// The names of the files in a folder that have an ending, without it.
+    func files(in directory: String, ending: String) async throws -> Set<String> {
+        let (runtime, deadline) = (configuration.runtime, configuration.deadlines.files)
+        let names = try await translatingErrors(key: directory) { () throws(BackendError) in
+            try await runtime.makeLane("backup.list").run(
+                clock: runtime.clock, deadline: runtime.clock.now.advanced(by: deadline), isMutation: false
+            ) { (_) throws(BackendError) in
+                do throws(FileError) { return try runtime.files.list(directory) ?? [] } catch { throw error.backendError() }
+            }
+        }
+        return Set(names.filter { $0.hasSuffix(ending) && !$0.hasPrefix(".") }.map { String($0.dropLast(ending.count)) })
+    }
+}
+
+/// What a backup can contain: a provider conforms if its stores can be copied and restored.
+protocol BackedProvider: Sendable {
+    /// The kinds of stores, by the names that a backup has for them. A name never changes its meaning.
+    var backedKinds: [String] { get }
+
+    /// The scopes of the program's stores of a kind.
+    func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String>
+
+    /// The kind whose stores serve a domain; nil where a backup may lack them.
+    func expectedKind(of domain: StorageDomain, _ configuration: StorageConfiguration) -> String?
+
+    /// The store that a name in a backup means here.
+    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have.
+    func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore
+
+    /// Checks the content of a sealed store in a backup; nil for other kinds.
+    func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)?
+}
+
+extension BackedProvider {
+    /// None: the stores are not sealed as a whole.
+    func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? { nil }
+}
+
+extension BackedStore {
+    /// A store that is one file.
+    /// - Parameters:
+    ///   - lock: The store's lock file; nil where it has none.
+    ///   - isDamage: Whether the file's bytes are damaged.
+    static func file(
+        _ kind: String, _ scope: String, at path: String, lock: String? = nil, staysWhenOther: Bool = false,
+        _ configuration: StorageConfiguration, isDamage: @escaping @Sendable ([UInt8]) -> Bool = { _ in false }
+    ) -> BackedStore {
+        let store = BackupFile(path: path, lock: lock, runtime: configuration.runtime, isDamage: isDamage)
+        return BackedStore(kind: kind, scope: scope, store: store, form: .file(path), staysWhenOther: staysWhenOther)
+    }
 }

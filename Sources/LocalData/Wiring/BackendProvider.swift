@@ -20,8 +20,19 @@ protocol BackendProvider: Sendable {
     /// Makes the backend of a scope, and opens nothing.
     func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend
 
-    /// The ids of the keys of a source that sealed something in any store of the backend, used in this run or not.
-    func sealedIDs(of source: any KeySource, _ configuration: StorageConfiguration) async throws(BackendError) -> Set<[UInt8]>
+    /// The stores of the backend that keys of a source open, used in this run or not, and the ids of these keys.
+    func keyedStores(
+        of source: any KeySource, _ configuration: StorageConfiguration
+    ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>]
+
+    /// The applications that the stores of the backend say they belong to.
+    func applications(_ configuration: StorageConfiguration) async throws -> Set<String>
+
+    /// A warning for the operator about the stores of this configuration on this machine; nil if there is none.
+    func warning(_ configuration: StorageConfiguration) -> String?
+
+    /// The source that a reference names, if the backend keeps keys of this form; nil for any other.
+    func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)?
 }
 
 extension BackendProvider {
@@ -32,7 +43,18 @@ extension BackendProvider {
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
 
     /// None: the backend does not seal.
-    func sealedIDs(of source: any KeySource, _ configuration: StorageConfiguration) async throws(BackendError) -> Set<[UInt8]> { [] }
+    func keyedStores(
+        of source: any KeySource, _ configuration: StorageConfiguration
+    ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] { [:] }
+
+    /// None: the stores do not say.
+    func applications(_ configuration: StorageConfiguration) async throws -> Set<String> { [] }
+
+    /// None.
+    func warning(_ configuration: StorageConfiguration) -> String? { nil }
+
+    /// None: the backend keeps no keys.
+    func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? { nil }
 }
 
 /// What a provider makes stores with. It is passed to each call; a store keeps only what it needs.
@@ -53,7 +75,7 @@ struct StoreParts {
 extension StorageConfiguration {
     /// The folders of a configuration that keeps something on a disk.
     /// - Throws: ``StorageError`` with `unavailable` when it has none.
-    func requiredDirectories() throws -> StorageDirectories {
+    package func requiredDirectories() throws -> StorageDirectories {
         guard let directories = try directories else {
             throw StorageError(StorageError.unavailable, key: "", "The configuration has no directories.")
         }

@@ -1,23 +1,23 @@
-import BackendRuntime
+package import BackendRuntime
 
 /// Paths in the folders of a configuration, in a form that stays true when the folders are moved or copied: `<data>/databases/main.sqlite`.
-struct PortablePaths {
+package struct PortablePaths {
     /// The longest first: a folder may lie in another one.
     private let folders: [(name: String, path: String)]
 
-    init(_ directories: StorageDirectories, _ files: any FileSystem) {
+    package init(_ directories: StorageDirectories, _ files: any FileSystem) {
         folders = [("<preferences>", directories.preferences), ("<data>", directories.data), ("<state>", directories.state)]
             .map { ($0.0, files.resolve($0.1)) }.sorted { $0.1.utf8.count > $1.1.utf8.count }
     }
 
     /// The portable form of a path; the path itself where it is in none of the folders, as that of a list which is a link.
-    func portable(_ path: String) -> String {
+    package func portable(_ path: String) -> String {
         for folder in folders { if let rest = Self.rest(of: path, after: folder.path) { return folder.name + rest } }
         return path
     }
 
     /// The path that a portable form means here.
-    func path(_ text: String) -> String {
+    package func path(_ text: String) -> String {
         for folder in folders { if let rest = Self.rest(of: text, after: folder.name) { return folder.path + rest } }
         return text
     }

@@ -1,5 +1,5 @@
-import BackendContract
-import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 import Crypto
 import Foundation
 
@@ -7,7 +7,7 @@ import Foundation
 /// made; whoever opens a store, or makes a backup or a restore, removes what a process left that was killed before its journal.
 ///
 /// A restore holds the lock from its beginning to its end, so that nobody takes its drafts for left ones.
-final class RestoreDrafts: Sendable {
+package final class RestoreDrafts: Sendable {
     private let directories: StorageDirectories
     private let runtime: Runtime
     private let lock: any FileLock
@@ -16,7 +16,7 @@ final class RestoreDrafts: Sendable {
 
     /// Takes the lock.
     /// - Throws: `BackendError` with `unavailable` while another restore runs.
-    init(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
+    package init(_ directories: StorageDirectories, _ runtime: Runtime) throws(BackendError) {
         (self.directories, self.runtime) = (directories, runtime)
         let files = runtime.files
         do throws(FileError) {
@@ -34,10 +34,10 @@ final class RestoreDrafts: Sendable {
     deinit { lock.release() }
 
     /// Releases the lock; a second call does nothing.
-    func release() { lock.release() }
+    package func release() { lock.release() }
 
     /// Notes drafts that are about to be made; durable when it returns.
-    func note(_ drafts: [String]) throws(BackendError) {
+    package func note(_ drafts: [String]) throws(BackendError) {
         let path = Self.path(directories)
         let portable = drafts.map(PortablePaths(directories, runtime.files).portable)
         let bytes: [UInt8]
@@ -54,12 +54,12 @@ final class RestoreDrafts: Sendable {
     }
 
     /// Forgets the drafts: they have their places.
-    func forget() throws(BackendError) {
+    package func forget() throws(BackendError) {
         do throws(FileError) { try runtime.files.remove(Self.path(directories)) } catch { throw error.backendError(outcome: .unknown) }
     }
 
     /// Removes the drafts that are noted, unless a journal says that they are to get their places.
-    func removeLeft() throws(BackendError) {
+    package func removeLeft() throws(BackendError) {
         let files = runtime.files
         do throws(FileError) {
             guard try files.status(RestoreMark.path(directories)) == nil, let noted = try files.read(Self.path(directories)) else { return }

@@ -1,11 +1,11 @@
-import BackendContract
-import BackendRuntime
+package import BackendContract
+package import BackendRuntime
 
 /// The file that says that a restore has begun to put stores in their places and has not ended. Until it has, no store is opened: what is
 /// half restored is never taken for whole.
-enum RestoreMark {
+package enum RestoreMark {
     /// Where the file is.
-    static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore.json" }
+    package static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore.json" }
 
     /// Refuses to open stores while there is one. Drafts of a restore that ended before it had one are removed.
     /// - Throws: ``StorageError`` with `unavailable`.

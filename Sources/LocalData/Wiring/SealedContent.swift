@@ -34,7 +34,9 @@ final class SealedContent: Sendable {
     /// - Throws: `BackendError` when a store cannot be read: an incomplete answer is never given.
     func ids(of source: any KeySource, naming stores: any StoreProvider) async throws(BackendError) -> Set<[UInt8]> {
         var ids = try await Quarantine.sealedIDs(in: try quarantineBackend(), of: source, stores)
-        for provider in Wiring.providers { ids.formUnion(try await provider.sealedIDs(of: source, configuration)) }
+        for provider in Wiring.providers {
+            for keyed in try await provider.keyedStores(of: source, configuration).values { ids.formUnion(keyed) }
+        }
         var lists: [BackendIdentity: (backend: any StorageBackend, addresses: [StorageAddress])] = [:]
         for (place, backend) in places.withLock(\.self) where place.source == source.identifier {
             lists[place.slot.store, default: (backend, [])].addresses.append(place.slot.address)

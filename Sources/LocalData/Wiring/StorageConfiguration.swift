@@ -177,7 +177,7 @@ public struct StorageConfiguration: Sendable {
     }
 
     /// The context of the database that serves a domain, here or in another application.
-    func databaseContext(of domain: StorageDomain, application: String?) -> StoreContext {
+    package func databaseContext(of domain: StorageDomain, application: String?) -> StoreContext {
         let scope = domain.scope ?? defaultScope(of: domain.kind)
         let own = storeContext(domain.kind == .keychain ? "vault" : "sqlite", scope)
         return StoreContext(application: application ?? own.application, kind: own.kind, scope: scope)
@@ -185,20 +185,18 @@ public struct StorageConfiguration: Sendable {
 
     /// The ids of the applications that the databases in the folders say they belong to. Nothing proves what they say: it is for messages.
     package func ownersOfDatabases() async -> Set<String> {
-        #if SQLite
-            return (try? await SealedFolder.applications(self)) ?? []
-        #else
-            return []
-        #endif
+        var found: Set<String> = []
+        for provider in Wiring.providers { found.formUnion((try? await provider.applications(self)) ?? []) }
+        return found
     }
 
     /// Whether nothing is on a disk.
-    var isInMemory: Bool {
+    package var isInMemory: Bool {
         if case .memory = place { true } else { false }
     }
 
     /// The key sources beside ``keySource`` that something of the program's is sealed with.
-    var otherKeySources: [KeySourceReference] {
+    package var otherKeySources: [KeySourceReference] {
         Set(databaseKeySources.values).union(keychain.vault.map { [$0] } ?? []).sorted { $0.description < $1.description }
     }
 

@@ -1,12 +1,11 @@
 import BackendContract
-import DefaultsBackend
-import KeyringBackend
 import MemoryBackend
 import Sealing
 
 /// The sources of sealing keys, by the form of their reference.
 extension Wiring {
     func makeKeySource(_ reference: KeySourceReference) throws -> any KeySource {
+        for provider in Self.providers { if let source = try provider.keySource(reference, self) { return source } }
         let (deadline, runtime) = (configuration.deadlines.files, configuration.runtime)
         switch reference.form {
         case .configured:
@@ -14,8 +13,6 @@ extension Wiring {
                 StorageError.unavailable, key: "",
                 "The configuration's key source must be a keyring, a key file, a credential, a passphrase, a portal or one of the program's own."
             )
-        case .keyring(let service, let name):
-            return BackendKeySource(try makeKeyStore(service ?? configuration.applicationID), address: StorageAddress(name))
         case .keyFile(let path):
             if let source = keyInMemory("key-file", path, .sealed) { return source }
             return KeyFileSource(path: path.hasPrefix("/") ? path : try dataPath(path), deadline: deadline, runtime: runtime)
@@ -24,7 +21,9 @@ extension Wiring {
             return try CredentialSource(name: name, deadline: deadline, runtime: runtime)
         case .passphrase(let name):
             if let source = keyInMemory("passphrase", name, .keyring) { return source }
-            try validate(passphraseName: name)
+            do { try DefaultsProvider.requireFileName(name) } catch {
+                throw StorageError(StorageError.invalidName, key: name, "The name of a passphrase is a file's name, not a path.")
+            }
             let ask = configuration.passphrase
             return PassphraseSource(
                 path: try dataPath("\(name).passphrase"), name: name, cost: configuration.scryptCost.cost, deadline: deadline,
@@ -35,9 +34,9 @@ extension Wiring {
                 }
                 return passphrase
             }
-        case .secretPortal(let name):
-            if let source = keyInMemory("portal", name, .keyring) { return source }
-            return try portalKeySource(name)
+        case .keyring, .secretPortal:
+            throw StorageError(
+                StorageError.unavailable, key: "\(reference)", "No backend of this build keeps keys there. Use another key source.")
         case .custom(let name):
             guard let source = configuration.customKeySources[name] else {
                 throw StorageError(
@@ -48,31 +47,10 @@ extension Wiring {
         }
     }
 
-    private func portalKeySource(_ name: String) throws -> PortalKeySource {
-        #if Keyring && os(Linux)
-            let (portal, deadlines) = (SecretPortal(runtime: configuration.runtime), configuration.deadlines)
-            return try PortalKeySource(name: name) { waits, use throws(BackendError) in
-                try await portal.withSecret(within: waits ? deadlines.prompt : deadlines.keyring, use)
-            }
-        #else
-            return try PortalKeySource(name: name) { _, _ throws(BackendError) in
-                throw BackendError(
-                    .unavailable,
-                    "This build asks no portal for a key (trait Keyring, Linux only). Build with the trait, or use another key source.")
-            }
-        #endif
-    }
-
     private func dataPath(_ name: String) throws -> String { "\(try configuration.requiredDirectories().data)/\(name)" }
 
-    private func validate(passphraseName name: String) throws {
-        do throws(BackendError) { try PropertyListStore.validateSuiteName(name) } catch {
-            throw StorageError(StorageError.invalidName, key: name, "The name of a passphrase is a file's name, not a path.")
-        }
-    }
-
     /// The stand-in for a source that is a file; nil where something is on a disk.
-    private func keyInMemory(_ kind: String, _ name: String, _ protection: ProtectionLevel) -> (any KeySource)? {
+    func keyInMemory(_ kind: String, _ name: String, _ protection: ProtectionLevel) -> (any KeySource)? {
         guard case .memory(let world) = configuration.place else { return nil }
         let medium = world.medium(StorageDomain(kind: StorageDomain.Kind(kind), scope: name))
         let capabilities = BackendCapabilities(durability: .durable, atomicBatch: true, crossProcess: true, protection: protection)

@@ -1,7 +1,6 @@
 import BackendContract
 import BackendRuntime
 import MemoryBackend
-import SQLiteBackend
 import Sealing
 import Synchronization
 
@@ -20,7 +19,7 @@ final class Wiring: StoreProvider {
     /// The provider of a kind of domain; nil for a kind that only a program's own backend can serve.
     static func provider(of kind: StorageDomain.Kind) -> (any BackendProvider)? { providers.first { $0.kind == kind } }
 
-    let configuration: StorageConfiguration
+    package let configuration: StorageConfiguration
     private let keys: SealingKeys
     private let sealed: SealedContent
     private let keySources = Mutex<[KeySourceReference: any KeySource]>([:])
@@ -61,12 +60,8 @@ final class Wiring: StoreProvider {
 
     /// A warning for the operator about a domain's store on this machine; nil if there is none.
     func warning(about domain: StorageDomain) -> String? {
-        #if SQLite
-            let isDatabase = domain.kind == .encryptedSQLite || (domain.kind == .keychain && configuration.keychain.vault != nil)
-            return isDatabase && !configuration.isInMemory && !configuration.plugsIn(domain.kind) ? SQLiteStore.warning : nil
-        #else
-            return nil
-        #endif
+        guard !configuration.isInMemory, !configuration.plugsIn(domain.kind) else { return nil }
+        return Self.provider(of: domain.kind)?.warning(configuration)
     }
 
     private var parts: StoreParts {
@@ -84,13 +79,11 @@ final class Wiring: StoreProvider {
         try await sealed.ids(of: source, naming: self)
     }
 
-    /// The databases that keys of a source open, and the ids of these keys.
-    func databases(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
-        #if SQLite
-            return try await SealedFolder.databases(of: source, configuration)
-        #else
-            return [:]
-        #endif
+    /// The stores that keys of a source open, and the ids of these keys.
+    func keyedStores(of source: any KeySource) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+        var found: [StorageDomain: Set<[UInt8]>] = [:]
+        for provider in Self.providers { found.merge(try await provider.keyedStores(of: source, configuration)) { $0.union($1) } }
+        return found
     }
 
     /// Which keys running programs seal with. Nobody shares keys in memory.
@@ -103,7 +96,7 @@ final class Wiring: StoreProvider {
     /// Remembers where a registered key leads, or a legacy location of one, for ``sealedIDs(of:)``.
     func noteSealed(_ route: Route) throws { try sealed.note(route, self) }
 
-    func keySource(_ reference: KeySourceReference) throws -> any KeySource {
+    package func keySource(_ reference: KeySourceReference) throws -> any KeySource {
         let reference = reference == .configured ? configuration.keySource : reference
         if let source = keySources.withLock({ $0[reference] }) { return source }
         let source = try makeKeySource(reference)
@@ -114,15 +107,15 @@ final class Wiring: StoreProvider {
         }
     }
 
-    /// Makes the store of a keyring service that only keeps keys.
-    func makeKeyStore(_ service: String) throws -> any StorageBackend {
-        let store = try makeBackend(.keychain, service)
+    /// Makes a store that only keeps keys.
+    func makeKeyStore(_ kind: StorageDomain.Kind, _ scope: String) throws -> any StorageBackend {
+        let store = try makeBackend(kind, scope)
         keyStores.withLock { $0.append(store) }
         return store
     }
 
     /// Closes the stores that only keep keys.
-    func close() async {
+    package func close() async {
         for store in keyStores.withLock(\.self) { await store.close() }
     }
 }

@@ -1,6 +1,7 @@
 #if SQLite && os(Linux)
     import Foundation
     import LocalData
+    import LocalDataBackup
     import TestSupport
     import Testing
 

@@ -4,6 +4,7 @@ import Synchronization
     import BackendRuntime
     import Foundation
     import LocalData
+    import LocalDataBackup
     import Sealing
     import TestSupport
     import Testing

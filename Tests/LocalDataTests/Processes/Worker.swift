@@ -1,5 +1,6 @@
 import Foundation
 import LocalData
+import LocalDataBackup
 import TestSupport
 
 extension Stage {

@@ -2,6 +2,7 @@
     import BackendRuntime
     import Foundation
     import LocalData
+    import LocalDataBackup
     import Sealing
     import TestSupport
     import Testing

@@ -3,6 +3,7 @@
     import BackendRuntime
     import Foundation
     import LocalData
+    import LocalDataBackup
     import Sealing
     import Synchronization
     import TestSupport

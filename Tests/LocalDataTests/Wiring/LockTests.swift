@@ -3,6 +3,7 @@
     import BackendRuntime
     import Foundation
     import LocalData
+    import LocalDataBackup
     import MemoryBackend
     import Synchronization
     import TestSupport

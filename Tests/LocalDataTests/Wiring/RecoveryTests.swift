@@ -3,6 +3,7 @@
     import Foundation
     import Glibc
     import LocalData
+    import LocalDataBackup
     import LocalDataTesting
     import TestSupport
     import Testing

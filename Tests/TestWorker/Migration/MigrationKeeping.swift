@@ -1,5 +1,6 @@
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// A program that makes, verifies and restores a backup, and says how much memory that took.
 extension MigrationSession {

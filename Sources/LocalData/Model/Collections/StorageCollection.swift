@@ -228,11 +228,11 @@ extension AnyStorageKey {
 }
 
 /// A collection whose type of record is not known where it is used. `StorageCollection` is the only type that conforms.
-protocol TypedCollection<Record>: Sendable {
+package protocol TypedCollection<Record>: Sendable {
     associatedtype Record: Codable & Sendable
     var typed: StorageCollection<Record> { get }
 }
 
 extension StorageCollection: TypedCollection {
-    var typed: StorageCollection<Record> { self }
+    package var typed: StorageCollection<Record> { self }
 }

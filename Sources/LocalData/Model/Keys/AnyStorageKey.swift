@@ -5,8 +5,11 @@ import Synchronization
 public struct AnyStorageKey: Sendable {
     let base: any TypedKey
     /// The collection that is the entry; nil for a single key.
-    var collection: (any TypedCollection)?
+    package var collection: (any TypedCollection)?
     private let made: MadeMigrations
+
+    /// The key with its type of value; of a collection, the key of its template.
+    package var opened: any OpenedKey { base }
 
     init(base: any TypedKey, collection: (any TypedCollection)? = nil) {
         (self.base, self.collection, made) = (base, collection, MadeMigrations())
@@ -70,9 +73,14 @@ private final class MadeMigrations: Sendable {
     }
 }
 
-/// The parts of a key that do not depend on its type of value. `StorageKey` is the only type that conforms.
-protocol TypedKey<Value>: Sendable {
+/// A key with its type of value.
+package protocol OpenedKey<Value>: Sendable {
     associatedtype Value: Codable & Sendable
+    var typed: StorageKey<Value> { get }
+}
+
+/// The parts of a key that do not depend on its type of value. `StorageKey` is the only type that conforms.
+protocol TypedKey<Value>: OpenedKey {
     var name: String { get }
     var domain: StorageDomain { get }
     var security: SecurityPolicy { get }
@@ -90,11 +98,10 @@ protocol TypedKey<Value>: Sendable {
     var sourceWinsConflicts: Bool { get }
     /// Whether a legacy location's value may change the key's in a conflict.
     var mayLoseConflicts: Bool { get }
-    var typed: StorageKey<Value> { get }
 }
 
 extension StorageKey: TypedKey {
-    var typed: StorageKey<Value> { self }
+    package var typed: StorageKey<Value> { self }
 
     var shapeWindow: ReleaseWindow? { keptShape?.window }
 

@@ -75,7 +75,7 @@ public struct StorageError: LocalizedError, Sendable, CustomStringConvertible, C
 
 extension StorageError {
     /// The router's form of a backend's error; a caller's cancellation that changed nothing stays a `CancellationError`.
-    static func from(_ error: BackendError, key: String) -> any Error {
+    package static func from(_ error: BackendError, key: String) -> any Error {
         if error.code == .cancelled && error.outcome == .notApplied { return CancellationError() }
         let code = error.code == .failed ? unavailable : Code(error.code.name)
         return StorageError(code, key: key, error.reason, outcome: error.outcome, underlying: error)
@@ -108,6 +108,6 @@ extension BackendError: LocalizedError {
 }
 
 /// Runs work on a backend and throws what the router may throw.
-func translatingErrors<R>(key: String, _ body: () async throws(BackendError) -> R) async throws -> R {
+package func translatingErrors<R>(key: String, _ body: () async throws(BackendError) -> R) async throws -> R {
     do throws(BackendError) { return try await body() } catch { throw StorageError.from(error, key: key) }
 }

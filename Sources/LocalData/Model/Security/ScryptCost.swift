@@ -1,4 +1,4 @@
-import Sealing
+package import Sealing
 
 /// The cost of trying a passphrase: the parameters of scrypt (RFC 7914). Whoever has a passphrase file pays it for each guess, and the program once in a run.
 public struct ScryptCost: Hashable, Sendable {
@@ -27,7 +27,7 @@ public struct ScryptCost: Hashable, Sendable {
     public static let recommended = ScryptCost(logN: 17)
 
     /// What the passphrase file is written with. A number that it has no room for becomes one that is refused.
-    var cost: PassphraseCost {
+    package var cost: PassphraseCost {
         var cost = PassphraseCost(
             logN: UInt8(exactly: logN) ?? .max, blockSize: UInt32(exactly: blockSize) ?? .max,
             parallelism: UInt32(exactly: parallelism) ?? .max)

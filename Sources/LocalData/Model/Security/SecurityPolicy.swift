@@ -41,7 +41,7 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
 
 /// Names the place where a sealing key is kept.
 public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
-    enum Form: Hashable, Sendable {
+    package enum Form: Hashable, Sendable {
         case configured
         case keyring(service: String?, name: String)
         case keyFile(path: String)
@@ -51,7 +51,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
         case custom(name: String)
     }
 
-    let form: Form
+    package let form: Form
 
     /// The source that the configuration names.
     public static let configured = KeySourceReference(form: .configured)

@@ -17,7 +17,7 @@ struct KeyringProvider: BackendProvider {
         return try makeKeyring(scope, parts.configuration)
     }
 
-    private func makeKeyring(_ service: String, _ configuration: StorageConfiguration) throws -> any StorageBackend {
+    func makeKeyring(_ service: String, _ configuration: StorageConfiguration) throws -> any StorageBackend {
         #if Keyring && os(Linux)
             let directories = try configuration.requiredDirectories()
             return SecretServiceStore(
@@ -33,9 +33,52 @@ struct KeyringProvider: BackendProvider {
         #endif
     }
 
-    /// The store of a service whose items a backup copies; nil in a build without a keyring.
-    static func makeItemStore(_ service: String, _ configuration: StorageConfiguration) throws -> (any BackupItemStore)? {
-        try KeyringProvider().makeKeyring(service, configuration) as? any BackupItemStore
+    func keyedStores(
+        of source: any KeySource, _ configuration: StorageConfiguration
+    ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+        #if SQLite
+            return try await SealedFolder.vaults.stores(of: source, configuration)
+        #else
+            return [:]
+        #endif
+    }
+
+    func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
+        #if SQLite
+            return try await SealedFolder.vaults.applications(configuration)
+        #else
+            return []
+        #endif
+    }
+
+    func warning(_ configuration: StorageConfiguration) -> String? { configuration.keychain.vault == nil ? nil : SQLiteProvider.warning }
+
+    func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? {
+        let configuration = wiring.configuration
+        switch reference.form {
+        case .keyring(let service, let name):
+            return BackendKeySource(
+                try wiring.makeKeyStore(kind, service ?? configuration.applicationID), address: StorageAddress(name))
+        case .secretPortal(let name):
+            if let source = wiring.keyInMemory("portal", name, .keyring) { return source }
+            return try portalKeySource(name, configuration)
+        default: return nil
+        }
+    }
+
+    private func portalKeySource(_ name: String, _ configuration: StorageConfiguration) throws -> PortalKeySource {
+        #if Keyring && os(Linux)
+            let (portal, deadlines) = (SecretPortal(runtime: configuration.runtime), configuration.deadlines)
+            return try PortalKeySource(name: name) { waits, use throws(BackendError) in
+                try await portal.withSecret(within: waits ? deadlines.prompt : deadlines.keyring, use)
+            }
+        #else
+            return try PortalKeySource(name: name) { _, _ throws(BackendError) in
+                throw BackendError(
+                    .unavailable,
+                    "This build asks no portal for a key (trait Keyring, Linux only). Build with the trait, or use another key source.")
+            }
+        #endif
     }
 
     #if Keyring && os(Linux)

@@ -30,11 +30,32 @@ struct SQLiteProvider: BackendProvider {
         configuration.databaseKeySources[name] ?? .configured
     }
 
-    func sealedIDs(of source: any KeySource, _ configuration: StorageConfiguration) async throws(BackendError) -> Set<[UInt8]> {
+    func keyedStores(
+        of source: any KeySource, _ configuration: StorageConfiguration
+    ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         #if SQLite
-            return try await SealedFolder.sealedIDs(of: source, configuration)
+            return try await SealedFolder.databases.stores(of: source, configuration)
+        #else
+            return [:]
+        #endif
+    }
+
+    func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
+        #if SQLite
+            return try await SealedFolder.databases.applications(configuration)
         #else
             return []
+        #endif
+    }
+
+    func warning(_ configuration: StorageConfiguration) -> String? { Self.warning }
+
+    /// A warning about the SQLite of this machine.
+    static var warning: String? {
+        #if SQLite
+            return SQLiteStore.warning
+        #else
+            return nil
         #endif
     }
 

@@ -5,7 +5,7 @@
     import Sealing
 
     /// A folder of sealed databases: those of the domain `.encryptedSQLite`, or the vaults that stand in for a keyring.
-    enum SealedFolder: String, CaseIterable {
+    enum SealedFolder: String {
         case databases, vaults
 
         private func path(_ directories: StorageDirectories) -> String { "\(directories.data)/\(rawValue)" }
@@ -48,13 +48,8 @@
                 runtime: configuration.runtime)
         }
 
-        /// The ids of the keys of a source that sealed databases in any of the folders.
-        static func sealedIDs(of source: any KeySource, _ configuration: StorageConfiguration) async throws(BackendError) -> Set<[UInt8]> {
-            try await databases(of: source, configuration).values.reduce(into: []) { $0.formUnion($1) }
-        }
-
-        /// The databases in any of the folders that keys of a source open, and the ids of these keys.
-        static func databases(
+        /// The databases in this folder that keys of a source open, and the ids of these keys.
+        func stores(
             of source: any KeySource, _ configuration: StorageConfiguration
         ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
             if configuration.isInMemory { return [:] }
@@ -63,26 +58,19 @@
                 throw BackendError(.unavailable, (error as? StorageError)?.message ?? "The configuration has no directories.")
             }
             var found: [StorageDomain: Set<[UInt8]>] = [:]
-            for folder in allCases {
-                let ids = try await SQLiteStore.sealingKeyIDs(
-                    inDatabasesIn: folder.path(directories), sealedFrom: source, locks: directories.locks,
-                    deadline: configuration.deadlines.files, runtime: configuration.runtime)
-                for (name, ids) in ids { found[folder.domain(folder.scope(of: name))] = ids }
-            }
+            let ids = try await SQLiteStore.sealingKeyIDs(
+                inDatabasesIn: path(directories), sealedFrom: source, locks: directories.locks,
+                deadline: configuration.deadlines.files, runtime: configuration.runtime)
+            for (name, ids) in ids { found[domain(scope(of: name))] = ids }
             return found
         }
 
-        /// The applications that the databases in any of the folders say they belong to.
-        static func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
+        /// The applications that the databases in this folder say they belong to.
+        func applications(_ configuration: StorageConfiguration) async throws -> Set<String> {
             guard let directories = try configuration.directories else { return [] }
-            var found: Set<String> = []
-            for folder in allCases {
-                found.formUnion(
-                    try await SQLiteStore.applications(
-                        ofDatabasesIn: folder.path(directories), locks: directories.locks, deadline: configuration.deadlines.files,
-                        runtime: configuration.runtime))
-            }
-            return found
+            return try await SQLiteStore.applications(
+                ofDatabasesIn: path(directories), locks: directories.locks, deadline: configuration.deadlines.files,
+                runtime: configuration.runtime)
         }
 
         /// The scope of the domain that a database with a name serves.

@@ -3,6 +3,7 @@ import BackendRuntime
 import Foundation
 import Sealing
 import Synchronization
+import LocalData
 
 /// Writes values as lines, and stores lines as values.
 struct ValueExport {
@@ -24,16 +25,17 @@ struct ValueExport {
             if let collection = entry.collection {
                 try await self.write(collection, &report, write)
             } else {
-                try await self.write(entry.base, &report, write)
+                try await self.write(entry.opened, &report, write)
             }
         }
         try await write(try ExportCoding.line(ExportEnd(lines: report.written.count), "export"))
         return report
     }
 
-    private func write<Key: TypedKey>(_ key: Key, _ report: inout ExportReport, _ write: ([UInt8]) async throws -> Void) async throws {
+    private func write<Key: OpenedKey>(_ opened: Key, _ report: inout ExportReport, _ write: ([UInt8]) async throws -> Void) async throws {
+        let key = opened.typed
         // Brought to its place and shape first.
-        guard try await router.value(for: key.typed) != nil, let stored = try await router.storedValue(for: key.typed), !stored.isExpired
+        guard try await router.value(for: key) != nil, let stored = try await router.storedValue(for: key), !stored.isExpired
         else { return }
         let line = ExportLine(
             domain: domain(key.domain), name: key.name, value: stored.value, attributes: Self.attributes(stored.attributes),
@@ -77,7 +79,7 @@ struct ValueExport {
             if let collection = entry.collection {
                 if let outcome = try await store(line, head, collection, replacing) { return outcome }
             } else if head.collection == nil, entry.name == head.name {
-                return try await store(line, entry.base, replacing)
+                return try await store(line, entry.opened, replacing)
             }
         }
         return nil
@@ -90,18 +92,14 @@ struct ValueExport {
         return try await store(line, collection.typed.key(head.name), replacing)
     }
 
-    private func store<Key: TypedKey>(_ line: [UInt8], _ key: Key, _ replacing: Bool) async throws -> ImportOutcome {
+    private func store<Key: OpenedKey>(_ line: [UInt8], _ opened: Key, _ replacing: Bool) async throws -> ImportOutcome {
         let line = try ExportCoding.decode(ExportLine<Key.Value>.self, line)
-        var facts = WriteAttributes(attributes: (line.attributes ?? [:]).mapValues { $0 })
-        if let expires = line.expires {
-            let left = expires - router.env.now
-            guard left > 0 else { return .expired }
-            facts.expiry = .after(.seconds(left))
-        }
-        let (name, new) = (key.name, line.value)
+        let left = line.expires.map { $0 - router.configuration.runtime.clock.wallSeconds }
+        if let left, left <= 0 { return .expired }
+        let (name, new) = (opened.typed.name, line.value)
         let wanted = try ExportCoding.line(new, name)
         do {
-            return try await ValueWriter(router.env).update(try router.entry(key.typed), router, facts: facts) { value in
+            return try await router.update(opened.typed, attributes: line.attributes ?? [:], lifetime: left.map { .seconds($0) }) { value in
                 let present = value
                 value = new
                 guard let present else { return .added }

@@ -1,4 +1,5 @@
 public import Foundation
+public import LocalData
 
 /// What a backup holds, as it was made, verified or restored. It holds no value and no name of a value.
 public struct BackupReport: Codable, Hashable, Sendable {

@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 import Foundation
+import LocalData
 
 /// What a restore is about to do, written before it puts the first store in its place and removed after the last: see ``RestoreMark``.
 struct RestoreJournal: Codable {
@@ -16,11 +17,16 @@ struct RestoreJournal: Codable {
 
     /// Entries that are put back one by one.
     struct Items: Codable {
+        /// The kind of store; nil in journals of before there was another one.
+        var kind: String?
         var scope: String
         /// Whether entries go aside that the backup does not have.
         var movesOthers: Bool
         /// The namespace for what goes aside.
         var kept: String
+
+        /// The kind of store that a journal without one means.
+        static let formerKind = "keychain"
     }
 
     /// The backup's id.

@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 import Sealing
+public import LocalData
 
 extension StorageRouter {
     /// Who can open an encrypted database: the sources whose keys do, and recovery keys.
@@ -83,15 +84,12 @@ extension StorageRouter {
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {
         let store = try recipientStore(domain)
-        let source = try env.coder.seals.sources(old)
+        let source = try keySource(old)
         try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .source(source)) }
     }
 
     private nonisolated func recipientStore(_ domain: StorageDomain) throws -> any RecipientStore {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        if let store = backend as? any RecipientStore { return store }
-        throw StorageError(
-            StorageError.unsupported, key: "\(domain)", "Only an encrypted database has data keys of its own. Nothing was changed.")
+        try store(of: domain, otherwise: "Only an encrypted database has data keys of its own.")
     }
 }
 

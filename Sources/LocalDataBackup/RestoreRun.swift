@@ -3,6 +3,7 @@ import BackendRuntime
 import Crypto
 import Foundation
 import Sealing
+import LocalData
 
 /// Restores a backup: everything is verified → what is here is compared → keys → drafts beside the places → locks → a journal → the places →
 /// the ledger's notes of keys → the journal is removed. Until the journal is written nothing was replaced; from then on no store opens until a
@@ -10,12 +11,12 @@ import Sealing
 struct RestoreRun {
     let path: String
     let opener: StreamOpener
-    let wiring: Wiring
+    let host: any BackupHost
     /// The stores that may be replaced, by name.
     let replacing: Set<String>
     let progress: (@Sendable (BackupProgress) -> Void)?
 
-    private var configuration: StorageConfiguration { wiring.configuration }
+    private var configuration: StorageConfiguration { host.configuration }
     private var runtime: Runtime { configuration.runtime }
 
     /// Reads the backup: for the first time, or the same one again.
@@ -27,7 +28,7 @@ struct RestoreRun {
         let directories = try configuration.requiredDirectories()
         let drafts = try await onLane { [runtime] () throws(BackendError) in try RestoreDrafts(directories, runtime) }
         defer { drafts.release() }
-        var survey = RestoreSurvey(wiring: wiring)
+        var survey = RestoreSurvey(host: host)
         let content = try await verifier().run { name, part in try survey.take(name, part) }
         try survey.finish(content)
         let context = configuration.storeContext("", "").application
@@ -45,7 +46,7 @@ struct RestoreRun {
                     "A restore of the backup \(unfinished.backup) was interrupted here. Finish that one first; nothing was changed.")
             }
             journal = unfinished
-            let keys = try await RestoredKeys(content, wiring).settle(survey)
+            let keys = try await RestoredKeys(content, host).settle(survey)
             try await finish(journal, survey, directories, keys)
         } else {
             do { journal = try await begin(content, &survey, directories, drafts) } catch {
@@ -67,7 +68,7 @@ struct RestoreRun {
     ) async throws -> RestoreJournal {
         try await onLane { () throws(BackendError) in try drafts.removeLeft() }
         try await survey.compare(replacing)
-        let keys = try await RestoredKeys(content, wiring).settle(survey)
+        let keys = try await RestoredKeys(content, host).settle(survey)
         let attempt = hexadecimalText(of: runtime.randomBytes(8))
         var journal = survey.journal(content.report.id, attempt, replacing)
         journal.givenToOtherKey = survey.databases.filter { name, reference in
@@ -125,15 +126,17 @@ struct RestoreRun {
                         try await FileDraft(path: draft, deadline: configuration.deadlines.files, runtime: runtime)
                     }
                 )
-            case .database(_, let reference):
+            case .database(_, let reference, let database):
                 guard let own = keys.first(where: { $0.reference == reference }) else {
                     throw StorageError(
                         StorageError.encryptionKeyMissing, key: store.name, "There is no key for the database here. Nothing was changed.")
                 }
                 open = (
                     name,
-                    try await wiring.databaseDraft(
-                        at: draft, keys: content.keys.flatMap(\.keys.all), own: RestoredKey(key: own.key, source: own.pin))
+                    try await translatingErrors(key: draft) { () throws(BackendError) in
+                        try await database.draft(
+                            at: draft, keys: content.keys.flatMap(\.keys.all), own: RestoredKey(key: own.key, source: own.pin))
+                    }
                 )
             case .items: break
             }
@@ -177,11 +180,12 @@ struct RestoreRun {
         }
         // The ledger takes its own lock.
         locks.release()
-        try await note(keys)
+        try await host.notePins(keys.map { (key: $0.key, source: $0.identifier) })
+        let presence = try host.presenceRecordsPath
         try await onLane { () throws(BackendError) in
             do throws(FileError) {
                 // Values that the backup does not have went on purpose. The others get their witness when they are next read.
-                try files.remove(Wiring.witnessPath(directories))
+                try files.remove(presence)
                 try files.remove(RestoreMark.path(directories))
                 try files.synchronizeDirectory(directories.data)
             } catch { throw error.backendError(outcome: .unknown) }
@@ -190,7 +194,7 @@ struct RestoreRun {
 
     private func restoreItems(_ journal: RestoreJournal, _ survey: RestoreSurvey) async throws {
         for items in journal.items {
-            let name = BackupManifest.Name(kind: BackedStore.Kind.keychain.rawValue, scope: items.scope)
+            let name = BackupManifest.Name(kind: items.kind ?? RestoreJournal.Items.formerKind, scope: items.scope)
             guard let store = survey.stores[name], case .items(let service) = store.form else { continue }
             let deadline = configuration.deadlines.keyring
             var wanted: [BackupItem] = []
@@ -213,19 +217,6 @@ struct RestoreRun {
         }
     }
 
-    /// Notes in the ledger which key each source has here: the backup's ledger may name another.
-    private func note(_ keys: [ResolvedKey]) async throws {
-        let store = Wiring.ledgerStore(configuration, isRestoring: true)
-        let ledger = MigrationLedger(
-            store, runtime: runtime, counts: LedgerHistory(runtime, version: configuration.applicationVersion))
-        for key in keys {
-            try await translatingErrors(key: "ledger") { () throws(BackendError) in
-                try await ledger.keyPins.record(key.key.identity, key.identifier)
-            }
-        }
-        await store.close()
-    }
-
     private func kept(_ journal: RestoreJournal) async throws -> [String] {
         let files = runtime.files
         let paths = try await onLane { () throws(BackendError) in
@@ -235,7 +226,7 @@ struct RestoreRun {
             } catch { throw error.backendError() }
             return found
         }
-        return paths + journal.items.filter(\.movesOthers).map { "keychain(\($0.scope)), namespace \($0.kept)" }
+        return paths + journal.items.filter(\.movesOthers).map { "\(BackedStore.name($0.kind ?? RestoreJournal.Items.formerKind, $0.scope)), namespace \($0.kept)" }
     }
 
     private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {

@@ -1,3 +1,5 @@
+public import LocalData
+
 /// What an export wrote.
 public struct ExportReport: Codable, Hashable, Sendable {
     /// The values and records that were written, as ``ImportReport`` names them.

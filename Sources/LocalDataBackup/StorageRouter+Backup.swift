@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 public import Foundation
+public import LocalData
 import Sealing
 
 extension StorageRouter {
@@ -31,19 +32,9 @@ extension StorageRouter {
         to file: URL, for recipients: [BackupKey], including domains: [StorageDomain] = [],
         progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
-        guard let wiring = stores as? Wiring, try configuration.directories != nil else {
-            throw StorageError(
-                StorageError.unsupported, key: "backup", "Nothing of this configuration is on a disk. There is nothing to back up.")
+        try await backing { router in
+            try await BackupRun(router: router, domains: domains, progress: progress).run(to: file.path, for: recipients)
         }
-        try RestoreMark.requireNone(configuration)
-        guard env.gate.begin() else { throw env.gate.refusal("backup") }
-        defer { env.gate.end() }
-        await env.ledger.flush()
-        let recorded = try await translatingErrors(key: "backup") { () throws(BackendError) in try await env.ledger.domains() }
-        let run = BackupRun(
-            wiring: wiring, domains: env.routes.usedDomains.union(domains).union(recorded), references: env.routes.usedKeySources,
-            keys: env.coder.seals.keys, gate: env.gate, progress: progress)
-        return try await run.run(to: file.path, for: recipients)
     }
 
     /// Verifies a backup without restoring it: every part of the file, every digest, that each database opens with the keys in it, and each row. Nothing is written.
@@ -87,16 +78,14 @@ extension StorageRouter {
                 StorageError.unsupported, key: "restore", "Nothing of this configuration is on a disk. Nothing was restored.")
         }
         let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
-        let wiring = Wiring(
-            configuration: configuration, keys: SealingKeys(pins: .none, randomBytes: configuration.runtime.randomBytes),
-            sealed: SealedContent(configuration, quarantine: Wiring.quarantineStore(configuration)), isRestoring: true)
-        let run = RestoreRun(path: file.path, opener: opener, wiring: wiring, replacing: replacing, progress: progress)
+        let host = configuration.restoreHost
+        let run = RestoreRun(path: file.path, opener: opener, host: host, replacing: replacing, progress: progress)
         do {
             let report = try await run.run()
-            await wiring.close()
+            await host.close()
             return report
         } catch {
-            await wiring.close()
+            await host.close()
             throw error
         }
     }

@@ -1,6 +1,7 @@
 import BackendContract
 import BackendRuntime
 import Sealing
+import LocalData
 
 /// The key of a source on this machine.
 struct ResolvedKey: Sendable {
@@ -17,9 +18,9 @@ struct ResolvedKey: Sendable {
 /// Brings the backup's keys into this machine's sources. A key that a source has already stays: the databases are given to it.
 struct RestoredKeys {
     private let content: BackupVerifier.Content
-    private let wiring: Wiring
+    private let host: any BackupHost
 
-    init(_ content: BackupVerifier.Content, _ wiring: Wiring) { (self.content, self.wiring) = (content, wiring) }
+    init(_ content: BackupVerifier.Content, _ host: any BackupHost) { (self.content, self.host) = (content, host) }
 
     /// The keys of the sources in this configuration, and of the sources whose keys sealed single values in the backup. No other source is asked, since the databases are given
     /// to the sources of this configuration.
@@ -27,19 +28,19 @@ struct RestoredKeys {
     ///   backup's.
     func settle(_ survey: RestoreSurvey) async throws -> [ResolvedKey] {
         var resolved: [ResolvedKey] = []
-        let named = Set(wiring.configuration.otherKeySources + [wiring.configuration.keySource] + survey.databases.values)
+        let named = Set(host.configuration.otherKeySources + [host.configuration.keySource] + survey.databases.values)
         let needed = content.keys.filter { kept in
-            named.contains(kept.reference) || kept.keys.all.contains { survey.sealings.contains(RecordSeals.text(of: $0.id)) }
+            named.contains(kept.reference) || kept.keys.all.contains { survey.sealings.contains(SealingKey.name(of: $0.id)) }
         }
         let own = needed.map(\.reference) + survey.databases.values
         for reference in Set(own).sorted(by: { $0.description < $1.description }) {
             let kept = content.keys.first { $0.reference == reference }
-            let source = try wiring.keySource(reference)
+            let source = try host.keySource(reference)
             let keys = try await translatingErrors(key: "\(reference)") { () throws(BackendError) in
                 try await self.keys(source, reference, kept)
             }
             let others = kept?.keys.all.filter { !keys.contains($0.identity) } ?? []
-            if others.contains(where: { survey.sealings.contains(RecordSeals.text(of: $0.id)) }) {
+            if others.contains(where: { survey.sealings.contains(SealingKey.name(of: $0.id)) }) {
                 throw StorageError(
                     StorageError.encryptionKeyMismatch, key: "\(reference)",
                     "This machine has another key in \(reference), and the backup holds single values that were sealed with its own. Move that key away if nothing here needs it, or restore with a configuration whose key source is empty. Nothing was changed."
@@ -60,7 +61,7 @@ struct RestoredKeys {
             return kept.keys
         }
         if let keys = try await source.load() { return keys }
-        let new = kept?.keys ?? SourceKeys(only: .random(wiring.configuration.runtime.randomBytes))
+        let new = kept?.keys ?? SourceKeys(only: .random(host.configuration.runtime.randomBytes))
         let keys = try await source.create(new)
         try await source.synchronize()
         return keys
@@ -68,13 +69,13 @@ struct RestoredKeys {
 
     /// Whether there is a passphrase file here that is not the backup's.
     private func hasOtherFile(_ name: String) async throws(BackendError) -> Bool {
-        guard let stored = content.report.stores.first(where: { $0.kind == BackedStore.Kind.passphrase.rawValue && $0.scope == name })
+        guard let stored = content.report.stores.first(where: { $0.kind == BackedStore.passphrase && $0.scope == name })
         else {
             return true
         }
         let store: BackedStore
-        do { store = try wiring.backedStore(.passphrase, name) } catch { return true }
-        let deadline = wiring.configuration.runtime.clock.now.advanced(by: wiring.configuration.deadlines.files)
+        do { store = try host.backedStore(BackedStore.passphrase, name) } catch { return true }
+        let deadline = host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.files)
         guard let copy = try await store.store.copyForBackup(deadline: deadline) else { return false }
         var digest = BackupDigest()
         while let part = try await copy.nextPart() { digest.take(part) }

@@ -1,5 +1,6 @@
 import BackendContract
 import BackendRuntime
+import LocalData
 
 /// The locks of several stores, held together: first those of the folder of locks, then those beside the stores, as a single writer takes them,
 /// and each kind in the order of the paths' bytes. So two processes that take several never wait for each other.

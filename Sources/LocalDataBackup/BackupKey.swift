@@ -1,5 +1,6 @@
 import BackendContract
 package import Sealing
+import LocalData
 
 /// What opens a backup or an export: a passphrase, or a recovery key.
 ///

@@ -3,10 +3,11 @@ import BackendRuntime
 import Crypto
 import Foundation
 import Sealing
+import LocalData
 
 /// What a backup would put where, and what is there.
 struct RestoreSurvey {
-    let wiring: Wiring
+    let host: any BackupHost
     /// The stores of the backup.
     private(set) var stores: [BackupManifest.Name: BackedStore] = [:]
     /// What values beside databases were sealed with, and values in databases: the metadata `sealing`.
@@ -27,7 +28,7 @@ struct RestoreSurvey {
     private var unchanged: Set<BackupManifest.Name> = []
     private var states: [BackupManifest.Name: String?] = [:]
 
-    init(wiring: Wiring) { self.wiring = wiring }
+    init(host: any BackupHost) { self.host = host }
 
     // MARK: The backup
 
@@ -67,24 +68,19 @@ struct RestoreSurvey {
                 missing.append(store.name)
                 continue
             }
-            if case .database(_, let reference) = try self.store(name).form { databases[store.name] = reference }
+            if case .database(_, let reference, _) = try self.store(name).form { databases[store.name] = reference }
             digests[name] = store.digest
         }
         for database in content.databases.values {
             // What sealed the values of rows that were not opened is unknown.
             sealings.formUnion(
-                database.isFile ? Set(content.keys.flatMap(\.keys.all).map { RecordSeals.text(of: $0.id) }) : database.sealings)
+                database.isFile ? Set(content.keys.flatMap(\.keys.all).map { SealingKey.name(of: $0.id) }) : database.sealings)
         }
     }
 
     private mutating func store(_ name: BackupManifest.Name) throws -> BackedStore {
         if let known = stores[name] { return known }
-        guard let kind = BackedStore.Kind(rawValue: name.kind) else {
-            throw StorageError(
-                StorageError.unsupported, key: name.kind,
-                "The backup holds a kind of store that this version does not know. Update the program.")
-        }
-        let store = try wiring.backedStore(kind, name.scope)
+        let store = try host.backedStore(name.kind, name.scope)
         stores[name] = store
         return store
     }
@@ -98,7 +94,7 @@ struct RestoreSurvey {
     /// Whether an item of a keyring is a sealing key, of this configuration or of the backup.
     func isKey(_ item: BackupItem, _ service: String) -> Bool {
         BackupRun.isKey(
-            item, service, references + wiring.configuration.otherKeySources + [wiring.configuration.keySource], wiring.configuration)
+            item, service, references + host.configuration.otherKeySources + [host.configuration.keySource], host.configuration)
     }
 
     // MARK: What is here
@@ -113,8 +109,7 @@ struct RestoreSurvey {
             states[name] = .some(state)
             if try await isSame(name, store, state) {
                 unchanged.insert(name)
-            } else if state != nil, store.kind == .passphrase {
-                // A key that is here is never replaced: the databases are given to it.
+            } else if state != nil, store.staysWhenOther {
                 unchanged.insert(name)
             } else if state != nil, !replacing.contains(store.name) {
                 refused.append(store.name)
@@ -141,7 +136,7 @@ struct RestoreSurvey {
     }
 
     private var deadline: MonotonicInstant {
-        wiring.configuration.runtime.clock.now.advanced(by: wiring.configuration.deadlines.keyring)
+        host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.keyring)
     }
 
     /// The digest of what is here; nil where there is nothing. Entries that the backup has too are no obstacle.
@@ -200,7 +195,7 @@ struct RestoreSurvey {
     /// The file that a store is.
     func target(_ store: BackedStore) -> String? {
         switch store.form {
-        case .file(let path), .database(let path, _): wiring.configuration.runtime.files.resolve(path)
+        case .file(let path), .database(let path, _, _): host.configuration.runtime.files.resolve(path)
         case .items: nil
         }
     }
@@ -219,7 +214,7 @@ struct RestoreSurvey {
                     RestoreJournal.Step(draft: draft, target: target, kept: "\(target).replaced-\(attempt)", isDatabase: isDatabase))
             } else {
                 journal.items.append(
-                    RestoreJournal.Items(scope: name.scope, movesOthers: replacing.contains(store.name), kept: "replaced:\(attempt)"))
+                    RestoreJournal.Items(kind: name.kind, scope: name.scope, movesOthers: replacing.contains(store.name), kept: "replaced:\(attempt)"))
             }
         }
         return journal

@@ -1,5 +1,6 @@
 import BackendContract
 import Sealing
+public import LocalData
 
 extension StorageRouter {
     /// Puts the key of a passphrase source under another passphrase; durable when it returns. The key stays the same: nothing that it sealed changes, and programs that have it
@@ -20,11 +21,11 @@ extension StorageRouter {
         of source: KeySourceReference = .configured, from old: String? = nil, to new: String, cost: ScryptCost? = nil
     ) async throws {
         let name = "\(source)"
-        if env.gate.isClosed { throw env.gate.refusal(name) }
+        let key = try keySource(source)
         // In memory, a key is under no passphrase.
         let named = source == .configured ? configuration.keySource : source
         if configuration.isInMemory, case .passphrase = named.form { return }
-        guard let passphrase = try env.coder.seals.sources(source) as? PassphraseSource else {
+        guard let passphrase = key as? PassphraseSource else {
             throw StorageError(StorageError.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
         }
         try await translatingErrors(key: name) { () throws(BackendError) in

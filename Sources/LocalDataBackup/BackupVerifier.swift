@@ -3,6 +3,7 @@ import BackendRuntime
 import Crypto
 import Foundation
 import Sealing
+import LocalData
 
 /// Reads a backup from its beginning to its end, and checks all of it: every chunk, every digest, that each database opens with the keys in
 /// it, and each row.
@@ -75,8 +76,7 @@ struct BackupVerifier {
         var store = BackupReport.Store(kind: name.kind, scope: name.scope)
         var digest = BackupDigest()
         let before = content.report.stores.reduce(0) { $0 + $1.bytes }
-        let isDatabase = [BackedStore.Kind.encryptedSQLite, .vault].map(\.rawValue).contains(name.kind)
-        let check = isDatabase ? try Wiring.databaseCheck(keys: content.keys.flatMap(\.keys.all)) : nil
+        let check = try BackedStore.check(of: name.kind, keys: content.keys.flatMap(\.keys.all))
         while true {
             progress?(BackupProgress(store: store.name, done: content.report.stores.count, count: count, bytes: before + digest.bytes))
             var (entry, bytes) = try await next(file)

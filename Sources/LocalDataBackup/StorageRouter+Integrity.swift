@@ -1,4 +1,5 @@
 public import BackendContract
+public import LocalData
 
 extension StorageRouter {
     /// Checks a whole encrypted database: opens every row and every label as of one moment, and compares all of them with the sealed count and sum that each commit writes.
@@ -16,7 +17,7 @@ extension StorageRouter {
     public nonisolated func verifyIntegrity(
         of domain: StorageDomain, progress: (@Sendable (IntegrityProgress) -> Void)? = nil
     ) async throws -> IntegrityReport? {
-        let store: any VerifiableStore = try sealedStore(domain)
+        let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
             try await store.verifyIntegrity { progress?($0) }
         }
@@ -30,7 +31,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: as ``verifyIntegrity(of:progress:)``. Nothing was changed then.
     @concurrent
     public nonisolated func acceptContents(of domain: StorageDomain) async throws {
-        let store: any VerifiableStore = try sealedStore(domain)
+        let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
         try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptContents() }
     }
 
@@ -43,14 +44,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` when there is no file or the anchor cannot be reached.
     @concurrent
     public nonisolated func acceptOlderFile(of domain: StorageDomain) async throws {
-        let store: any AnchoredStore = try sealedStore(domain)
+        let store: any AnchoredStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
         try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptOlderFile() }
-    }
-
-    private nonisolated func sealedStore<Store>(_ domain: StorageDomain) throws -> Store {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        if let store = backend as? Store { return store }
-        throw StorageError(
-            StorageError.unsupported, key: "\(domain)", "Only an encrypted database has a sealed state. Nothing was changed.")
     }
 }

@@ -1,5 +1,6 @@
 import BackendContract
 import Foundation
+import LocalData
 
 /// A line of an export: JSON of one value, with what stands beside it.
 struct ExportLine<Value: Codable>: Codable {

@@ -3,6 +3,7 @@ import BackendRuntime
 import Crypto
 import Foundation
 import Sealing
+import LocalData
 
 /// The entries of a backup, inside the sealed stream: a byte for the type, a counted content.
 enum BackupEntry: UInt8 {

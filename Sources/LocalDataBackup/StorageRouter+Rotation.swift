@@ -1,5 +1,6 @@
 import BackendContract
 import Sealing
+public import LocalData
 
 extension StorageRouter {
     /// Seals every row of an encrypted database with a new data key, and destroys the old one, while the database is in use by this and other programs. Durable when it returns: neither
@@ -20,11 +21,7 @@ extension StorageRouter {
     public nonisolated func rotateDataKey(
         of domain: StorageDomain, progress: @Sendable (KeyRotationProgress) -> Void = { _ in }
     ) async throws -> Int {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        guard let store = backend as? any RotatingStore else {
-            throw StorageError(
-                StorageError.unsupported, key: "\(domain)", "Only an encrypted database has a data key of its own. Nothing was changed.")
-        }
+        let store: any RotatingStore = try store(of: domain, otherwise: "Only an encrypted database has a data key of its own.")
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
             try await store.rotateDataKey(batch: 256) { progress(KeyRotationProgress(done: $0, total: $1)) }
         }
@@ -51,7 +48,7 @@ extension StorageRouter {
     public nonisolated func rotateKey(
         of source: KeySourceReference = .configured, progress: @Sendable (Int) -> Void = { _ in }
     ) async throws -> KeyRotationReport {
-        try await rotation(of: source).rotate(progress)
+        KeyRotationReport(try await keyRotation(of: source).rotate(progress))
     }
 
     /// Destroys the keys of a source that a rotation has replaced; durable when it returns. A source without any stays as it is.
@@ -67,13 +64,7 @@ extension StorageRouter {
     public nonisolated func destroyOlderKeys(
         of source: KeySourceReference = .configured, waitingAtMost limit: Duration = .seconds(10)
     ) async throws {
-        try await rotation(of: source).destroyOlderKeys(limit)
-    }
-
-    private nonisolated func rotation(of reference: KeySourceReference) throws -> KeyRotation {
-        let source = try env.coder.seals.sources(reference)
-        let wiring = stores as? Wiring
-        return KeyRotation(env: env, source: source) { () throws(BackendError) in try await wiring?.databases(of: source) ?? [:] }
+        try await keyRotation(of: source).destroyOlderKeys(limit)
     }
 }
 

@@ -2,6 +2,7 @@ import BackendContract
 import BackendRuntime
 public import Foundation
 import Sealing
+public import LocalData
 
 extension StorageRouter {
     /// Writes values and collections into one sealed file, a line of JSON each, for other programs and other machines; 0600, durable when it returns. A value that is not

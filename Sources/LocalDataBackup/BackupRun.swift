@@ -2,18 +2,18 @@ import BackendContract
 import BackendRuntime
 import Foundation
 import Sealing
+import LocalData
 
 /// Makes a backup: keys → all locks → one state of every store → locks released → written, store by store.
 struct BackupRun {
-    let wiring: Wiring
-    let domains: Set<StorageDomain>
-    let references: Set<KeySourceReference>
-    let keys: SealingKeys
-    /// The locks of the program. A backup ends once the program locks a store.
-    let gate: LockGate
+    /// A backup ends once the program locks one of its stores.
+    let router: StorageRouter.BackedRouter
+    /// Domains that no key has led to yet.
+    let domains: [StorageDomain]
     let progress: (@Sendable (BackupProgress) -> Void)?
 
-    private var configuration: StorageConfiguration { wiring.configuration }
+    private var references: Set<KeySourceReference> { router.references }
+    private var configuration: StorageConfiguration { router.host.configuration }
     private var runtime: Runtime { configuration.runtime }
 
     /// A store's state, and what was noticed when it was taken.
@@ -38,13 +38,13 @@ struct BackupRun {
     /// Writes the backup; durable when it returns.
     func run(to path: String, for recipients: [BackupKey]) async throws -> BackupReport {
         let found = try await fetchKeys()
-        let (stores, omitted) = try await wiring.backedStores(domains, found.map(\.reference))
-        let taken = try await take(stores, found)
-        let notFound = expected.subtracting(taken.map(\.store.name)).sorted()
+        let program = try await router.host.backedStores(router.domains.union(domains), found.map(\.reference))
+        let taken = try await take(program.stores, found)
+        let notFound = program.expected.subtracting(taken.map(\.store.name)).sorted()
         let date = runtime.clock.wallSeconds
         do {
             let report = try await translatingErrors(key: "backup") { () throws(BackendError) in
-                try await write(taken, found, omitted, notFound, date, path, recipients)
+                try await write(taken, found, program.omitted, notFound, date, path, recipients)
             }
             for taken in taken { await taken.copy.close() }
             return report
@@ -61,22 +61,14 @@ struct BackupRun {
         var found: [String: BackupSourceKeys] = [:]
         let all = references.union(configuration.otherKeySources).map { $0 == .configured ? configuration.keySource : $0 }
         for reference in Set(all + [configuration.keySource]).sorted(by: { $0.description < $1.description }) {
-            let source = try wiring.keySource(reference)
+            let source = try router.host.keySource(reference)
             do throws(BackendError) {
-                found[source.identifier] = BackupSourceKeys(reference, try await keys.existing(from: source))
+                found[source.identifier] = BackupSourceKeys(reference, try await router.keys.existing(from: source))
             } catch {
                 guard error.code == .encryptionKeyMissing else { throw StorageError.from(error, key: "\(reference)") }
             }
         }
         return found.values.sorted { $0.reference.description < $1.reference.description }
-    }
-
-    /// The names of the stores that the program's keys lead to.
-    private var expected: Set<String> {
-        let kinds: Set<StorageDomain.Kind> = [.userDefaults, .encryptedSQLite, .keychain]
-        let copied = domains.filter { kinds.contains($0.kind) && !configuration.plugsIn($0.kind) }
-        let named = configuration.keychain.vault == nil ? copied : copied.filter { $0.kind != .keychain }
-        return Set(named.map { BackedStore.name($0.kind.name, $0.scope ?? configuration.defaultScope(of: $0.kind)) })
     }
 
     // MARK: Copies
@@ -91,7 +83,7 @@ struct BackupRun {
         var taken: [Taken] = []
         do {
             for store in stores {
-                try requireUnlocked()
+                try router.requireUnlocked()
                 if let copy = try await translatingErrors(
                     key: store.name, { () throws(BackendError) in try await copy(store, found, deadline) })
                 {
@@ -133,10 +125,6 @@ struct BackupRun {
         return damage.contains(error.code)
     }
 
-    private func requireUnlocked() throws {
-        if gate.isAnyLocked { throw gate.refusal("backup") }
-    }
-
     private func requireKey(_ copy: any KeyedBackupCopy, _ found: [BackupSourceKeys]) throws(BackendError) {
         for recipient in copy.recipients {
             guard let key = found.lazy.compactMap({ $0.keys.key(recipient.id) }).first else { continue }
@@ -170,7 +158,7 @@ struct BackupRun {
             report.keys = found.map(\.reference.description)
             let manifest = BackupManifest(
                 application: report.application, context: report.context, created: date,
-                stores: taken.map { BackupManifest.Name(kind: $0.store.kind.rawValue, scope: $0.store.scope) }, omitted: report.omitted,
+                stores: taken.map { BackupManifest.Name(kind: $0.store.kind, scope: $0.store.scope) }, omitted: report.omitted,
                 notFound: notFound)
             try await file.write(.manifest, try Self.json(manifest))
             for key in found {
@@ -197,7 +185,7 @@ struct BackupRun {
         _ taken: Taken, to file: SealedFileWriter, _ index: Int, _ name: String, count: Int, _ end: BackupEnd
     ) async throws(BackendError) -> BackupEnd.Store {
         var head = ByteWriter()
-        head.counted(taken.store.kind.rawValue.utf8)
+        head.counted(taken.store.kind.utf8)
         head.counted(taken.store.scope.utf8)
         try await file.write(.store, head.bytes)
         var digest = BackupDigest()
@@ -207,7 +195,7 @@ struct BackupRun {
         while var part = try await nextPart(taken, &problem) {
             defer { wipe(&part) }
             if Task.isCancelled { throw BackendError(.cancelled, "The caller was cancelled. Nothing was written.") }
-            if gate.isAnyLocked { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
+            if router.isAnyLocked { throw BackendError(.locked, "The program has locked its storage meanwhile. Nothing was written.") }
             if case .items = taken.store.form, try isKey(part, taken.store.scope) { continue }
             digest.take(part)
             try await file.write(.part, part)
@@ -218,7 +206,7 @@ struct BackupRun {
         if problem == nil { tail.isDamaged = await taken.copy.isDamaged() }
         try await file.write(.storeEnd, tail.bytes)
         return BackupEnd.Store(
-            kind: taken.store.kind.rawValue, scope: taken.store.scope, parts: digest.parts, bytes: digest.bytes,
+            kind: taken.store.kind, scope: taken.store.scope, parts: digest.parts, bytes: digest.bytes,
             digest: hexadecimalText(of: digest.digest), foreign: taken.isForeign, older: false, damaged: tail.isDamaged,
             problem: tail.problem)
     }

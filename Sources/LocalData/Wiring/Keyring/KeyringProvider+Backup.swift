@@ -1,0 +1,53 @@
+import BackendContract
+import BackendRuntime
+import Sealing
+
+/// Keyring services and sealed vaults in backups.
+extension KeyringProvider: BackedProvider {
+    /// A sealed vault that stands in for a keyring; its scope is the file's name without its ending.
+    private static let vault = "vault"
+
+    var backedKinds: [String] { [kind.name, Self.vault] }
+
+    func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String> {
+        if kind == Self.vault { return try await SealedVault.names(in: program) }
+        let configuration = program.configuration
+        let services = configuration.keychain.vault == nil ? program.scopes(of: self.kind) : []
+        return services.union(
+            program.references.compactMap {
+                guard case .keyring(let service, _) = $0.form else { return nil }
+                return service ?? configuration.applicationID
+            })
+    }
+
+    func expectedKind(of domain: StorageDomain, _ configuration: StorageConfiguration) -> String? {
+        configuration.keychain.vault == nil ? kind.name : nil
+    }
+
+    func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore {
+        if kind == Self.vault {
+            return try SealedVault.backedStore(kind, scope, configuration.keychain.vault ?? .configured, configuration)
+        }
+        guard let store = try makeKeyring(scope, configuration) as? any BackupItemStore else {
+            throw StorageError(StorageError.unavailable, key: scope, "This build has no keyring (trait Keyring, Linux only).")
+        }
+        return BackedStore(kind: kind, scope: scope, store: store, form: .items(store))
+    }
+
+    func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? {
+        kind == Self.vault ? try SQLiteProvider.backupCheck(keys: keys) : nil
+    }
+}
+
+extension SealedVault {
+    /// The names of the vaults in the program's folder.
+    fileprivate static func names(in program: BackedProgram) async throws -> Set<String> {
+        try await program.files(in: "\(try program.configuration.requiredDirectories().data)/vaults", ending: ".sqlite")
+    }
+
+    fileprivate static func backedStore(
+        _ kind: String, _ scope: String, _ source: KeySourceReference, _ configuration: StorageConfiguration
+    ) throws -> BackedStore {
+        try SQLiteProvider.backedDatabase(kind, scope, in: "vaults", source, configuration)
+    }
+}

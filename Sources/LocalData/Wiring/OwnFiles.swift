@@ -1,0 +1,47 @@
+import BackendContract
+import DefaultsBackend
+
+/// The files of the library itself that a backup contains: the ledger, the quarantine, copies of damaged property lists, and passphrase files.
+struct OwnFiles: BackedProvider {
+    enum Kind: String, CaseIterable {
+        /// The migration ledger.
+        case ledger
+        /// The quarantine.
+        case quarantine
+        /// A copy of a damaged property list; its scope is the file's name.
+        case copy
+        /// A passphrase file; its scope is the passphrase's name.
+        case passphrase
+    }
+
+    let backedKinds = Kind.allCases.map(\.rawValue)
+
+    func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String> {
+        let data = try program.configuration.requiredDirectories().data
+        switch Kind(rawValue: kind) {
+        case .copy:
+            return Set(try await program.files(in: "\(data)/quarantine", ending: ".plist").map { "\($0).plist" }).subtracting([Self.quarantine])
+        case .passphrase: return try await program.files(in: data, ending: ".passphrase")
+        default: return [""]
+        }
+    }
+
+    func expectedKind(of domain: StorageDomain, _ configuration: StorageConfiguration) -> String? { nil }
+
+    func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore {
+        let directories = try configuration.requiredDirectories()
+        switch Kind(rawValue: kind) {
+        case .copy:
+            try DefaultsProvider.requireFileName(scope)
+            return .file(kind, scope, at: "\(directories.data)/quarantine/\(scope)", configuration)
+        case .passphrase:
+            try DefaultsProvider.requireFileName(scope)
+            // A key that is here is never replaced: the databases are given to it.
+            return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
+        case .quarantine: return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)
+        default: return try DefaultsProvider.backedList(kind, scope, at: "\(directories.state)/ledger.plist", configuration)
+        }
+    }
+
+    private static let quarantine = "quarantine.plist"
+}
