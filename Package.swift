@@ -109,7 +109,7 @@ let package = Package(
         .target(name: "LocalDataPlans", dependencies: ["LocalData", "BackendContract", crypto, logging], swiftSettings: house),
         .target(name: "LocalDataVocabulary", dependencies: ["LocalDataPlans"], swiftSettings: house),
         .target(
-            name: "LocalDataTesting", dependencies: ["LocalData", "BackendContract", "BackendRuntime", "MemoryBackend"],
+            name: "LocalDataTesting", dependencies: ["LocalData", "LocalDataModels", "BackendContract", "BackendRuntime", "MemoryBackend"],
             swiftSettings: house),
         .macro(
             name: "LocalDataMacros",
@@ -118,7 +118,8 @@ let package = Package(
             swiftSettings: house),
         .target(name: "LocalDataModels", dependencies: ["LocalData", macros], swiftSettings: house),
         .executableTarget(
-            name: "LocalDataCLI", dependencies: ["LocalData", "LocalDataBackup", arguments], swiftSettings: house, linkerSettings: bindingNow),
+            name: "LocalDataCLI", dependencies: ["LocalData", "LocalDataBackup", arguments], swiftSettings: house,
+            linkerSettings: bindingNow),
 
         // MARK: Small whole programs
         .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore", swiftSettings: house),
@@ -136,7 +137,8 @@ let package = Package(
         .executableTarget(
             name: "TestWorker",
             dependencies: [
-                "LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend", "Sealing",
+                "LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "DefaultsBackend", "KeyringBackend", "SQLiteBackend",
+                "Sealing",
                 "TestSupport", sqlite,
             ], path: "Tests/TestWorker", swiftSettings: house, linkerSettings: bindingNow),
         .testTarget(
@@ -168,7 +170,7 @@ let package = Package(
             dependencies: [
                 "LocalData", "LocalDataTesting", "BackendContract", "BackendRuntime", "MemoryBackend", "DefaultsBackend", "Sealing",
                 "TestSupport", "TestWorker", "LocalDataCLI", "GuideSamples", "GuideSamplesCustom", "GuideSamplesVocabulary",
-                "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary",
+                "LocalDataBackup", "LocalDataModels", "LocalDataPlans", "LocalDataVocabulary",
                 logging,
             ], exclude: ["Fixtures"], swiftSettings: house),
         .testTarget(
@@ -204,13 +206,16 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
     let mutants: [SwiftSetting] = Context.environment["LOCALDATA_MUTANTS"] == nil ? [] : [.define("MUTANTS")]
     package.targets += [
         .target(
-            name: "Simulation", dependencies: ["LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "TestSupport", logging],
+            name: "Simulation",
+            dependencies: ["LocalData", "LocalDataBackup", "BackendContract", "BackendRuntime", "TestSupport", logging],
             path: "Proof/Simulation", swiftSettings: house + mutants),
         .target(
             name: "RealFaults", dependencies: ["TestSupport", "FaultWorker"], path: "Proof/RealFaults", exclude: ["shim.c"],
             swiftSettings: house),
         .executableTarget(
-            name: "FaultWorker", dependencies: ["LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary"], path: "Proof/FaultWorker",
+            name: "FaultWorker",
+            dependencies: ["LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary"],
+            path: "Proof/FaultWorker",
             swiftSettings: house, linkerSettings: bindingNow),
         .executableTarget(
             name: "Prove", dependencies: ["Simulation", "RealFaults", "TestSupport", arguments], path: "Proof/Prove", swiftSettings: house),
@@ -221,7 +226,8 @@ if Context.environment["LOCALDATA_PROOF"] != nil {
         .testTarget(
             name: "StorageSearches",
             dependencies: [
-                "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary", "BackendContract", "BackendRuntime", "MemoryBackend",
+                "LocalData", "LocalDataTesting", "LocalDataBackup", "LocalDataPlans", "LocalDataVocabulary", "BackendContract",
+                "BackendRuntime", "MemoryBackend",
                 "DefaultsBackend", "Sealing", "TestSupport", logging,
             ], path: "Proof/Searches/Storage", swiftSettings: house),
         .testTarget(

@@ -1,6 +1,7 @@
 // Many values of one type, each with its own id.
 // snippet.hide
 import LocalData
+import LocalDataBackup
 
 func check(_ holds: Bool, _ line: Int = #line) { if !holds { fatalError("line \(line)") } }
 

@@ -22,7 +22,7 @@ let maybe = try await router.value(for: user("kim"))  // nil instead
 let entry = try await router.storedValue(for: user("ada"))  // entry(ofType:forKey:): expiresAt, isExpired, and the expired value
 let isThere = try await router.exists(user("sam"))  // existsObject(ofType:forKey:)
 try await router.remove(user("sam"))  // removeObject(forKey:)
-let names = try await router.names(in: cache.domain)  // every key, also of other programs
+let names = try await router.names(of: cache.domain)  // every key, also of other programs
 // snippet.hide
 check(sam.name == "Sam" && maybe == nil && isThere)
 check(entry?.value.name == "Ada" && entry?.isExpired == false && entry?.expiresAt != nil)

@@ -72,7 +72,7 @@ check(kari.name == "Kari")
 
 // snippet.show
 let shared = StorageDomain.userDefaults(suite: "com.example.shared")  // UserDefaults(suiteName:)
-let names = try await router.names(in: shared)  // dictionaryRepresentation().keys, of this list alone
+let names = try await router.names(of: shared)  // dictionaryRepresentation().keys, of this list alone
 for try await width in router.values(for: .width) {  // observing a key
     print(width ?? 800)
     // snippet.hide

@@ -6,10 +6,10 @@ import LocalDataBackup
 
 func lockAndUnlock(_ router: StorageRouter) async throws {
     // snippet.show
-    await router.lock()  // changes that are under way are finished first
+    try await router.lock()  // changes that are under way are finished first
     // …
     try await router.unlock(.encryptedSQLite(database: "documents"))  // fetches the key: may ask for a passphrase, or open a prompt
-    await router.unlock()  // everything else fetches its key when it is next used
+    try await router.unlock()  // everything else fetches its key when it is next used
     // snippet.hide
 }
 

@@ -29,9 +29,9 @@ for row in report.rows where !row.residue.isEmpty { print("\(row.key) is at its 
 // The values that a migration displaced and that no user has reviewed.
 for value in try await router.audit().quarantine {
     print("\(value.key) stood in \(value.place): \(value.reason)")
-    let bytes = try await router.quarantinedData(value)
+    let bytes = try await router.quarantine.data(of: value)
     print("\(bytes.count) bytes")
-    try await router.discardQuarantined(value)  // only after a user has reviewed it
+    try await router.quarantine.purge(value)  // only after a user has reviewed it
 }
 // snippet.hide
 

@@ -27,7 +27,7 @@ func rotateSource(_ router: StorageRouter) async throws {
     // snippet.show
     let report = try await router.rotateKey(of: .configured)  // sealed with a new key, while programs use it
     for place in report.remaining { print("not yet: \(place)") }
-    try await router.destroyOlderKeys(of: .configured)  // refuses as long as something needs them
+    try await router.deleteOlderKeys(of: .configured)  // refuses as long as something needs them
     // snippet.hide
 }
 

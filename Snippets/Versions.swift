@@ -70,7 +70,7 @@ check(try await router.get("b", in: notes).stars == 3)
 
 // snippet.show
 // To withdraw a faulty release, restore the older bytes. The newer bytes become a backup.
-let restored = try await router.restoreBackup(of: notes.key("a"))  // 1, the version; nil if there is no backup
+let restored = try await router.restoreBackup(for: notes.key("a"))  // 1, the version; nil if there is no backup
 // snippet.hide
 check(restored == 1)
 check(try await router.storedValue(for: old.key("a"))?.value["name"] == "Milk")

@@ -28,7 +28,7 @@ struct LimitWork {
             return "ok"
         case "rings": return try await "ok \(look(Self.names("ring", count), "value"))"
         case "conflicts": return try await conflicts(Self.names("moving-many", count))
-        case "quarantine": return try await "ok \(router.quarantine().count)"
+        case "quarantine": return try await "ok \(router.quarantine.values().count)"
         case "fork": return try await divide(writing: words[1])
         default: return nil
         }

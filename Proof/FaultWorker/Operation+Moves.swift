@@ -56,7 +56,7 @@ extension Operation {
         },
         read: { stage in
             // Nobody saw the value that lost: it is in its place or in the quarantine.
-            let kept = try await stage.router.quarantine().count
+            let kept = try await stage.router.quarantine.values().count
             let waiting = try await stage.router.value(for: pending)
             return try await Keys.read([destination])(stage) + ["theirs is kept=\(kept > 0 || waiting != nil)"]
         }, keys: [.key(moving)], older: [pending])
@@ -68,12 +68,12 @@ extension Operation {
             _ = try await stage.router.registerCatalog(FaultCatalog(allKeys: [.key(moving)]), migrateImmediately: true)
         },
         act: { stage in
-            let values = try await stage.router.quarantine()
+            let values = try await stage.router.quarantine.values()
             if values.isEmpty { throw NothingToDo() }
-            for value in values { try await stage.router.discardQuarantined(value) }
+            for value in values { try await stage.router.quarantine.purge(value) }
         },
         read: { stage in
-            try await Keys.read([moving])(stage) + ["quarantined=\(try await stage.router.quarantine().count)"]
+            try await Keys.read([moving])(stage) + ["quarantined=\(try await stage.router.quarantine.values().count)"]
         }, keys: [.key(moving)])
 
     private static let windowed = destination.moved(
@@ -90,5 +90,5 @@ extension Operation {
         prepare: { stage in
             try await stage.router.set("value", for: pending)
             try await stage.router.set("value", for: windowed)
-        }, act: { try await $0.router.endReleaseWindow(of: windowed) }, read: Keys.read([destination]))
+        }, act: { try await $0.router.endReleaseWindow(for: windowed) }, read: Keys.read([destination]))
 }

@@ -4,7 +4,7 @@ import LocalDataBackup
 
 /// Keys, backups, logs.
 extension Operation {
-    static let upkeep = [rotateDataKey, rotateKey, destroyOlderKeys, adopt, backup, restore, restoreIntoNothing]
+    static let upkeep = [rotateDataKey, rotateKey, deleteOlderKeys, adopt, backup, restore, restoreIntoNothing]
 
     private static let keys = [
         Keys.text("first", Keys.database), Keys.text("second", Keys.other), Keys.text("sealed", Keys.list, .encrypted),
@@ -26,7 +26,7 @@ extension Operation {
             _ = try await stage.router.rotateKey()
         }, read: Keys.read(keys))
 
-    private static let destroyOlderKeys = Operation(
+    private static let deleteOlderKeys = Operation(
         name: "older keys are destroyed",
         prepare: { stage in
             try await fill(stage)
@@ -35,7 +35,7 @@ extension Operation {
         },
         act: { stage in
             try await register(stage)
-            try await stage.router.destroyOlderKeys()
+            try await stage.router.deleteOlderKeys()
         }, read: Keys.read(keys))
 
     private static let moved = StorageDomain.encryptedSQLite(database: "moved")
@@ -72,7 +72,7 @@ extension Operation {
         act: { stage in
             // An earlier call made the backup and was killed before it could say so: whether it is durable, it could not say either.
             if (try? await StorageRouter.verifyBackup(at: file(stage), with: secret())) != nil { throw NothingToDo() }
-            let report = try await stage.router.backup(to: file(stage), for: [secret()])
+            let report = try await stage.router.backup(to: file(stage), openedBy: [secret()])
             // The report names the stores that could not be read. This program makes another backup then.
             guard !report.isSound else { return }
             try FileManager.default.removeItem(at: file(stage))
@@ -92,7 +92,7 @@ extension Operation {
             try await fill(stage)
             try FileManager.default.createDirectory(
                 at: stage.root.appending(path: "kit"), withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
-            try await stage.router.backup(to: file(stage), for: [secret()])
+            try await stage.router.backup(to: file(stage), openedBy: [secret()])
             for key in keys { try await stage.router.set("later", for: key) }
         },
         act: { stage in

@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 import Crypto
 import Foundation
-import Sealing
 import LocalData
+import Sealing
 
 /// The entries of a backup, inside the sealed stream: a byte for the type, a counted content.
 enum BackupEntry: UInt8 {

@@ -1,11 +1,11 @@
 import BackendContract
-package import Sealing
 import LocalData
+package import Sealing
 
 /// What opens a backup or an export: a passphrase, or a recovery key.
 ///
 /// ```swift
-/// try await router.backup(to: file, for: [.recoveryKey(key), .passphrase("correct horse battery staple")])
+/// try await router.backup(to: file, openedBy: [.recoveryKey(key), .passphrase("correct horse battery staple")])
 /// ```
 public struct BackupKey: Sendable, CustomStringConvertible, CustomReflectable {
     private enum Form {

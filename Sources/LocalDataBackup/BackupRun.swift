@@ -1,8 +1,8 @@
 import BackendContract
 import BackendRuntime
 import Foundation
-import Sealing
 import LocalData
+import Sealing
 
 /// Makes a backup: keys → all locks → one state of every store → locks released → written, store by store.
 struct BackupRun {

@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 import Crypto
 import Foundation
-import Sealing
 import LocalData
+import Sealing
 
 /// Reads a backup from its beginning to its end, and checks all of it: every chunk, every digest, that each database opens with the keys in
 /// it, and each row.

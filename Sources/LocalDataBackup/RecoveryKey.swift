@@ -1,6 +1,6 @@
 import BackendContract
-import Sealing
 import LocalData
+import Sealing
 
 /// A key that is kept outside the machine, written down or in a safe, and opens encrypted databases whose own key is lost.
 ///

@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 import Crypto
 import Foundation
-import Sealing
 import LocalData
+import Sealing
 
 /// Restores a backup: everything is verified → what is here is compared → keys → drafts beside the places → locks → a journal → the places →
 /// the ledger's notes of keys → the journal is removed. Until the journal is written nothing was replaced; from then on no store opens until a
@@ -226,7 +226,10 @@ struct RestoreRun {
             } catch { throw error.backendError() }
             return found
         }
-        return paths + journal.items.filter(\.movesOthers).map { "\(BackedStore.name($0.kind ?? RestoreJournal.Items.formerKind, $0.scope)), namespace \($0.kept)" }
+        return paths
+            + journal.items.filter(\.movesOthers).map {
+                "\(BackedStore.name($0.kind ?? RestoreJournal.Items.formerKind, $0.scope)), namespace \($0.kept)"
+            }
     }
 
     private func onLane<R: Sendable>(_ work: @escaping @Sendable () throws(BackendError) -> R) async throws -> R {

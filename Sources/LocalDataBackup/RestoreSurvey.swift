@@ -2,8 +2,8 @@ import BackendContract
 import BackendRuntime
 import Crypto
 import Foundation
-import Sealing
 import LocalData
+import Sealing
 
 /// What a backup would put where, and what is there.
 struct RestoreSurvey {
@@ -214,7 +214,8 @@ struct RestoreSurvey {
                     RestoreJournal.Step(draft: draft, target: target, kept: "\(target).replaced-\(attempt)", isDatabase: isDatabase))
             } else {
                 journal.items.append(
-                    RestoreJournal.Items(kind: name.kind, scope: name.scope, movesOthers: replacing.contains(store.name), kept: "replaced:\(attempt)"))
+                    RestoreJournal.Items(
+                        kind: name.kind, scope: name.scope, movesOthers: replacing.contains(store.name), kept: "replaced:\(attempt)"))
             }
         }
         return journal

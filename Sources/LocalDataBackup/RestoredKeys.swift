@@ -1,7 +1,7 @@
 import BackendContract
 import BackendRuntime
-import Sealing
 import LocalData
+import Sealing
 
 /// The key of a source on this machine.
 struct ResolvedKey: Sendable {

@@ -1,8 +1,8 @@
 import BackendContract
 import BackendRuntime
 import Foundation
-import Sealing
 import LocalData
+import Sealing
 
 /// Writes a sealed file: as a draft beside its place, which it gets when it is whole and flushed. A file that has the name is never replaced.
 final class SealedFileWriter {

@@ -29,7 +29,7 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func backup(
-        to file: URL, for recipients: [BackupKey], including domains: [StorageDomain] = [],
+        to file: URL, openedBy recipients: [BackupKey], including domains: [StorageDomain] = [],
         progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
         try await backing { router in

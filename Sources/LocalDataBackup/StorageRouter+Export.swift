@@ -1,12 +1,12 @@
 import BackendContract
 import BackendRuntime
 public import Foundation
-import Sealing
 public import LocalData
+import Sealing
 
 extension StorageRouter {
     /// Writes values and collections into one sealed file, a line of JSON each, for other programs and other machines; 0600, durable when it returns. A value that is not
-    /// in its place or shape is brought there first. Values are not of one moment; ``backup(to:for:including:progress:)`` is.
+    /// in its place or shape is brought there first. Values are not of one moment; ``backup(to:openedBy:including:progress:)`` is.
     /// - Parameters:
     ///   - entries: The keys and collections. An absent value, and one that has expired, is left out.
     ///   - file: The export. A file that is there is not replaced.
@@ -15,7 +15,8 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `encodingFailed` for a value that JSON cannot hold; what reading a value throws. There is no file then.
     @concurrent
     @discardableResult
-    public nonisolated func export(_ entries: [AnyStorageKey], to file: URL, for recipients: [BackupKey]) async throws -> ExportReport {
+    public nonisolated func export(_ entries: [AnyStorageKey], to file: URL, openedBy recipients: [BackupKey]) async throws -> ExportReport
+    {
         let header = try await translatingErrors(key: "export") { () throws(BackendError) in
             var made: [StreamRecipient] = []
             for recipient in recipients { made.append(try recipient.recipient()) }
@@ -36,7 +37,7 @@ extension StorageRouter {
         }
     }
 
-    /// Gives values and collections as lines of JSON that *anyone can read who gets hold of them*. Use ``export(_:to:for:)`` for a file.
+    /// Gives values and collections as lines of JSON that *anyone can read who gets hold of them*. Use ``export(_:to:openedBy:)`` for a file.
     /// - Parameters:
     ///   - entries: The keys and collections.
     ///   - write: Takes the lines, one after the other.
@@ -48,7 +49,7 @@ extension StorageRouter {
         try await ValueExport(router: self).write(entries) { try await write(Data($0)) }
     }
 
-    /// Stores what ``export(_:to:for:)`` wrote, value by value. A value that is there is not overwritten, unless the call says so; each is durable when this returns. The
+    /// Stores what ``export(_:to:openedBy:)`` wrote, value by value. A value that is there is not overwritten, unless the call says so; each is durable when this returns. The
     /// file is read to its end before anything is stored.
     /// - Parameters:
     ///   - file: The export.

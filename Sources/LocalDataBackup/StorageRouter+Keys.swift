@@ -1,7 +1,7 @@
 import BackendContract
 import BackendRuntime
-import Sealing
 public import LocalData
+import Sealing
 
 extension StorageRouter {
     /// Who can open an encrypted database: the sources whose keys do, and recovery keys.

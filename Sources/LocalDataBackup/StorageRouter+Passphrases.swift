@@ -1,6 +1,6 @@
 import BackendContract
-import Sealing
 public import LocalData
+import Sealing
 
 extension StorageRouter {
     /// Puts the key of a passphrase source under another passphrase; durable when it returns. The key stays the same: nothing that it sealed changes, and programs that have it

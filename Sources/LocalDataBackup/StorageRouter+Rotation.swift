@@ -1,6 +1,6 @@
 import BackendContract
-import Sealing
 public import LocalData
+import Sealing
 
 extension StorageRouter {
     /// Seals every row of an encrypted database with a new data key, and destroys the old one, while the database is in use by this and other programs. Durable when it returns: neither
@@ -33,7 +33,7 @@ extension StorageRouter {
     /// Makes a new key in a source, and seals with it what older keys of the source have sealed: databases are given to it, values of the registered catalogs and the quarantine
     /// are sealed again where they stand, while this and other programs use them. What it reports as done is durable when it returns.
     ///
-    /// Older keys stay in the source and open what is left, until ``destroyOlderKeys(of:waitingAtMost:)``. As long as there are any, a call makes no further key but goes on
+    /// Older keys stay in the source and open what is left, until ``deleteOlderKeys(of:waitingAtMost:)``. As long as there are any, a call makes no further key but goes on
     /// with what remains: after a kill, after a store was locked, or after a program that was started before has sealed something more. A source that a program cannot change
     /// (a credential) is given the new key as its first line by whoever makes it; the call does the rest.
     ///
@@ -51,7 +51,7 @@ extension StorageRouter {
         KeyRotationReport(try await keyRotation(of: source).rotate(progress))
     }
 
-    /// Destroys the keys of a source that a rotation has replaced; durable when it returns. A source without any stays as it is.
+    /// Deletes the keys of a source that a rotation has replaced; durable when it returns. A source without any stays as it is.
     ///
     /// It refuses as long as something needs them: a database, a value of the registered catalogs, the quarantine, or a running program that has sealed with one of them since
     /// it was started. *Values that no registered catalog leads to are not seen*: whatever of them an older key has sealed is lost with it. Backups have keys of their own.
@@ -61,10 +61,10 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `conflict`, which says what needs them; `unsupported` without a catalog, and where a program cannot change the source; `timedOut`. No key
     ///   was destroyed then, unless the outcome says otherwise.
     @concurrent
-    public nonisolated func destroyOlderKeys(
+    public nonisolated func deleteOlderKeys(
         of source: KeySourceReference = .configured, waitingAtMost limit: Duration = .seconds(10)
     ) async throws {
-        try await keyRotation(of: source).destroyOlderKeys(limit)
+        try await keyRotation(of: source).deleteOlderKeys(limit)
     }
 }
 

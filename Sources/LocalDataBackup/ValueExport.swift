@@ -1,9 +1,9 @@
 import BackendContract
 import BackendRuntime
 import Foundation
+import LocalData
 import Sealing
 import Synchronization
-import LocalData
 
 /// Writes values as lines, and stores lines as values.
 struct ValueExport {

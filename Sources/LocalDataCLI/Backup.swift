@@ -50,7 +50,7 @@ struct Backup: AsyncParsableCommand {
     func run() async throws {
         try await place.requireOwner()
         let report = try await place.withRouter { router in
-            try await router.backup(to: sealed.url, for: [try await sealed.secret.ask(isNew: true)], including: include.map(\.domain))
+            try await router.backup(to: sealed.url, openedBy: [try await sealed.secret.ask(isNew: true)], including: include.map(\.domain))
         }
         try requireContent(report)
         try report.show(asJSON: place.json)

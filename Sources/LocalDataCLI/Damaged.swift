@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LocalData
+import LocalDataBackup
 
 /// `localdata damaged`: lists what cannot be read, and salvages it.
 struct Damaged: AsyncParsableCommand {

@@ -22,10 +22,10 @@ struct EndWindow: AsyncParsableCommand {
     func run() async throws {
         try await place.withRouter(for: [slot.domain.domain]) { router in
             let key = slot.key(DocumentValue.self)
-            guard collection else { return try await router.requestReleaseWindowEnd(of: key) }
+            guard collection else { return try await router.requestReleaseWindowEnd(for: key) }
             let records = StorageCollection<DocumentValue>(
                 key.name, domain: key.domain, security: key.security, owner: key.owner, description: key.description, id: { _ in "" })
-            try await router.requestReleaseWindowEnd(of: records)
+            try await router.requestReleaseWindowEnd(in: records)
         }
         if place.json { try Output.done() }
     }

@@ -42,12 +42,12 @@ struct Export: AsyncParsableCommand {
     func run() async throws {
         let report = try await place.withRouter(for: [values.domain.domain], isSealed: values.sealed) { router in
             var keys: [AnyStorageKey] = []
-            let names = values.names.isEmpty ? try await router.names(in: values.domain.domain) : values.names
+            let names = values.names.isEmpty ? try await router.names(of: values.domain.domain) : values.names
             for key in values.keys(names) where try await !router.holdsSealingKey(key) { keys.append(key) }
             guard let to else {
                 return try await router.exportAsPlaintextThatAnyoneCanRead(keys) { Output.bytes($0) }
             }
-            return try await router.export(keys, to: URL(fileURLWithPath: to), for: [try await secret.ask(isNew: true)])
+            return try await router.export(keys, to: URL(fileURLWithPath: to), openedBy: [try await secret.ask(isNew: true)])
         }
         if to == nil { return }
         if place.json { return try Output.json(["written": report.written]) }

@@ -19,7 +19,7 @@ struct Quarantine: AsyncParsableCommand {
         /// Runs a command on one entry.
         func withEntry(_ id: String, _ body: (StorageRouter, QuarantinedValue) async throws -> Void) async throws {
             try await place.withRouter { router in
-                guard let value = try await router.quarantine().first(where: { $0.id == id }) else {
+                guard let value = try await router.quarantine.values().first(where: { $0.id == id }) else {
                     throw StorageError(
                         StorageError.notFound, key: id,
                         "The quarantine has no entry with this id. To list the entries: localdata quarantine list.")
@@ -35,7 +35,7 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            let values = try await owner.place.withRouter { try await $0.quarantine() }.sorted { $0.since < $1.since }
+            let values = try await owner.place.withRouter { try await $0.quarantine.values() }.sorted { $0.since < $1.since }
             if owner.place.json { return try Output.json(values) }
             for value in values { Output.line("\(value.id)  \(value.key.isEmpty ? "-" : value.key)  \(value.place)") }
             if values.isEmpty { Failure.write("The quarantine is empty.") }
@@ -57,7 +57,7 @@ struct Quarantine: AsyncParsableCommand {
 
         func run() async throws {
             try await owner.withEntry(id) { router, value in
-                let data = reveal ? try await router.quarantinedData(value) : nil
+                let data = reveal ? try await router.quarantine.data(of: value) : nil
                 if owner.place.json { return try Output.json(Shown(entry: value, base64: data)) }
                 if let data { return Output.bytes(data) }
                 Output.line("key     \(value.key.isEmpty ? "-" : value.key)")
@@ -76,7 +76,7 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            try await owner.withEntry(id) { router, value in try await router.discardQuarantined(value) }
+            try await owner.withEntry(id) { router, value in try await router.quarantine.purge(value) }
             if owner.place.json { try Output.done() }
         }
     }

@@ -8,7 +8,7 @@ struct RotateKey: AsyncParsableCommand {
         abstract: "Makes a new key in the key source, and gives databases, vaults and the quarantine to it.",
         discussion: """
             The program may run meanwhile. The older key stays in the source, because single values may be sealed with it: the program seals them \
-            again with rotateKey(of:), which knows its catalogs, and destroys the older key with destroyOlderKeys(of:).
+            again with rotateKey(of:), which knows its catalogs, and destroys the older key with deleteOlderKeys(of:).
             """)
 
     @OptionGroup var place: PlaceOptions

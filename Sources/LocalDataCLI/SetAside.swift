@@ -1,5 +1,6 @@
 import ArgumentParser
 import LocalData
+import LocalDataBackup
 
 /// `localdata set-aside`: replaces a damaged store by an empty one.
 struct SetAside: AsyncParsableCommand {

@@ -38,8 +38,7 @@ extension StorageRouter {
         in domain: StorageDomain, collection: String? = nil
     ) async throws -> (names: [String], damage: [ShownDamage]) {
         let damage = ReportedDamage()
-        let names = try await names(
-            in: domain, collection: collection, onDamage: .report { await damage.add(ShownDamage($0, $1)) })
+        let names = try await names(of: domain, collection: collection, onDamage: .report { await damage.add(ShownDamage($0, $1)) })
         return (names, await damage.records)
     }
 }

@@ -1,6 +1,6 @@
-#if Macros
-    @_exported public import LocalData
+@_exported public import LocalData
 
+#if Macros
     /// Makes a struct or class a `StorageModel`: writes the description of its stored properties.
     ///
     /// ```swift

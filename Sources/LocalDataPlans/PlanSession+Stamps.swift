@@ -286,6 +286,8 @@ extension PlanSession {
 
     /// Fails when another program is further with a step.
     func requireTurn(_ run: StepRun, _ part: Int) async throws {
-        for (index, store) in run.stores.enumerated() where run.isPast(part, try await host.read(store.key), at: index) { throw Overtaken() }
+        for (index, store) in run.stores.enumerated() where run.isPast(part, try await host.read(store.key), at: index) {
+            throw Overtaken()
+        }
     }
 }

@@ -25,7 +25,7 @@ public struct CatalogSnapshot: Hashable, Sendable, Codable {
 
     /// Creates a snapshot of a catalog as declared now.
     public init(_ catalog: some StorageKeyCatalog) {
-        self.init(catalog.id, catalog.allKeys.map(\.shape))
+        self.init(catalog.id, catalog.allKeys.map(EntityShape.init))
     }
 
     init(_ catalog: String, _ shapes: [EntityShape]) {

@@ -23,7 +23,7 @@ final class GoldenKeyring: Sendable {
     /// Replaces the session's keyring in a configuration. A vault, or a backend that the program plugs in, stays.
     func replaceKeyring(in configuration: inout StorageConfiguration) {
         guard configuration.keychain == .keyring, !configuration.plugsIn(.keychain) else { return }
-        configuration.use(for: .keychain) { [self] in backend(of: $0) }
+        configuration.useBackend(for: .keychain) { [self] in backend(of: $0) }
     }
 
     /// The one store of a service: values and sealing keys share it.

@@ -30,7 +30,7 @@ public func requireSchemaUnchanged(
         throw FixtureMismatch("The snapshot \(path) was created. Review it and commit it.", [])
     }
     let recorded = try CatalogSnapshot(json: try Data(contentsOf: place))
-    let differences = SchemaDifferences(catalog.allKeys.map(\.shape), catalog: catalog.id, recorded: recorded)
+    let differences = SchemaDifferences(catalog.allKeys.map(EntityShape.init), catalog: catalog.id, recorded: recorded)
     if !differences.problems.isEmpty {
         throw FixtureMismatch("The stored shape of \(catalog.id) changed, and older values could not be read:", differences.problems)
     }

@@ -38,7 +38,7 @@ public final class TestMachine: Sendable {
     public var configuration: StorageConfiguration {
         var configuration = base
         for kind in [StorageDomain.Kind.userDefaults, .keychain, .encryptedSQLite] {
-            configuration.use(for: kind) { [self] scope in makeBackend(StorageDomain(kind: kind, scope: scope)) }
+            configuration.useBackend(for: kind) { [self] scope in makeBackend(StorageDomain(kind: kind, scope: scope)) }
         }
         return configuration
     }

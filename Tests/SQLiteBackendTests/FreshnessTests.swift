@@ -317,6 +317,34 @@
             #expect(anchor.mark?.commits == 4)
         }
 
+        /// An anchor that another program fills right after it was first read.
+        private final class LateAnchor: FreshnessAnchor {
+            private let anchor: MemoryAnchor
+            private let isFirst = Mutex(true)
+            let name = "the late anchor"
+
+            init(_ anchor: MemoryAnchor) { self.anchor = anchor }
+
+            func load() async throws(BackendError) -> FreshnessMark? {
+                let isFirst = isFirst.withLock { first in
+                    defer { first = false }
+                    return first
+                }
+                return isFirst ? nil : try await anchor.load()
+            }
+
+            func store(_ mark: FreshnessMark, replacing known: FreshnessMark?) async throws(BackendError) -> Bool {
+                try await anchor.store(mark, replacing: known)
+            }
+        }
+
+        @Test func `a database that another program makes while the anchor is read opens`() async throws {
+            try await write(["1"], anchor)
+            let store = store(LateAnchor(anchor))
+            #expect(try await store.text("name") == "1")
+            await store.close()
+        }
+
         @Test func `two stores share an anchor in a file, and it only moves forward`() async throws {
             let path = place.folder + "/elsewhere/mark"
             func anchor() -> FileAnchor {

@@ -118,7 +118,7 @@ import Testing
     private func checkQuarantine(_ router: StorageRouter, _ scenario: FaultScenario, _ place: String) async throws {
         var kept: Set<String> = []
         for value in try await router.audit().quarantine {
-            kept.insert(String(decoding: try await router.quarantinedData(value), as: UTF8.self))
+            kept.insert(String(decoding: try await router.quarantine.data(of: value), as: UTF8.self))
         }
         let plain = Set(kept.map { $0.trimmingCharacters(in: ["\""]) })
         #expect(plain.isSuperset(of: scenario.quarantined), "\(place): in quarantine is only \(plain)")

@@ -22,33 +22,6 @@ extension LostAnswerCase {
         try await machine.launch().router.remove(keys.old)
     }
 
-    /// A record of two shapes, and what an older program stores.
-    private static func shared(
-        _ description: String, prepare: @escaping @Sendable (StorageRouter, StorageKey<LostNote>, StorageKey<Older>) async throws -> Void,
-        act: @escaping @Sendable (StorageRouter, StorageKey<LostNote>) async throws -> Void
-    ) -> LostAnswerCase {
-        LostAnswerCase(description: description) { domain in
-            let older = StorageKey<Older>(name: "note", domain: domain, owner: "Tests", description: "A note")
-            let key = StorageKey<LostNote>(name: "note", domain: domain, owner: "Tests", description: "A note").evolving(
-                Evolution.from(Older.self).to {
-                    LostNote($0.id, $0.name)
-                } down: {
-                    Older(id: $0.id, name: $0.text)
-                }, keeping: .untilReleased, readableBy: 1
-            ) { older, _ in
-                older
-            }
-            return Scene(
-                destination: domain, watched: [ObservedSlot(key, mark: LostNote("a", "mark"))],
-                prepare: { try await prepare($0.launch().router, key, older) }, act: { try await act($0, key) })
-        }
-    }
-
-    private struct Older: Codable, Sendable {
-        var id: String
-        var name: String
-    }
-
     static let windows = [
         value("get moves in a release window", older: true, prepare: pending) { _ = try await $0.get(window($1)) },
         value("set in a release window", older: true, prepare: pending) { try await $0.set("new", for: window($1)) },
@@ -68,22 +41,7 @@ extension LostAnswerCase {
             await router.sweep(TestCatalog([.key(window(keys))]))
         },
         value("end of a release window", older: true, prepare: changedByOlder) { router, keys in
-            _ = try await router.endReleaseWindow(of: window(keys))
-        },
-        shared("set a shape that is kept for an older release") { _, _, _ in
-        } act: {
-            try await $0.set(LostNote("a"), for: $1)
-        },
-        shared("sweep takes an older shape that was changed") { router, key, older in
-            try await router.set(LostNote("a"), for: key)
-            try await router.set(Older(id: "a", name: "of the older release"), for: older)
-        } act: { router, key in
-            await router.sweep(TestCatalog([.key(key)]))
-        }.withAtomicCommits,
-        shared("end of a window of shapes") { router, key, _ in
-            try await router.set(LostNote("a"), for: key)
-        } act: {
-            _ = try await $0.endReleaseWindow(of: $1)
+            _ = try await router.endReleaseWindow(for: window(keys))
         },
     ]
 

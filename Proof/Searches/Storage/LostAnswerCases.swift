@@ -165,7 +165,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
         shape("get converts") { _ = try await $0.get($1) },
         shape("get converts and keeps a backup", chain.keepingBackup()) { _ = try await $0.get($1) },
         shape("update converts", chain.keepingBackup()) { router, key in try await router.update(key) { $0?.text += "+" } },
-        shape("restoreBackup", chain.keepingBackup(), isRead: true) { try await $0.restoreBackup(of: $1) },
+        shape("restoreBackup", chain.keepingBackup(), isRead: true) { try await $0.restoreBackup(for: $1) },
         shape("remove with a backup", chain.keepingBackup(), isRead: true) { try await $0.remove($1) },
         LostAnswerCase(description: "get converts without versions") { domain in
             let old = StorageKey<Int>(name: "size", domain: domain, owner: "Tests", description: "A size")
@@ -251,7 +251,7 @@ struct LostAnswerCase: Sendable, CustomTestStringConvertible, CustomStringConver
         stored("get converts a record") { _ = try await $0.get("a", in: $1) },
         stored("sweep converts records") { router, notes in await router.sweep(TestCatalog([.collection(notes)])) },
         stored("migrateAll from another type", typeTag: "Old") { try await $0.migrateAll(from: "Old", to: $1) },
-        stored("restoreBackups", isRead: true) { try await $0.restoreBackups(of: $1) },
+        stored("restoreBackups", isRead: true) { try await $0.restoreBackups(in: $1) },
         stored("remove a record with a backup", isRead: true) { try await $0.remove("a", in: $1) },
     ]
 }

@@ -115,7 +115,7 @@ final class LostAnswerMachine: Sendable {
         let stores = Dictionary(
             uniqueKeysWithValues: media.map { ($0, FaultingBackend(InMemoryStore.standIn(for: $0, medium: $1, runtime: .live))) })
         for kind in Set(stores.keys.map(\.kind)) {
-            configuration.use(for: kind) { [ownKeys] scope in
+            configuration.useBackend(for: kind) { [ownKeys] scope in
                 let domain = StorageDomain(kind: kind, scope: scope)
                 guard let store = stores[domain] else { return InMemoryStore.standIn(for: domain, medium: ownKeys, runtime: .live) }
                 return UnobservableBackend(base: store, tellsLossInResults: tellsLossInResults)

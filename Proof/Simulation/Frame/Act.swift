@@ -120,7 +120,7 @@ extension Act {
     func quarantine(_ router: StorageRouter) async throws -> [[UInt8]] {
         var kept: [[UInt8]] = []
         do {
-            for entry in try await router.audit().quarantine { kept.append(Array(try await router.quarantinedData(entry))) }
+            for entry in try await router.audit().quarantine { kept.append(Array(try await router.quarantine.data(of: entry))) }
         } catch { throw violation(.unseen, "the quarantine cannot be read: \(error)") }
         return kept
     }

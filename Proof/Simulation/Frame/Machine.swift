@@ -59,9 +59,9 @@ package final class Machine<S: Subject>: Sendable {
             if medium.hasPrefix("own") { faults.remove(.overstatesProtection) }
             return SimulatedStore(medium, nature, on: disk, of: process, runtime, faults: faults, weather: weather)
         }
-        configuration.use(for: .userDefaults) { make("userDefaults \($0)", .list) }
-        configuration.use(for: .encryptedSQLite) { make("encryptedSQLite \($0)", .database) }
-        configuration.use(for: .keychain) {
+        configuration.useBackend(for: .userDefaults) { make("userDefaults \($0)", .list) }
+        configuration.useBackend(for: .encryptedSQLite) { make("encryptedSQLite \($0)", .database) }
+        configuration.useBackend(for: .keychain) {
             make("keychain \($0)", isWary && $0 == "k" ? .ring(acknowledges: .untilPowerLoss) : .ring())
         }
         // A router that is released here belongs to a process that was killed.

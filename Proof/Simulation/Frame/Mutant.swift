@@ -15,8 +15,6 @@ package enum Mutant: String, CaseIterable, Sendable, Codable {
     case metadataBelieved
     /// Parts of release windows.
     case collectsInWindow, olderWriteNotSeen, mirrorUnchecked
-    /// Parts of shapes in place.
-    case downSkipped, newerShapeDropped, removalForgotten
     /// Parts of keys that are rotated.
     case resealedOverAnything
     /// Stores that break their promises.

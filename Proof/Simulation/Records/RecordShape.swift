@@ -297,7 +297,7 @@ struct RecordShape: Sendable {
         let calls = KeyCalls(key, text: { $0.text }, make: { Value(id, $0) })
         return RecordCalls(
             value: calls.value, set: calls.set, update: calls.update, remove: calls.remove, exists: calls.exists,
-            restore: { try await $0.restoreBackup(of: key, version: $1) })
+            restore: { try await $0.restoreBackup(for: key, version: $1) })
     }
 
     private func keys<Value: Codable & Sendable & Shaped>(_ make: (String) -> StorageKey<Value>) -> RecordProgram {

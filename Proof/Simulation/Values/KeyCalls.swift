@@ -50,7 +50,7 @@ struct KeyCalls: Sendable {
         remove = { try await $0.remove(key) }
         exists = { try await $0.exists(key) }
         force = { try await $0.forceMigration(for: key) }
-        release = { try await $0.endReleaseWindow(of: key) }
+        release = { try await $0.endReleaseWindow(for: key) }
         watch = { router, see in for try await value in router.values(for: key) { see(value.map(text)) } }
         bytes = { Array(try JSONEncoder().encode(make($0))) }
         change = { batch, new in

@@ -10,13 +10,8 @@ package enum WindowDeed: CampaignDeed {
     /// - `isCalm`: whether no fault occurred during the call, here and below.
     case write(String?, isCalm: Bool)
     case swap(String?, String?, isCalm: Bool)
-    /// Refused, since the slot has a later version than the program knows.
-    case refusedVersion
-    /// Refused, since the older shape cannot represent the value.
-    case refusedShape(String)
     /// A sweep, or the end of the window.
-    /// - `isRead`: a read that brings the value to the shape of its program.
-    case settle(isCalm: Bool, ends: Bool = false, isRead: Bool = false)
+    case settle(isCalm: Bool, ends: Bool = false)
     /// A change by a program without LocalData.
     case foreign(String?, isRepeated: Bool)
     /// The contents of the stores at the end.
@@ -35,17 +30,6 @@ package enum WindowDeed: CampaignDeed {
 
     /// The change of a call that failed after its change.
     fileprivate var applied: WindowDeed { if case .swap(_, let left, let isCalm) = self { .write(left, isCalm: isCalm) } else { self } }
-
-    /// The refusal that an error of a call of one key reports.
-    fileprivate func refusal(_ error: StorageError) -> WindowDeed? {
-        switch (self, error.code) {
-        case (.look, StorageError.incompatibleSchema), (.write(.some, _), StorageError.incompatibleSchema),
-            (.swap, StorageError.incompatibleSchema):
-            .refusedVersion
-        case (.write(let text?, _), StorageError.encodingFailed), (.swap(_, let text?, _), StorageError.encodingFailed): .refusedShape(text)
-        default: nil
-        }
-    }
 }
 
 extension CallLog where Deed == WindowDeed {
@@ -54,10 +38,9 @@ extension CallLog where Deed == WindowDeed {
     ///   - version: The version of the program.
     ///   - deeds: What may have happened if the call never ends.
     ///   - made: What happened, from what the call returned.
-    ///   - refused: Receives the refusal of a call; nil where an error for a later version or shape is no refusal.
     func call<R: Sendable>(
         _ deeds: [(key: Int, deed: WindowDeed)], by version: Int, _ kind: String, _ body: () async throws -> R,
-        _ made: (R) -> [WindowDeed], refused: ((WindowDeed) -> Void)?
+        _ made: (R) -> [WindowDeed]
     ) async {
         let numbers = begin(deeds, by: version, kind)
         var (isLook, isSettling) = (false, false)
@@ -72,10 +55,6 @@ extension CallLog where Deed == WindowDeed {
         } catch let error as StorageError {
             check(message: "\(error)")
             let answer = "\(error.code) \(error.outcome)"
-            if let refused, deeds.count == 1, error.outcome == .notApplied, let refusal = deeds[0].deed.refusal(error) {
-                refused(refusal)
-                return end(numbers, .happened([refusal]), kind, answer)
-            }
             switch error.outcome {
             case _ where isLook: end(numbers, .didNotHappen, kind, answer)
             // It may have done its first steps.
@@ -87,20 +66,13 @@ extension CallLog where Deed == WindowDeed {
         } catch { end(numbers, isLook ? .didNotHappen : .unknown, kind, "cancelled") }
     }
 
-    /// The operations on one key, and the latest moment at which a call can have taken effect.
-    private func calls(of key: Int) -> (entries: [Entry], bound: (Entry) -> Int) {
-        let mine = entries.filter { $0.key == key || $0.key < 0 }
-        let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
-        // When a call is over at the latest: what its program had begun does not outlive it.
-        return (mine, { entry in entry.end ?? breaks.first { $0 > entry.begin } ?? .max })
-    }
-
-    // MARK: A value that moves
-
     /// The calls of one key, as the model of a value that moves reads them.
     /// - Parameter isActive: Whether a program that knows the key's place runs in each of the rounds, and after the last.
     func history(of key: Int, _ isActive: [Bool]) -> CallHistory<WindowModel> {
-        let (mine, bound) = calls(of: key)
+        let mine = entries.filter { $0.key == key || $0.key < 0 }
+        let breaks = (roundEnds + mine.filter(\.deed.isPowerCut).map(\.begin)).sorted()
+        // When a call is over at the latest: what its program had begun does not outlive it.
+        func bound(_ entry: Entry) -> Int { entry.end ?? breaks.first { $0 > entry.begin } ?? .max }
         func isMet(_ entry: Entry, where isMeant: (Entry) -> Bool) -> Bool {
             mine.contains { other in
                 other.begin != entry.begin && isMeant(other) && other.begin < bound(entry) && entry.begin < bound(other)
@@ -124,7 +96,7 @@ extension CallLog where Deed == WindowDeed {
                 history.add(.inStep(ends: ends, sweeps: sweeps), end * 2 + 1, end * 2 + 1)
             }
             switch entry.deed {
-            case .look, .refusedVersion, .refusedShape: break
+            case .look: break
             case .read(let value): add(.read(value, ends: ends), entry)
             case .exists(let answer): add(.exists(answer), entry)
             case .write(let value, let isCalm):
@@ -134,7 +106,7 @@ extension CallLog where Deed == WindowDeed {
                 add(.swap(seen, left, isBlind: isBlind(isCalm), ends: ends), entry)
                 demand(isCalm, sweeps: false)
             case .swap(_, let left, _): add(.write(left, isBlind: true, isAcknowledged: false, ends: ends), entry)
-            case .settle(let isCalm, let endsWindow, _):
+            case .settle(let isCalm, let endsWindow):
                 // A call that ends the window has the rules of version 3.
                 ends = ends || endsWindow
                 add(.settle(ends: ends), entry)
@@ -178,39 +150,5 @@ extension CallLog where Deed == WindowDeed {
         case .write, .swap, .settle, .foreign: true
         default: false
         }
-    }
-
-    // MARK: A value that changes its shape
-
-    /// The calls of one key, as the model of shapes in one slot reads them.
-    func history(of key: Int, _ readers: [Int: InPlaceModel.Reader]) -> CallHistory<InPlaceModel> {
-        let (mine, bound) = calls(of: key)
-        var history = CallHistory<InPlaceModel>()
-        for entry in mine {
-            func add(_ action: InPlaceModel.Action, isOptional: Bool? = nil) {
-                history.add(action, entry.begin, bound(entry), isOptional: isOptional ?? (entry.end == nil))
-            }
-            let reader = readers[entry.program] ?? InPlaceModel.Reader(newest: 1)
-            switch entry.deed {
-            case .look: break
-            case .read(let value): add(.read(value, reader))
-            case .exists(let answer): add(.exists(answer))
-            case .write(let value, _): add(.write(value, reader, isAcknowledged: entry.end != nil))
-            case .swap(let seen, let left, _) where entry.end != nil: add(.swap(seen, left, reader))
-            case .swap(_, let left, _): add(.write(left, reader, isAcknowledged: false))
-            case .refusedVersion: add(.refusedVersion(reader))
-            case .refusedShape(let text): add(.refusedShape(text, reader))
-            case .settle(_, let ends, let isRead):
-                let action = InPlaceModel.Action.settle(reader, ends: ends, isRead: isRead)
-                add(action)
-                // If the slot changes after its work, it reads again, and may make a second change.
-                let isMet = mine.contains { $0.begin != entry.begin && $0.begin < bound(entry) && entry.begin < $0.end ?? .max }
-                if isMet { add(action, isOptional: true) }
-            case .foreign(let text, _): add(.foreign(text))
-            case .found(let numbers): add(.end(numbers))
-            case .powerCut: add(.powerCut)
-            }
-        }
-        return history
     }
 }

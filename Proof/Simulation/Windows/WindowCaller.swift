@@ -8,7 +8,6 @@ struct WindowCaller: Sendable {
 
     private var router: StorageRouter { running.router }
     private var version: Int { running.version }
-    private var isInPlace: Bool { scene.plan.kind.isInPlace }
 
     func make(_ call: Call<WindowPlan.Verb>) async {
         let index = call.key % scene.keys.count
@@ -29,7 +28,7 @@ struct WindowCaller: Sendable {
                 [.read($0)]
             }
         case .exists:
-            await self.call([(index, .look)], "exists", index, converts: false) {
+            await self.call([(index, .look)], "exists", index) {
                 try await calls.exists(router)
             } _: {
                 [.exists($0)]
@@ -57,7 +56,7 @@ struct WindowCaller: Sendable {
             }
         case .batch: await batch(index)
         case .force:
-            await self.call([(index, .settle(isCalm: false))], "force", index, converts: false) {
+            await self.call([(index, .settle(isCalm: false))], "force", index) {
                 try await calls.force(router).success
             } _: {
                 [.settle(isCalm: $0 && isCalm())]
@@ -65,7 +64,7 @@ struct WindowCaller: Sendable {
         case .release: await scene.release(running, index, label("release", index))
         case .sweep: _ = await scene.sweep(running, label("sweep", index))
         case .plan:
-            await self.call([(index, .look)], "plan", index, converts: false) {
+            await self.call([(index, .look)], "plan", index) {
                 await router.planSweep().rows.count
             } _: { _ in
                 [.look]
@@ -76,9 +75,9 @@ struct WindowCaller: Sendable {
     /// The call that a program makes for a planned call. Version 1 has no migrations, so it makes other calls instead of theirs.
     private func verb(of call: Call<WindowPlan.Verb>) -> WindowPlan.Verb {
         guard version == 1 else { return call.verb }
-        return switch (call.verb, isInPlace) {
-        case (.force, false), (.exists, false), (.batch, false): .set
-        case (.get, false), (.plan, false), (.force, true), (.sweep, _), (.release, _): .value
+        return switch call.verb {
+        case .force, .exists, .batch: .set
+        case .get, .plan, .sweep, .release: .value
         default: call.verb
         }
     }
@@ -99,36 +98,18 @@ struct WindowCaller: Sendable {
         }
     }
 
-    /// - Parameter converts: Whether the call may bring the value to the shape of the program on its way.
     private func call<R: Sendable>(
-        _ deeds: [(key: Int, deed: WindowDeed)], _ verb: String, _ index: Int, converts: Bool = true, _ body: () async throws -> R,
-        _ made: (R) -> [WindowDeed]
+        _ deeds: [(key: Int, deed: WindowDeed)], _ verb: String, _ index: Int, _ body: () async throws -> R, _ made: (R) -> [WindowDeed]
     ) async {
         for (_, deed) in deeds { if let text = deed.written { scene.keepSecret(text) } }
-        let diary = scene.machine.diary
-        if converts, let reader = scene.readers[version], !reader.keepsOlder, reader.newest > 1 {
-            // It may, whatever becomes of the call.
-            _ = diary.begin(deeds.map { ($0.key, .settle(isCalm: false, isRead: true)) }, by: version, label("conversion", index))
-        }
-        let refused: ((WindowDeed) -> Void)? = isInPlace ? { cover($0) } : nil
-        await diary.call(deeds, by: version, label(verb, index), body, made, refused: refused)
+        await scene.machine.diary.call(deeds, by: version, label(verb, index), body, made)
     }
 
-    private func cover(_ refusal: WindowDeed) {
-        if case .refusedVersion = refusal { scene.hit(.refusedVersion) } else { scene.hit(.refusedShape) }
-    }
-
-    /// A value that the program writes, by the number of its first text: as many parts as it knows.
+    /// A value that the program writes, by the number of its first text: both parts, if it knows two.
     private func text(_ number: Int, of index: Int) -> String {
         func mark(_ number: Int) -> String { Marks.text(of: turn.first + number) }
-        guard let reader = scene.readers[version] else {
-            let isEnriched = scene.keys[index].rules.isEnriched && version > 1
-            return isEnriched ? WindowModel.Rules.text(mark(number), mark(number + 5)) : mark(number)
-        }
-        // If the store keeps nothing beside an older shape, most values must fit into that shape.
-        let isWhole = scene.plan.stores.keepsBeside ? turn.position % 4 == 3 : turn.position % 3 != 2
-        let more = (1..<3).map { isWhole ? InPlaceModel.nothing : mark(number + 4 * $0) }
-        return InPlaceModel.text(Array(([mark(number)] + more).prefix(reader.newest)))
+        let isEnriched = scene.keys[index].rules.isEnriched && version > 1
+        return isEnriched ? WindowModel.Rules.text(mark(number), mark(number + 5)) : mark(number)
     }
 
     private func label(_ verb: String, _ index: Int) -> String { "\(verb) \(index) (\(turn.name))" }

@@ -8,8 +8,6 @@ package struct WindowPlan: CampaignPlan {
         /// A value as version 2 writes it, in the key's place alone.
         case newer
         case removed = "removed, older"
-        /// A value that a program without LocalData wrote.
-        case foreign
     }
 
     /// How the window ends.
@@ -26,7 +24,7 @@ package struct WindowPlan: CampaignPlan {
 
     /// A program that runs in a round.
     package struct Program: CampaignProgram {
-        /// Version 1 uses the legacy location or shape only, version 2 keeps it up to date, version 3 has no window or one shape more.
+        /// Version 1 uses the legacy location only, version 2 keeps it up to date, version 3 has no window.
         var version = 2
         package var callers: [[Call<Verb>]]
 
@@ -37,7 +35,6 @@ package struct WindowPlan: CampaignPlan {
     package var kind: WindowKind
     var stores: WindowStores
     var policy: Policy
-    var later: WindowLater
     var end: End
     /// Whether the window ends when everything else is over.
     var ends: Bool
@@ -45,49 +42,35 @@ package struct WindowPlan: CampaignPlan {
     var beginnings: [Beginning]
     package var rounds: [Round<Program>]
 
-    /// The version of the newest program that keeps the window.
-    var newest: Int { later == .third ? 3 : 2 }
-    /// Whether a call ends the window; otherwise the start of a later program does.
-    var endsByCall: Bool { end == .release && later != .dropped }
-
     package init(seed: UInt64, kind: WindowKind? = nil) {
-        // Other streams than the one that picks the steps; one for each way of keeping a window.
+        // Another stream than the one that picks the steps.
         var numbers = SeededGenerator(seed ^ 0x3A1B_0F00_5EED_5EED)
         func draw(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &numbers) }
         func pick<T>(_ all: [T]) -> T { all[draw(all.count)] }
         let drawn = pick(WindowKind.allCases)
         let kind = kind ?? drawn
-        let isInPlace = kind.isInPlace
-        if isInPlace {
-            numbers = SeededGenerator(seed ^ 0x5A9E_0F00_1A71_AACE)
-            _ = pick(WindowKind.allCases)
-        }
         self.kind = kind
-        let stores = pick(kind.stores)
+        let stores = pick(WindowStores.allCases)
         self.stores = stores
-        policy = isInPlace ? .destinationWins : pick(stores.policies)
-        later = !isInPlace ? .over : kind == .thirdInPlace ? .third : pick([.over, .dropped])
+        policy = pick(stores.policies)
         // A window of records ends for all of them at once, which the model of one value does not know.
         let mayEnd = stores != .records
         end = mayEnd ? pick(End.allCases) : .version
-        if isInPlace, later == .over { end = .version }
         ends = mayEnd && draw(2) == 0
         haste = pick([0, 0, 0, 60])
         let keys = draw(4) == 0 ? 2 : 1
         beginnings = (0..<keys).map { _ in
-            if !isInPlace { return draw(2) == 0 ? .older : pick([.older, .nothing, .both, .newer, .removed]) }
-            return pick([.older, .older, .nothing, .newer] + (stores == .bare ? [.foreign, .foreign] : []))
+            draw(2) == 0 ? .older : pick([.older, .nothing, .both, .newer, .removed])
         }
         rounds = []
         let versions = kind.versions(draw)
         // Some plans call the end of the window themselves.
-        var callsEnd = isInPlace && end == .release && kind == .endingInPlace
-        if !callsEnd, !isInPlace || end == .release { callsEnd = draw(4) == 0 && end == .release }
+        let callsEnd = draw(4) == 0 && end == .release
         for round in versions {
-            let isSingle = isInPlace ? round.count > 1 : kind == .rolling
+            let isSingle = kind == .rolling
             let programs = round.map { version in
                 // A program that ends the window is rare where everybody else keeps it.
-                let version = !isInPlace && version == 3 && (end == .release || !mayEnd) ? 2 : version
+                let version = version == 3 && (end == .release || !mayEnd) ? 2 : version
                 return Program(
                     version: version,
                     callers: (0..<(isSingle ? 1 : 1 + draw(2))).map { _ in
@@ -97,19 +80,18 @@ package struct WindowPlan: CampaignPlan {
                     })
             }
             let calls = programs.flatMap(\.callers).joined().count
-            let media = isInPlace ? 2 : 3
             let events = (0..<draw(kind.isByTurns ? 3 : 5)).map { _ -> Event in
-                let step = draw(draw(2) == 0 ? 40 : 20 + calls * (isInPlace ? 20 : 25))
+                let step = draw(draw(2) == 0 ? 40 : 20 + calls * 25)
                 let accident: Accident =
                     switch draw(18) {
                     case 0, 1: .end(program: draw(programs.count))
                     case 2, 3: .powerCut
                     case 4: .cancel(program: draw(programs.count), caller: draw(2))
-                    case 5, 6, 7: .trouble(medium: draw(media), pick([.locked, .unavailable, .locked, .unavailable, nil, nil]))
-                    case 8, 9, 10: .failure(medium: draw(media), pick(StoreConditions.Failure.allCases))
-                    case 11: .stall(medium: draw(media), seconds: 5 + draw(10))
+                    case 5, 6, 7: .trouble(medium: draw(3), pick([.locked, .unavailable, .locked, .unavailable, nil, nil]))
+                    case 8, 9, 10: .failure(medium: draw(3), pick(StoreConditions.Failure.allCases))
+                    case 11: .stall(medium: draw(3), seconds: 5 + draw(10))
                     case 12, 13, 14: .pause(program: draw(programs.count))
-                    case _ where kind.isByTurns || isInPlace && stores != .bare: .end(program: 0)
+                    case _ where kind.isByTurns: .end(program: 0)
                     default: .foreign(key: draw(keys), place: 0, removes: draw(3) == 0)
                     }
                 return Event(step: step, accident: accident)
@@ -138,14 +120,11 @@ package struct WindowPlan: CampaignPlan {
     package var head: String {
         let begins = beginnings.enumerated().map { "\($0): \($1.rawValue)" }
         let end = ends ? "ends by \(self.end)" : "kept, may end by \(self.end)"
-        let rule = kind.isInPlace ? "version 3: \(later)" : "\(policy)"
-        return "\(kind), \(stores), \(rule), \(end); \(begins.joined(separator: "; "))"
+        return "\(kind), \(stores), \(policy), \(end); \(begins.joined(separator: "; "))"
     }
 
     package var simplifications: [(inout WindowPlan) -> Void] {
-        let simplest: Beginning = kind.isInPlace ? .nothing : .older
-        return [{ $0.beginnings = [$0.beginnings[0]] }, { $0.ends = false }]
-            + (kind.isInPlace ? [] : [{ $0.stores = .listToList }])
-            + beginnings.indices.map { index in { if index < $0.beginnings.count { $0.beginnings[index] = simplest } } }
+        [{ $0.beginnings = [$0.beginnings[0]] }, { $0.ends = false }, { $0.stores = .listToList }]
+            + beginnings.indices.map { index in { if index < $0.beginnings.count { $0.beginnings[index] = .older } } }
     }
 }

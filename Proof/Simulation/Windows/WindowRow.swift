@@ -39,24 +39,20 @@ struct WindowRow {
 
     let row: ReleaseWindows.Row
 
-    init(_ key: KeptKey, _ older: OlderPlace, _ disk: SimulatedDisk, _ weather: StoreConditions) {
-        row = Self.row(key, older, disk, weather)
-    }
+    init(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: StoreConditions) { row = Self.row(key, disk, weather) }
 
-    private static func row(
-        _ key: KeptKey, _ olderPlace: OlderPlace, _ disk: SimulatedDisk, _ weather: StoreConditions
-    ) -> ReleaseWindows.Row {
+    private static func row(_ key: KeptKey, _ disk: SimulatedDisk, _ weather: StoreConditions) -> ReleaseWindows.Row {
         if weather.hidesContent(of: key.spot.medium) { return .unknown }
-        let place = Moving.placeName(olderPlace.spot)
+        let place = Moving.placeName(key.older.spot)
         let newer = record(disk, key.spot.medium, key.spot.address)
         if newer?.origin?.windows?[place] == "released" { return .released }
-        switch weather.trouble(of: olderPlace.spot.medium) {
+        switch weather.trouble(of: key.older.spot.medium) {
         case .locked: return .locked
         case .unavailable: return .outOfReach
         case .full, nil: break
         }
-        let older = record(disk, olderPlace.spot.medium, olderPlace.spot.address)
-        let mark = record(disk, olderPlace.spot.medium, KeptKey.mark(of: olderPlace))?.origin?.mirrors?.revision
+        let older = record(disk, key.older.spot.medium, key.older.spot.address)
+        let mark = record(disk, key.older.spot.medium, KeptKey.mark(of: key.older))?.origin?.mirrors?.revision
         guard let newer else { return older?.isValue == true ? .pending : .absent }
         func isNewer(_ revision: String) -> Bool {
             ([newer.revision] + (newer.origin?.rewrites ?? [])).contains { digits($0) == digits(revision) }

@@ -1,32 +1,22 @@
 import BackendContract
 import LocalData
 
-/// The states of the keys at the beginning of a run, for the model of what the versions may read.
-enum WindowBeginnings: Sendable {
-    case moved([WindowModel])
-    case inPlace([InPlaceModel])
-}
-
 extension WindowScene {
     /// Fills the stores before the first program starts.
-    func plant() -> WindowBeginnings {
-        if plan.kind.isInPlace { return .inPlace(keys.indices.map(plantShape)) }
-        return .moved(keys.enumerated().compactMap { index, key in key.older.map { plant(index, key, $0) } })
-    }
+    /// - Returns: The states of the keys, for the model of what the versions may read.
+    func plant() -> [WindowModel] { keys.enumerated().map { plant($0, $1) } }
 
-    /// The first content of the legacy location, or of the slot. Programs write it again later: then a new write has an old content.
+    /// The first content of the legacy location. Programs write it again later: then a new write has an old content.
     static func beginning(of index: Int) -> String { Marks.text(of: 100_000 + index) }
 
     private static func newer(_ index: Int) -> String { Marks.text(of: 200_000 + index) }
 
-    // MARK: A value that moves
-
-    private func plant(_ index: Int, _ key: KeptKey, _ place: OlderPlace) -> WindowModel {
+    private func plant(_ index: Int, _ key: KeptKey) -> WindowModel {
         let beginning = plan.beginnings[index]
         let older = beginning == .nothing || beginning == .newer ? nil : Self.beginning(of: index)
-        if let older, let bytes = try? place.calls?.bytes(older) {
+        if let older, let bytes = try? key.older.calls?.bytes(older) {
             keepSecret(older)
-            put(.value(.bytes(bytes), metadata, isForeign: false), place.spot)
+            put(.value(.bytes(bytes), metadata, isForeign: false), key.older.spot)
         }
         let isActive = isActive(plan.rounds.first)
         switch beginning {
@@ -39,7 +29,7 @@ extension WindowScene {
             if let bytes = try? key.calls[2]?.bytes(value) { put(.value(.bytes(bytes), metadata, isForeign: false), key.spot) }
             return WindowModel(
                 key.rules, isActive: isActive, value: value, isSettled: true, older: older, standing: older == nil ? .behind : .conflict)
-        case .older, .nothing, .foreign: return WindowModel(key.rules, isActive: isActive, older: older)
+        case .older, .nothing: return WindowModel(key.rules, isActive: isActive, older: older)
         }
     }
 
@@ -48,28 +38,6 @@ extension WindowScene {
         guard plan.stores == .records else { return StorageMetadata(serializer: "json") }
         return StorageMetadata(
             serializer: "json", typeTag: "Line", schemaVersion: 1, attributes: ["LocalData.version": "1"])
-    }
-
-    // MARK: A value that changes its shape
-
-    private func plantShape(_ index: Int) -> InPlaceModel {
-        let (key, text) = (keys[index], Self.beginning(of: index))
-        var value: String?
-        func put(_ text: String, _ version: Int) {
-            keepSecret(text)
-            value = text
-            guard let bytes = try? key.calls[version]?.bytes(text) else { return }
-            self.put(.value(.bytes(bytes), StorageMetadata(serializer: "json", schemaVersion: version), isForeign: false), key.spot)
-        }
-        switch plan.beginnings[index] {
-        case .nothing, .both, .removed: break
-        case .older: put(text, 1)
-        case .newer: put(InPlaceModel.text([text, Self.newer(index)]), 2)
-        case .foreign:
-            value = text
-            machine.disk.writeForeign(.string(text), to: key.spot.medium, at: key.spot.address)
-        }
-        return InPlaceModel(keepsBeside: plan.stores.keepsBeside, value: value)
     }
 
     private func put(_ content: SimulatedDisk.Content, _ spot: Spot) {

@@ -17,23 +17,14 @@ final class WindowScene: Stage {
     let machine: Machine<ReleaseWindows>
     let plan: WindowPlan
     let keys: [KeptKey]
-    /// The shapes that the program of each version has; empty for values that move.
-    let readers: [Int: InPlaceModel.Reader]
     let media: [String]
     private let changesFromOutside = Mutex(0)
 
     init(_ act: Act<ReleaseWindows>) {
         (machine, plan) = (act.machine, act.plan)
-        if act.plan.kind.isInPlace {
-            let shape = InPlaceKeys(act.plan)
-            (keys, readers) = (shape.keys, shape.readers)
-        } else {
-            (keys, readers) = (WindowShape.keys(act.plan), [:])
-        }
+        keys = WindowShape.keys(act.plan)
         var media: [String] = []
-        for name in keys.flatMap({ [$0.spot.medium, $0.older?.spot.medium] }).compactMap(\.self) where !media.contains(name) {
-            media.append(name)
-        }
+        for name in keys.flatMap({ [$0.spot.medium, $0.older.spot.medium] }) where !media.contains(name) { media.append(name) }
         self.media = media + ["own quarantine"]
         machine.weather.watchReads { [weak self] in self?.count($1, in: $0) }
     }
@@ -71,14 +62,10 @@ final class WindowScene: Stage {
         await machine.diary.call(keys.indices.map { ($0, .settle(isCalm: false)) }, by: running.version, label) {
             let made = await running.router.sweep(catalog(running.version))
             report.withLock { $0 = made }
-            if plan.kind.isInPlace, !made.isComplete {
-                throw StorageError(StorageError.migrationFailed, key: "", "The sweep is not complete.", outcome: .unknown)
-            }
             return made.isComplete
         } _: { isComplete in
             let isCalm = isComplete && isCalm(since: running)
             return keys.map { _ in .settle(isCalm: isCalm) }
-        } refused: { _ in
         }
         return report.withLock(\.self)
     }
@@ -90,7 +77,6 @@ final class WindowScene: Stage {
             try await calls.release(running.router).success
         } _: {
             [.settle(isCalm: $0 && isCalm(since: running), ends: true)]
-        } refused: { _ in
         }
     }
 
@@ -101,10 +87,7 @@ final class WindowScene: Stage {
     }
 
     /// Notes that a protected store holds a text, unless a legacy location keeps it in the plain.
-    func keepSecret(_ text: String) {
-        guard plan.stores.isSecret else { return }
-        for part in InPlaceModel.parts(of: text) where part != InPlaceModel.nothing { machine.keepSecret(part) }
-    }
+    func keepSecret(_ text: String) { if plan.stores.isSecret { machine.keepSecret(text) } }
 
     func change(_ key: Int, _ place: Int, removes: Bool, number: Int) {
         let index = key % keys.count
@@ -115,25 +98,21 @@ final class WindowScene: Stage {
         }
         guard plan.stores.isShared, changes <= 4 else { return }
         machine.cover(.foreign)
-        let (older, spot) = (keys[index].older, keys[index].older?.spot ?? keys[index].spot)
-        let isRepeated = older != nil && !removes && number % 3 == 0
+        let older = keys[index].older
+        let isRepeated = !removes && number % 3 == 0
         let text = removes ? nil : isRepeated ? Self.beginning(of: index) : Marks.text(of: number)
-        machine.disk.writeForeign(text.map(older?.foreign ?? { .string($0) }), to: spot.medium, at: spot.address)
+        machine.disk.writeForeign(text.map(older.foreign ?? { .string($0) }), to: older.spot.medium, at: older.spot.address)
         machine.diary.add(
-            index, .foreign(text, isRepeated: isRepeated), by: 0, "another program leaves \(text ?? "nothing") in \(spot.address.name)")
+            index, .foreign(text, isRepeated: isRepeated), by: 0,
+            "another program leaves \(text ?? "nothing") in \(older.spot.address.name)")
     }
 
     // MARK: What is covered
 
-    func hit(_ row: ReleaseWindows.Row) { machine.coverage.withLock { $0.hit(plan.kind, row) } }
-
     private func count(_ addresses: [StorageAddress], in medium: String) {
         for key in keys where key.spot.medium == medium && addresses.contains(key.spot.address) {
-            if let older = key.older {
-                hit(WindowRow(key, older, machine.disk, machine.weather).row)
-            } else {
-                hit(InPlaceRow(key, machine.disk, machine.weather, newest: plan.newest).row)
-            }
+            let row = WindowRow(key, machine.disk, machine.weather).row
+            machine.coverage.withLock { $0.hit(plan.kind, row) }
         }
     }
 }

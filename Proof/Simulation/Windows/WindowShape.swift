@@ -6,17 +6,14 @@ struct KeptKey: Sendable {
     /// The calls of each version of the program.
     let calls: [Int: KeyCalls]
     let spot: Spot
-    /// The legacy location, which version 1 uses; nil where all versions use one slot.
-    let older: OlderPlace?
-    var rules = WindowModel.Rules()
+    /// The legacy location, which version 1 uses.
+    let older: OlderPlace
+    let rules: WindowModel.Rules
 
     /// The slot of the mark beside the mirror in a legacy location.
     static func mark(of older: OlderPlace) -> StorageAddress {
         StorageAddress(older.spot.address.name, in: StorageNamespace("window:\(older.spot.address.namespace.name)"))
     }
-
-    /// The slot of a newer shape beside the key's own.
-    func beside(_ version: Int) -> StorageAddress { StorageAddress(spot.address.name, in: StorageNamespace("shape:\(version):")) }
 }
 
 /// The keys of a run, by the stores between which they move.
@@ -32,7 +29,6 @@ enum WindowShape {
     private struct Pair: Codable, Sendable { let text: String, more: String }
     private struct Line: Codable, Sendable, Identifiable { let id: String, text: String }
 
-    /// The keys of a run in which values move.
     static func keys(_ plan: WindowPlan) -> [KeptKey] {
         plan.beginnings.indices.map { number in
             switch plan.stores {
@@ -43,7 +39,7 @@ enum WindowShape {
             case .numbers: self.number(plan, number)
             case .enriched: enriched(plan, number)
             case .records: record(plan, number)
-            case .listToDatabase, .list, .database, .bare, .plain, .ring: text(plan, number, list, database)
+            case .listToDatabase: text(plan, number, list, database)
             }
         }
     }

@@ -113,7 +113,7 @@
         /// - Parameters:
         ///   - header: The header without these keys, and its keyset.
         /// - Returns: Nil when file or keys have changed since the session was opened, or a row needs one of the keys; else whether the log is overwritten too.
-        func destroyOlderKeys(
+        func deleteOlderKeys(
             _ session: DatabaseSession, _ change: HeaderChange, deadline: MonotonicInstant
         ) throws(BackendError) -> Bool? {
             try locked(deadline: deadline) { () throws(BackendError) -> Bool? in

@@ -45,7 +45,7 @@
                     (id, hasMoved, damaged) = (.min, false, 0)
                 } else {
                     guard damaged == 0 else { throw Self.remaining(damaged) }
-                    guard let isErased = try await destroyOlderKeys(session) else {
+                    guard let isErased = try await deleteOlderKeys(session) else {
                         known = try await opened(insteadOf: session, deadline: nextDeadline)
                         (id, damaged) = (.min, 0)
                         continue
@@ -108,7 +108,7 @@
             return wrapping
         }
 
-        private func destroyOlderKeys(_ session: DatabaseSession) async throws(BackendError) -> Bool? {
+        private func deleteOlderKeys(_ session: DatabaseSession) async throws(BackendError) -> Bool? {
             let header = session.header
             let holder = try await holder(of: header, in: context)
             let tables = try header.keys.destroyingOlderKeys()
@@ -116,7 +116,7 @@
             let change = HeaderChange(session.keyset, header.changed(after) { $0.keys = tables }, after: after)
             let file = file
             return try await lane.run(clock: runtime.clock, deadline: nextDeadline, isMutation: true) { (call) throws(BackendError) in
-                try file.destroyOlderKeys(session, change, deadline: call.deadline)
+                try file.deleteOlderKeys(session, change, deadline: call.deadline)
             }
         }
 

@@ -16,8 +16,6 @@ struct EncodedValue: Sendable {
     var references: ReferencedRecords
     /// The value in the shape of an older place that is kept up to date; empty where there is none.
     var older: [EncodedValue] = []
-    /// The older shapes in which the value is kept for programs of an earlier release; nil where there are none.
-    var shapes: OlderShapes?
 
     /// The same value, over what its slot was seen to hold.
     func over(_ probe: StorageProbe, now: Double) -> EncodedValue {

@@ -8,10 +8,6 @@ struct Decoded<Value: Sendable>: Sendable {
     var isOutdated = false
     /// The records that the steps of a chain put into references of a document: it cannot hold them itself.
     var references: ReferencedRecords?
-    /// Whether an earlier release wrote since the newer shapes beside the record were written. The value is right; a sweep writes it in all shapes again.
-    var isUnmerged = false
-    /// Newer shapes that an earlier release wrote over, and whose values nothing merges.
-    var displaced: [SourceRecord] = []
 }
 
 /// Reading what was stored in an earlier shape.

@@ -15,9 +15,7 @@ struct RecordCoder: Sendable {
     func prepare<Value>(_ value: Value, _ slot: Slot<Value>, _ facts: WriteAttributes) throws -> EncodedValue {
         let references = ReferenceCollector()
         let bytes = try bytes(of: value, slot.key, references)
-        var prepared = try prepared(value, bytes, slot, facts, ReferencedRecords(references))
-        prepared.shapes = olderShapes(of: value, prepared, slot.key)
-        return prepared
+        return try prepared(value, bytes, slot, facts, ReferencedRecords(references))
     }
 
     /// Encodes a value in the form that every release of this library reads: `Data` as JSON.

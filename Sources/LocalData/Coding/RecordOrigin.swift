@@ -59,14 +59,6 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
             self.kind = kind
         }
     }
-    /// What a value in an older shape and the newer shapes beside it have in common: random, and another after each write; nil for any other record. Never carried.
-    package var pair: String?
-    /// In a slot that has held several shapes, and in those beside it: the mark of the last removal before this value, empty for none. What was beside the slot before that removal is no part of
-    /// it. Nil for any other record.
-    package var removal: String?
-    /// When the older shape was first kept, in seconds since 1970; nil where that does not count. Never carried.
-    var keptSince: Double?
-
     init(copies: [String: String] = [:], migration: String? = nil, boot: String? = nil) {
         self.copies = copies
         self.migration = migration
@@ -178,21 +170,6 @@ package struct RecordOrigin: Codable, Sendable, Equatable {
         if isAbsent(place) { return false }
         return ([copies[place]].compactMap(\.self) + (earlier?[place] ?? [])).contains { !Self.isRevision($0) }
     }
-
-    /// Whether the record says nothing of others.
-    var namesNothing: Bool { self == RecordOrigin(boot: boot) }
-
-    // MARK: Several shapes
-
-    /// Takes over what a slot says of removals, if it has held several shapes.
-    /// - Parameter tombstone: The revision of the removal, if that is what the slot holds.
-    mutating func carryRemoval(of other: RecordOrigin?, _ tombstone: StorageRevision?) {
-        guard let other, other.pair != nil || other.removal != nil else { return }
-        removal = tombstone.map(Self.mark) ?? other.removal ?? ""
-    }
-
-    /// Whether a value was written after a removal of which a newer shape beside it does not know: the two are not of one value.
-    func followsRemoval(unknownTo newer: RecordOrigin?) -> Bool { removal?.isEmpty == false && removal != newer?.removal }
 
     // MARK: Recording
 

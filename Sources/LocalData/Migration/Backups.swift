@@ -43,31 +43,15 @@ struct Backups: Sendable {
             var changes = [Committer.Change(restored, route, if: standing.unchanged)]
             switch standing {
             case .value(let record):
-                changes.append(
-                    try await keeping(record, slot) ?? Self.change(of: record, at: route, version: record.metadata.schemaVersion ?? version)
-                )
+                changes.append(Self.change(of: record, at: route, version: record.metadata.schemaVersion ?? version))
             case .absent, .tombstone: break
             case let probe: throw route.error(for: .conflict(probe))
             }
-            let receipt = try await env.committer.commit(changes + (try await Shapes(env).removals(slot.untyped)))
+            let receipt = try await env.committer.commit(changes)
             if let conflict = receipt.conflict { throw route.error(for: .conflict(conflict)) }
             return version
         }
         return nil
-    }
-
-    /// The change that keeps a value which is there in several shapes, in the newest one; nil where there is only one.
-    private func keeping<Value>(_ record: StorageRecord, _ slot: Slot<Value>) async throws -> Committer.Change? {
-        let shapes = Shapes(env)
-        guard shapes.version(of: record, slot.key) < slot.key.schemaVersion, try await !shapes.removals(slot.untyped).isEmpty else {
-            return nil
-        }
-        guard let decoded = try await shapes.read(record, slot) else { throw slot.route.error(for: .notAttempted) }
-        let prepared = try env.coder.prepare(decoded.value, slot, .kept(record.metadata))
-        let origin = try await env.coder.origin(of: record.metadata, slot.route)?.withoutPair
-        let coded = try await env.coder.complete(prepared, origin: origin)
-        let address = Self.address(of: slot.address, version: slot.key.schemaVersion)
-        return Committer.Change(slot.route, StorageMutation(address, coded.operation), isCompanion: true)
     }
 
     /// A record as it is restored: it also names what the record names that it replaces.

@@ -25,7 +25,7 @@ struct CatalogLint: Sendable {
         let others = env.registry.entries().filter { $0.catalog != catalog }
         finding.problems += duplicates(finding.entries, others)
         finding.problems += liveSources(finding.entries, others)
-        finding.problems += windows(finding.entries, others) + shapeWindows(finding.entries)
+        finding.problems += windows(finding.entries, others)
         for entry in finding.entries { finding.problems += Self.weakerSources(of: entry, env) + unreachableSources(of: entry) }
         let live = Set((finding.entries + others).map(\.route.slot))
         for entry in finding.retired where live.contains(entry.route.slot) {
@@ -152,15 +152,6 @@ struct CatalogLint: Sendable {
             }
         }
         return problems(entry.key.base)
-    }
-
-    /// The release windows for older shapes that are over, or that never end.
-    private func shapeWindows(_ entries: [KeyRegistry.Entry]) -> [CatalogProblem] {
-        entries.flatMap { entry in
-            entry.key.base.shapeWindow.map {
-                end(of: $0, entry, at: entry.route.displayName, once: "has written the newest shape")
-            } ?? []
-        }
     }
 
     /// What is wrong with the end of a window.

@@ -38,9 +38,8 @@ struct Collector: Sendable {
             if let needed = try await neededBy(copy.route.slot, except: destination.slot) {
                 return "\(needed) still takes its value from it"
             }
-            let newer = try await Shapes(env).removals(UntypedSlot(key: copy.key.base, route: copy.route))
             let change = Committer.Change(.delete, copy.route, if: .revision(copy.record.revision))
-            let changes = await marks(of: copy) + [change] + newer
+            let changes = await marks(of: copy) + [change]
             let receipt = try await CallPatience.$limit.withValue(Self.patience) { try await env.committer.commit(changes) }
             switch receipt.conflict {
             case nil, .absent: return nil

@@ -16,8 +16,6 @@ struct Converter: Sendable {
         /// The version of the old shape.
         let version: Int
         let backup: Committer.Change?
-        /// Whether it ends the release window in which the value was kept in the old shape.
-        var endsWindow = false
 
         /// The precondition that the slot still holds the record.
         var unchanged: StorageMutation.Precondition { .revision(record.revision) }
@@ -28,27 +26,6 @@ struct Converter: Sendable {
         let decoded = try await env.coder.read(record, slot)
         guard decoded.isOutdated || record.metadata.typeTag != slot.key.typeTag else { return nil }
         return try await conversion(of: record, to: decoded, slot, host)
-    }
-
-    /// What has to be written of a value that was read: in its new shape; in a sweep also when an earlier release wrote over it, or its window is over. Nil when nothing has to.
-    func due<Value>(
-        _ record: StorageRecord, _ decoded: Decoded<Value>, _ slot: Slot<Value>, _ run: MigrationRun
-    ) async throws -> Conversion? {
-        let shapes = Shapes(env)
-        let endsWindow = try await shapes.endsWindow(of: record, slot, run)
-        var isDue = decoded.isOutdated || endsWindow
-        if !isDue, run.reason != .read {
-            isDue = decoded.isUnmerged
-            if !isDue { isDue = try await shapes.lacksBeginning(record, slot) }
-        }
-        guard isDue else { return nil }
-        try await shapes.quarantine(decoded.displaced, slot.untyped)
-        var conversion = try await conversion(of: record, to: decoded, slot, run.host)
-        if endsWindow {
-            conversion.prepared.shapes = nil
-            conversion.endsWindow = true
-        }
-        return conversion
     }
 
     func conversion<Value>(
@@ -71,7 +48,6 @@ struct Converter: Sendable {
             conversion.prepared, slot, conversion.origin, if: conversion.unchanged, after: conversion.backup, conversion.holder)
         guard written != nil else { return false }
         env.ledger.worked(Self.ledgerID(slot.key.entity, from: conversion.version))
-        if conversion.endsWindow { env.ledger.isReleased(slot.route) }
         return true
     }
 

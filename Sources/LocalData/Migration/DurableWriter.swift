@@ -30,11 +30,12 @@ struct DurableWriter: Sendable {
         inEpoch epoch: Committer.Change? = nil, _ holder: ReferenceHolder
     ) async throws -> Written? {
         try await ReferenceWriter(env).store(prepared.references, for: holder)
-        let changes = try await Shapes(env).changes(prepared, slot.untyped, origin, if: precondition)
-        let receipt = try await env.committer.commit(changes + [backup, epoch].compactMap(\.self), readsBack: true) { found in
+        let change = Committer.Change(
+            try await env.coder.complete(prepared, origin: origin).operation, slot.route, if: precondition)
+        let receipt = try await env.committer.commit([change] + [backup, epoch].compactMap(\.self), readsBack: true) { found in
             _ = try await env.coder.decode(found, slot)
         }
         if case .corrupt(let corruption)? = receipt.conflict { throw slot.route.corrupted(corruption) }
-        return receipt.record(of: changes[0], at: 0).map { Written(record: $0, durability: receipt.durability) }
+        return receipt.record(of: change, at: 0).map { Written(record: $0, durability: receipt.durability) }
     }
 }

@@ -39,7 +39,7 @@ struct Inspector: Sendable {
                 inspection.state = .unchanged
                 if env.isExpired(record) {
                     inspection.state = .expired
-                } else if let decoded = try await Shapes(env).read(record, slot), decoded.isOutdated || decoded.isUnmerged {
+                } else if try await env.coder.read(record, slot).isOutdated {
                     inspection.state = .pending
                 }
             } catch let error as StorageError where error.meansUndecodable {

@@ -166,7 +166,7 @@ struct MirroredLocations: Sendable {
         if place.route.slot == slot.id {
             throw refuse(
                 StorageError.unsupported,
-                "\(place.source.name) is the key's own place: a release window is for an older place beside it. For a change of shape in its place, use evolving(_:keeping:readableBy:merge:)."
+                "\(place.source.name) is the key's own place: a release window is for an older place beside it. Give the new shape a key of another name, and move it from this one."
             )
         }
         if place.source.key.releaseWindow != nil {

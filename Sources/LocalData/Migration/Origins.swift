@@ -56,9 +56,7 @@ struct Origins: Sendable {
         for copy in contents.found { origin.add(copy, destination: slot.route) }
         if let metadata = probe.metadata {
             do {
-                let past = try await env.coder.origin(of: metadata, slot.route)
-                origin.merge(past)
-                origin.carryRemoval(of: past, probe.record == nil ? probe.revision : nil)
+                origin.merge(try await env.coder.origin(of: metadata, slot.route))
             } catch let error as StorageError
                 where error.meansUndecodable
             {

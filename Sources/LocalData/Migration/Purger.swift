@@ -25,23 +25,21 @@ struct Purger: Sendable {
     private func purgeNow(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
         // The backups first: they could not be found once the value is gone.
         try await Backups(env).discard(slot)
-        let newer = try await Shapes(env).removals(slot)
-        guard slot.key.leavesTombstone else { return try await erase(slot.route, over: .value(record), newer) != nil }
+        guard slot.key.leavesTombstone else { return try await erase(slot.route, over: .value(record)) != nil }
         let origin = try await Origins(env).carried(slot, over: .value(record), .none)
         let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
         let change = Committer.Change(tombstone, slot.route, if: .revision(record.revision))
-        return try await env.committer.commit([change] + newer).isCommitted
+        return try await env.committer.commit([change]).isCommitted
     }
 
     /// Deletes a value through a key without a migration. Nil when the slot was changed meanwhile.
-    /// - Parameter newer: The changes that delete newer shapes of the value.
-    func erase(_ route: Route, over probe: StorageProbe, _ newer: [Committer.Change] = []) async throws -> Void? {
+    func erase(_ route: Route, over probe: StorageProbe) async throws -> Void? {
         switch probe {
-        case .absent where newer.isEmpty, .tombstone where newer.isEmpty:
+        case .absent, .tombstone:
             // The removal by another process may not be durable yet.
             _ = try await Collector(env).settledDurability(of: route, nil)
             return ()
-        default: return try await change(try await erasure(of: probe, route), route, over: probe, newer).map { _ in () }
+        default: return try await change(try await erasure(of: probe, route), route, over: probe).map { _ in () }
         }
     }
 
@@ -62,20 +60,13 @@ struct Purger: Sendable {
         }
     }
 
-    /// Makes a change, and others with it, if the slot still is as it was seen; damaged bytes are quarantined first.
+    /// Makes a change if the slot still is as it was seen; damaged bytes are quarantined first.
     /// - Returns: The slot's new revision, empty for a slot that was deleted. Nil when it was changed meanwhile.
     func change(
-        _ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe, _ others: [Committer.Change] = []
+        _ operation: StorageMutation.Operation, _ route: Route, over probe: StorageProbe
     ) async throws -> StorageRevision? {
-        try await change([Committer.Change(operation, route, if: probe.unchanged)] + others, over: probe)
-    }
-
-    /// Makes changes of which the first one is that of the slot.
-    func change(_ changes: [Committer.Change], over probe: StorageProbe) async throws -> StorageRevision? {
-        if case .corrupt(let corruption) = probe, let own = changes.first {
-            _ = try await env.quarantine.keep(corruption, of: own.route, beside: [])
-        }
-        let receipt = try await env.committer.commit(changes)
+        if case .corrupt(let corruption) = probe { _ = try await env.quarantine.keep(corruption, of: route, beside: []) }
+        let receipt = try await env.committer.commit([Committer.Change(operation, route, if: probe.unchanged)])
         guard receipt.isCommitted, case .applied(let revision, _) = receipt.results[0] else { return nil }
         return revision ?? StorageRevision([])
     }

@@ -222,7 +222,7 @@ final class Quarantine: Sendable {
     private static func words(_ place: String) -> String { Place(text: place)?.description ?? place }
 
     /// Destroys an entry.
-    func discard(_ id: String) async throws {
+    func purge(_ id: String) async throws {
         if try await translatingErrors(key: id, { () throws(BackendError) in try await damagedFiles.remove(id) }) { return }
         let store = try store()
         let address = StorageAddress(id)

@@ -12,7 +12,7 @@ struct Settler: Sendable {
 
     /// Brings a key's value to its place, and in a sweep or when forced also clears its legacy locations. Called while the key's lane is held.
     func settle<Value>(_ slot: Slot<Value>, _ run: MigrationRun) async throws -> Visit {
-        var (isConverted, hasExpired, hasCleaned) = (false, false, false)
+        var (isConverted, hasExpired) = (false, false)
         var brought: Visit?
         let visit = try await env.retrying(slot.name) { () -> Visit? in
             /// What a release window makes of it; nil where none matters, or the destination has to be looked at again.
@@ -39,11 +39,8 @@ struct Settler: Sendable {
                     return visit
                 }
                 if run.reason == .read { return Visit(state: .removed) }
-                guard let isCleaned = try await Shapes(env).clean(slot.untyped, .tombstone(tombstone)) else { return nil }
-                hasCleaned = isCleaned || hasCleaned
                 guard var visit = try await Reconciler(env).reconcile(slot, run, .removed(tombstone)) else { return nil }
                 if hasExpired, visit.state == .removed { visit.state = .expired }
-                if hasCleaned, visit.state == .removed { visit.state = .resolved }
                 return visit
             case .value(let record) where env.isExpired(record):
                 if let decoded = try? await env.coder.read(record, slot), !decoded.isOutdated {
@@ -63,9 +60,9 @@ struct Settler: Sendable {
             case .value(let record):
                 let decoded: Decoded<Value>
                 do {
-                    guard let read = try await Shapes(env).read(record, slot) else { return nil }
-                    decoded = read
-                    if let conversion = try await Converter(env).due(record, decoded, slot, run) {
+                    decoded = try await env.coder.read(record, slot)
+                    if decoded.isOutdated {
+                        let conversion = try await Converter(env).conversion(of: record, to: decoded, slot, run.host)
                         isConverted = try await Converter(env).convert(conversion, slot) || isConverted
                         return nil
                     }
@@ -87,23 +84,13 @@ struct Settler: Sendable {
                     return visit
                 }
                 if run.reason != .read {
-                    guard try await Shapes(env).clean(slot.untyped, .value(record)) != nil else { return nil }
                     guard let seen = try await Reconciler(env).reconcile(slot, run, .value(record, decoded.value)) else { return nil }
                     visit = seen
                 }
                 if isConverted, visit.state == .unchanged { visit.state = .converted }
-                visit.message = visit.message ?? Shapes(env).note(of: record, slot.key)
                 return visit
             case .corrupt(let corruption): return try await migratedFromSources(.corrupt(corruption))
-            case .absent:
-                if run.reason != .read {
-                    guard let isCleaned = try await Shapes(env).clean(slot.untyped, .absent) else { return nil }
-                    hasCleaned = isCleaned || hasCleaned
-                }
-                guard var visit = try await migratedFromSources(.none) else { return nil }
-                if hasCleaned, visit.state == .absent { visit.state = .resolved }
-                return visit
-            case .locked, .unavailable: return try await migratedFromSources(.none)
+            case .absent, .locked, .unavailable: return try await migratedFromSources(.none)
             }
         }
         return visit.after(brought)

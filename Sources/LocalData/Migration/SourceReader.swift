@@ -37,10 +37,8 @@ struct SourceReader: Sendable {
             return .removed
         case .value(let record):
             do {
-                guard let value = try await Shapes(env).read(record, slot)?.value else {
-                    return try await read(source, for: destination, occupant, options, run, keeps: keeps)
-                }
-                return .value(Reading(source: SourceRecord(slot, record), value: value, isInPlace: false))
+                return .value(
+                    Reading(source: SourceRecord(slot, record), value: try await env.coder.read(record, slot).value, isInPlace: false))
             } catch let error as StorageError where error.meansUndecodable {
                 throw StorageError(
                     StorageError.migrationFailed, key: destination.name,
@@ -106,10 +104,9 @@ struct SourceReader: Sendable {
         }
         switch try await slot.route.read() {
         case .value(let record):
-            do {
-                guard let value = try await Shapes(env).read(record, slot)?.value else { return try await readOther(source, options, run) }
-                return (record, value)
-            } catch let error as StorageError where error.meansUndecodable { return (record, nil) }
+            do { return (record, try await env.coder.read(record, slot).value) } catch let error as StorageError
+                where error.meansUndecodable
+            { return (record, nil) }
         case .absent, .tombstone: return nil
         case .locked: throw StorageError.locked(slot.name, slot.route.domain)
         case .unavailable(let error):

@@ -90,10 +90,19 @@ package struct DeclaredEntity: Sendable {
     /// Whether the key or collection has a chain of versions of its own.
     package let hasChain: Bool
     package let version: Int
-    let typeTag: String
-    let serializer: String
+    package let typeTag: String
+    package let serializer: String
+    package let valueType: any (Codable & Sendable).Type
+    let evolution: EvolutionChain?
     /// Fails for a document that is none of the program's type.
     let check: @Sendable (RecordCoder, StoredDocument) throws -> Void
+
+    /// Whether a value of a version can be read: it has the present version, or steps lead from its version to that.
+    package func canRead(version stored: Int) -> Bool {
+        if stored == version { return true }
+        guard let evolution, evolution.problem == nil, evolution.known.contains(stored) else { return false }
+        return evolution.way(from: stored)?.last?.to == version
+    }
 
     /// Fails for a document that is none of the program's type.
     /// - Throws: ``StorageError`` with `migrationFailed`, naming the record.
@@ -114,7 +123,8 @@ extension AnyStorageKey {
             let typed = key.typed
             return DeclaredEntity(
                 isCollection: isCollection, domain: typed.domain, security: typed.security, hasChain: typed.evolution != nil,
-                version: typed.schemaVersion, typeTag: typed.typeTag, serializer: typed.serializer.name
+                version: typed.schemaVersion, typeTag: typed.typeTag, serializer: typed.serializer.name, valueType: Key.Value.self,
+                evolution: typed.evolution
             ) { coder, document in
                 do { _ = try document.decode(Key.Value.self) } catch {
                     if (try? coder.completed(.document(document), typed)) ?? nil != nil { return }

@@ -1,8 +1,8 @@
 import BackendContract
-import Foundation
+package import Foundation
 
 /// Exports damaged records, sets them aside and removes them.
-struct Salvage: Sendable {
+package struct Salvage: Sendable {
     let env: Environment
 
     init(_ env: Environment) { self.env = env }
@@ -16,7 +16,7 @@ struct Salvage: Sendable {
     }
 
     /// The bytes of a damaged record, as they are stored.
-    func data(of record: DamagedRecord) async throws -> Data {
+    package func data(of record: DamagedRecord) async throws -> Data {
         switch try await find(record) {
         case .named(_, .value(let stored)): Data(stored.payload.exported)
         case .named(_, .corrupt(let corruption)), .nameless(_, _, _, let corruption): Data(corruption.bytes)
@@ -25,7 +25,7 @@ struct Salvage: Sendable {
     }
 
     /// Puts a damaged record into the quarantine, durably, and then removes it.
-    func setAside(_ record: DamagedRecord) async throws {
+    package func setAside(_ record: DamagedRecord) async throws {
         try await env.unbroken { [self] in
             let reason = "set aside: it could not be read"
             let found = try await find(record)
@@ -42,7 +42,7 @@ struct Salvage: Sendable {
     }
 
     /// Removes a damaged record; nothing is kept of it.
-    func remove(_ record: DamagedRecord) async throws {
+    package func remove(_ record: DamagedRecord) async throws {
         try await env.unbroken { [self] in try await remove(try await find(record), record) }
     }
 

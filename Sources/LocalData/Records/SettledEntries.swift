@@ -59,7 +59,7 @@ struct SettledEntries: Sendable {
     /// An entry whose value and older places tell all that a visit would find; nil for any other.
     private func candidate(_ entry: KeyRegistry.Entry, at index: Int) -> Candidate? {
         let (key, route) = (entry.key.base, entry.route)
-        guard entry.key.collection == nil, key.membership == nil, key.evolution == nil, key.releaseWindow == nil, key.shapeWindow == nil,
+        guard entry.key.collection == nil, key.membership == nil, key.evolution == nil, key.releaseWindow == nil,
             route.judge == nil, route.witnesses == nil, Self.isFast(route), Self.hasReadyMadeMigrations(entry.key),
             let older = try? LegacyLocations(env).all(entry.key.legacyLocations, of: route.slot)
         else { return nil }
@@ -83,7 +83,7 @@ struct SettledEntries: Sendable {
         guard record.metadata.expiresAt == nil, let decoded = try? await env.coder.read(record, Slot(key: key.typed, route: route)) else {
             return false
         }
-        return !decoded.isOutdated && !decoded.isUnmerged && decoded.displaced.isEmpty
+        return !decoded.isOutdated
     }
 
     private static func isEmpty(_ probe: StorageProbe) -> Bool {

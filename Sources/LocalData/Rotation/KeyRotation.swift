@@ -42,9 +42,9 @@ package struct KeyRotation: Sendable {
         return report
     }
 
-    /// Destroys the older keys, once nothing needs them that can be seen from here.
+    /// Deletes the older keys, once nothing needs them that can be seen from here.
     /// - Parameter limit: How long changes of this process that are under way are waited for.
-    package func destroyOlderKeys(_ limit: Duration) async throws {
+    package func deleteOlderKeys(_ limit: Duration) async throws {
         let keys = try await calling { () throws(BackendError) in try await seals.keys.present(in: source) }
         if keys.others.isEmpty { return }
         // Only catalogs tell where values are.

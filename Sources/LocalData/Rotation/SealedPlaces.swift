@@ -51,8 +51,6 @@ struct SealedPlaces: Sendable {
         let own = slot == .collections ? StorageNamespace.collection(route.address.name) : slot
         var namespaces = [StorageNamespace.values, slot, own, MirroredLocations.namespace(of: own)].map { ($0, bound: $0) }
         for version in 0...max(key.schemaVersion, 0) {
-            let shape = StorageNamespace.shape(version, of: own)
-            namespaces.append((shape, bound: shape))
             // A backup has the bytes of the slot itself.
             namespaces.append((Backups.namespace(of: own, version: version), bound: own))
         }

@@ -60,7 +60,7 @@ public struct BlockingStorage: Sendable {
     ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
     /// - Throws: ``StorageError``: `corrupted` if a value is damaged; `timedOut` at the deadline; `unsupported` inside a task.
     public func keys(in domain: StorageDomain, collection: String? = nil) throws -> [String] {
-        try block("\(domain)", mayChange: false) { try await $0.names(in: domain, collection: collection) }
+        try block("\(domain)", mayChange: false) { try await $0.names(of: domain, collection: collection) }
     }
 
     /// Runs a call in a task, and blocks the calling thread until it ends or the deadline comes.

@@ -109,14 +109,14 @@ extension StorageRouter {
     // MARK: Backups
 
     /// Puts back the bytes that the records of a collection had before its chain of versions changed them, if the chain keeps them: each as
-    /// ``restoreBackup(of:version:)`` does, the latest backup of each, one after the other and durable.
+    /// ``restoreBackup(for:version:)`` does, the latest backup of each, one after the other and durable.
     ///
     /// A call that was interrupted is repeated: it goes on where it was. Records that have no backup stay as they are.
     /// - Returns: How many were restored.
     /// - Throws: ``StorageError``; those that were restored before stay so.
     @concurrent
     @discardableResult
-    public nonisolated func restoreBackups<Record>(of collection: StorageCollection<Record>) async throws -> Int {
+    public nonisolated func restoreBackups<Record>(in collection: StorageCollection<Record>) async throws -> Int {
         _ = try entry(collection.placeholder)
         return try await CollectionBackups(env: env, collection: collection).restore()
     }
@@ -126,7 +126,7 @@ extension StorageRouter {
     /// Removes what is kept of earlier versions of a collection's records, once they are not needed any more; durable when it returns.
     /// - Throws: ``StorageError``; repeating it goes on where it was.
     @concurrent
-    public nonisolated func discardBackups<Record>(of collection: StorageCollection<Record>) async throws {
+    public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
         _ = try entry(collection.placeholder)
         try await CollectionBackups(env: env, collection: collection).discard()
     }

@@ -47,7 +47,7 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the store cannot be read, and as `onDamage` says.
     @concurrent
     public nonisolated func names(
-        in domain: StorageDomain, collection: String? = nil, onDamage: DamagePolicy = .throw
+        of domain: StorageDomain, collection: String? = nil, onDamage: DamagePolicy = .throw
     ) async throws -> [String] {
         var names: [String] = []
         for entry in try await Listing(env).names(in: domain, collection.map { .collection($0) } ?? .values) {

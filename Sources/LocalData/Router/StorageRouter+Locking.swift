@@ -5,15 +5,21 @@ import Sealing
 /// Locking: a program lets go of its keys and values while it stays in memory, and refuses to use them until it is unlocked.
 extension StorageRouter {
     /// Locks every domain of this router: keys of databases and of sources are overwritten in memory, with everything that was derived from them, and so are decoded copies
-    /// that the router keeps. Until ``unlock()``, reads and changes that begin later are `locked`; other programs, and other routers, are not affected.
+    /// that the router keeps. Until ``unlock(_:)``, reads and changes that begin later are `locked`; other programs, and other routers, are not affected.
     ///
     /// Changes that are under way are finished and durable first; a backup is ended, and leaves no file. What lasts longer than the limit is ended between two of its steps, as if the program had ended there, and
     /// goes on with the next read or sweep. The values that the program was given, and its passphrases, are its own to forget. The keyring itself stays unlocked.
-    /// - Parameter limit: How long changes that are under way are waited for.
-    /// - Returns: Whether all of them have ended. The router is locked in either case.
+    ///
+    /// With a domain, only that domain is locked. The keys of sources are overwritten too; another domain fetches the one that it needs again, which may ask for a passphrase.
+    /// - Parameters:
+    ///   - domain: The domain; nil for all of them.
+    ///   - limit: How long changes that are under way are waited for.
+    /// - Returns: Whether all of them have ended. The router or domain is locked in either case.
+    /// - Throws: ``StorageError`` when there is no such domain.
     @concurrent
     @discardableResult
-    public nonisolated func lock(waitingAtMost limit: Duration = .seconds(10)) async -> Bool {
+    public nonisolated func lock(_ domain: StorageDomain? = nil, waitingAtMost limit: Duration = .seconds(10)) async throws -> Bool {
+        if let domain { return try await lock(only: domain, limit) }
         let isDrained = await drain(nil, limit)
         let keys = env.coder.seals.keys
         await keys.lock()
@@ -26,16 +32,7 @@ extension StorageRouter {
         return isDrained
     }
 
-    /// Locks one domain, as ``lock(waitingAtMost:)`` locks all of them. The keys of sources are overwritten too; another domain fetches the one that it needs again, which
-    /// may ask for a passphrase.
-    /// - Parameters:
-    ///   - domain: The domain.
-    ///   - limit: How long changes that are under way are waited for.
-    /// - Returns: Whether all of them have ended. The domain is locked in either case.
-    /// - Throws: ``StorageError`` when there is no such domain.
-    @concurrent
-    @discardableResult
-    public nonisolated func lock(_ domain: StorageDomain, waitingAtMost limit: Duration = .seconds(10)) async throws -> Bool {
+    private nonisolated func lock(only domain: StorageDomain, _ limit: Duration) async throws -> Bool {
         let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
         let isDrained = await drain(backend.identity, limit)
         await Self.letGo(of: backend, limit)
@@ -43,22 +40,24 @@ extension StorageRouter {
         return isDrained
     }
 
-    /// Ends ``lock(waitingAtMost:)``, and the locks of single domains. No key is fetched: the next call that needs one does so, and may ask for a passphrase then. A keyring
-    /// that is locked stays locked. Sequences of values look at their values again.
+    /// Ends ``lock(_:waitingAtMost:)``.
+    ///
+    /// Without a domain, it also ends the locks of single domains, and fetches no key: the next call that needs one does so, and may ask for a passphrase then. A keyring that is
+    /// locked stays locked. With a domain, it unlocks what the domain's store needs, too. This is the only call that may open a prompt; a passphrase may be asked for. A domain
+    /// that cannot be locked is unlocked already. Sequences of values look at their values again.
+    /// - Parameter domain: The domain; nil for the program's own locks.
+    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for a wrong passphrase, `unavailable`, `timedOut`. What the
+    ///   program has locked stays locked then. Without a domain it throws nothing.
     @concurrent
-    public nonisolated func unlock() async {
+    public nonisolated func unlock(_ domain: StorageDomain? = nil) async throws {
+        if let domain { return try await unlock(only: domain) }
         await env.coder.seals.keys.unlock()
         for backend in env.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }
         env.gate.unlock(nil)
         env.hub.lookAgain(nil)
     }
 
-    /// Unlocks a domain: what its store needs, and the program's own ``lock(_:waitingAtMost:)``. The only call that may open a prompt; a passphrase may be asked for. A domain
-    /// that cannot be locked is unlocked already.
-    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for a wrong passphrase, `unavailable`, `timedOut`. What the
-    ///   program has locked stays locked then.
-    @concurrent
-    public nonisolated func unlock(_ domain: StorageDomain) async throws {
+    private nonisolated func unlock(only domain: StorageDomain) async throws {
         let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
         let keys = env.coder.seals.keys
         let wereLocked = await keys.unlock()

@@ -48,6 +48,9 @@ extension StorageRouter {
         throw StorageError(StorageError.unsupported, key: "\(domain)", "\(otherwise) Nothing was changed.")
     }
 
+    /// Exports damaged records, sets them aside and removes them.
+    package nonisolated var salvage: Salvage { Salvage(env) }
+
     /// The source that a reference names, unless the whole router is locked.
     package nonisolated func keySource(_ reference: KeySourceReference) throws -> any KeySource {
         if env.gate.isClosed { throw env.gate.refusal("\(reference)") }

@@ -20,7 +20,7 @@ extension StorageRouter {
     /// - Returns: Nil for a domain that is not in a keyring.
     /// - Throws: ``StorageError`` when the keyring cannot be reached.
     @concurrent
-    public nonisolated func keyring(of domain: StorageDomain) async throws -> KeyringDescription? {
+    package nonisolated func keyring(of domain: StorageDomain) async throws -> KeyringDescription? {
         let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
         guard let keyring = backend as? any DescribableKeyring else { return nil }
         return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
@@ -39,21 +39,6 @@ extension StorageRouter {
         return SealingKey.begins(record.payload)
     }
 
-    /// Moves a domain's damaged store out of the way, where it is kept, so that an empty one takes its place. To be called when a person has decided that a backup
-    /// will not be restored.
-    /// - Returns: Where the damaged store is kept.
-    /// - Throws: ``StorageError``: `unsupported` when the domain's store is not of a kind that can be damaged as a whole.
-    @concurrent
-    @discardableResult
-    public nonisolated func setAsideDamagedStore(of domain: StorageDomain) async throws -> String {
-        let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
-        guard let recoverable = backend as? any RecoverableBackend else {
-            throw StorageError(
-                StorageError.unsupported, key: "\(domain)", "A store of this kind is not set aside as a whole. Nothing was changed.")
-        }
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
-    }
-
     /// Closes the router for good: calls that begin later throw `shutDown`. To continue, create another router.
     ///
     /// The router first finishes the changes that are under way, for at most the longest of the configuration's deadlines. A change that takes longer is interrupted between two
@@ -61,7 +46,8 @@ extension StorageRouter {
     /// throw `shutDown`. A second call has no further effect.
     /// - Throws: ``StorageError`` with `timedOut` when a store could not be closed before its deadline, as its disk does not answer. What was acknowledged is durable all the
     ///   same, and the store is closed as soon as the disk answers; its keys are in memory until then.
-    public func shutdown() async throws {
+    @concurrent
+    public nonisolated func shutdown() async throws {
         env.gate.shutDown()
         let limit = max(configuration.deadlines.files, configuration.deadlines.keyring)
         _ = await drain(nil, limit)

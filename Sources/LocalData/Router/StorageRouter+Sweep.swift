@@ -13,8 +13,11 @@ extension StorageRouter {
     /// - Throws: ``StorageError``, with nothing registered and every problem in ``StorageError/catalogProblems``: `duplicateKey`, `incompleteKey` for an empty owner or description, `invalidName`,
     ///   `weakerProtection` for a key below the catalog's ``StorageKeyCatalog/minimumProtection``, `unsupported` for a source that is a key of the program, `migrationFailed` for a
     ///   circle. What the sweep meets is in the report, not thrown: see ``MigrationReport/requireComplete()``.
+    @concurrent
     @discardableResult
-    public func registerCatalog(_ catalog: some StorageKeyCatalog, migrateImmediately: Bool = false) async throws -> MigrationReport {
+    public nonisolated func registerCatalog(
+        _ catalog: some StorageKeyCatalog, migrateImmediately: Bool = false
+    ) async throws -> MigrationReport {
         let finding = try lint(catalog)
         let refusing = finding.problems.filter(\.kind.refusesCatalog)
         if !refusing.isEmpty { throw StorageError(refusing, of: catalog.id) }
@@ -43,8 +46,9 @@ extension StorageRouter {
 
     /// Brings every key of the registered catalogs to its place, collects older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
     /// - Parameter progress: Called after each key, from the sweep's own tasks.
+    @concurrent
     @discardableResult
-    public func sweep(progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport {
+    public nonisolated func sweep(progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport {
         await sweep(env.registry.entries(), of: env.registry.catalogs, progress: progress)
     }
 
@@ -52,9 +56,11 @@ extension StorageRouter {
     /// - Parameters:
     ///   - catalog: The catalog. Its keys are registered if they can be; a catalog that is refused is reported as failed.
     ///   - progress: Called after each key, from the sweep's own tasks.
+    @concurrent
     @discardableResult
-    public func sweep(_ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport
-    {
+    public nonisolated func sweep(
+        _ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil
+    ) async -> MigrationReport {
         do { try await registerCatalog(catalog) } catch {
             let error = error as? StorageError
             let row = MigrationReport.Row(
@@ -71,15 +77,17 @@ extension StorageRouter {
     /// Conditions, transformations, chains, conflict policies and protection are tried on the live values. While nobody changes the stores, each row is the one that the sweep
     /// then reports, but for the time. A migration of the program's own that would run is not tried: its row says ``MigrationReport/State/cannotTell``. What the sweep would write is
     /// held in memory until the plan is made. No prompt is opened, and no store, file or key is made.
-    public func planSweep() async -> MigrationReport {
+    @concurrent
+    public nonisolated func planSweep() async -> MigrationReport {
         let rehearsal = rehearsing()
         return await rehearsal.sweep()
     }
 
     /// Runs a key's migration now, whatever its destination holds, and applies its conflict policy.
     /// - Throws: ``StorageError``; the values are then where they were.
+    @concurrent
     @discardableResult
-    public func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
+    public nonisolated func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
         let start = env.runtime.clock.now
         let slot = try entry(key)
         let visit = try await Settler(env).visit(slot, await env.run(.forced, slot.id, self))
@@ -88,12 +96,12 @@ extension StorageRouter {
     }
 
     /// Ends the release window of a key: its older place is compared with the value once more, and then emptied. A program of this or a later release that still keeps the window
-    /// stops doing so; one of an earlier release finds nothing there any more. Where the key keeps an older shape in its own place, the newest one is written there, and an earlier release is
-    /// refused by name. A key without a window, or whose window is over, is swept.
+    /// stops doing so; one of an earlier release finds nothing there any more. A key without a window, or whose window is over, is swept.
     /// - Returns: What was done. What could not be deleted is recorded, and goes with a later sweep.
     /// - Throws: ``StorageError``; the values are then where they were.
+    @concurrent
     @discardableResult
-    public func endReleaseWindow<Value>(of key: StorageKey<Value>) async throws -> MigrationResult {
+    public nonisolated func endReleaseWindow<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
         let start = env.runtime.clock.now
         let slot = try entry(key)
         var run = await env.run(.forced, slot.id, self)
@@ -103,11 +111,12 @@ extension StorageRouter {
         return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
     }
 
-    /// Ends the release window of a collection, of all its records: see `endReleaseWindow(of:)` of a key.
+    /// Ends the release window of a collection, of all its records: see `endReleaseWindow(for:)` of a key.
     /// - Returns: How many records were moved or decided meanwhile, as `records` in its metadata.
     /// - Throws: ``StorageError`` naming the first record that could not be settled; the others are, and repeating the call goes on where it was.
+    @concurrent
     @discardableResult
-    public func endReleaseWindow<Record>(of collection: StorageCollection<Record>) async throws -> MigrationResult {
+    public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {
         let start = env.runtime.clock.now
         let slot = try entry(collection.placeholder)
         var run = await env.run(.forced, slot.id, self)
@@ -120,17 +129,17 @@ extension StorageRouter {
             metadata: ["records": "\(work.moved + work.reconciled)"])
     }
 
-    /// Asks for the end of a collection's release window: see `requestReleaseWindowEnd(of:)` of a key.
+    /// Asks for the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
-    public func requestReleaseWindowEnd<Record>(of collection: StorageCollection<Record>) async throws {
-        try await requestReleaseWindowEnd(of: collection.placeholder)
+    package nonisolated func requestReleaseWindowEnd<Record>(in collection: StorageCollection<Record>) async throws {
+        try await requestReleaseWindowEnd(for: collection.placeholder)
     }
 
-    /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as `endReleaseWindow(of:)` does. For tools, which do not know the key's
+    /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as `endReleaseWindow(for:)` does. For tools, which do not know the key's
     /// migrations. The wish is durable when this returns.
     /// - Parameter key: A key of the value's own place.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
-    public func requestReleaseWindowEnd<Value>(of key: StorageKey<Value>) async throws {
+    package nonisolated func requestReleaseWindowEnd<Value>(for key: StorageKey<Value>) async throws {
         let route = try env.routes.slot(for: key).route
         try await translatingErrors(key: key.name) { () throws(BackendError) in try await env.ledger.requestRelease(of: route) }
     }

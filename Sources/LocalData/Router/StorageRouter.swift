@@ -85,7 +85,7 @@ public actor StorageRouter {
 
     // MARK: One value
 
-    /// The value of a key; its default when it is absent.
+    /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no default. ``value(for:)`` returns nil instead.
     ///
     /// A value that is not in its place is fetched from where it used to be: re-secured, made durable, read back, and only then removed there.
     /// A value that is in its place, and can be read without waiting, is read on the caller's actor; everything else on the pool.
@@ -98,7 +98,7 @@ public actor StorageRouter {
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
     }
 
-    /// The value of a key, or nil when it is absent: removed, or proven to be nowhere. The default is not applied.
+    /// Gets the stored value of a key, or nil when there is none: it was removed, or is proven to be nowhere. Unlike ``get(_:)``, it ignores the key's default.
     /// - Throws: As ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let reader = ValueReader(env)
@@ -112,24 +112,18 @@ public actor StorageRouter {
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
+    ///   - lifetime: How long the value stays valid from now on, by the wall clock; nil for the key's own lifetime. A migration keeps the time that is left.
     ///   - replacingLaterVersions: Whether to replace a value of a later version than the key's, too. What a later program stored is lost then. Without it such a value is
     ///     refused, also when it arrives during this call; one that has expired is not.
     /// - Throws: ``StorageError``: `incompatibleSchema` when a value of a later version stands there; nothing was changed then. Its `outcome` says whether the value may
     ///   have been stored.
     @concurrent
-    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, replacingLaterVersions: Bool = false) async throws {
-        try await ValueWriter(env).set(value, try entry(key), WriteAttributes(replacesLaterVersions: replacingLaterVersions), self)
-    }
-
-    /// Stores a value that expires; durable, as far as the domain's store is, when it returns.
-    /// - Parameters:
-    ///   - value: The value.
-    ///   - key: The key.
-    ///   - lifetime: How long the value stays valid from now on, by the wall clock, whatever the key says. A migration keeps the time that is left.
-    /// - Throws: As ``set(_:for:replacingLaterVersions:)``.
-    @concurrent
-    public nonisolated func set<Value>(_ value: Value, for key: StorageKey<Value>, lifetime: Duration) async throws {
-        try await ValueWriter(env).set(value, try entry(key), WriteAttributes(expiry: .after(lifetime)), self)
+    public nonisolated func set<Value>(
+        _ value: Value, for key: StorageKey<Value>, lifetime: Duration? = nil, replacingLaterVersions: Bool = false
+    ) async throws {
+        var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
+        if let lifetime { attributes.expiry = .after(lifetime) }
+        try await ValueWriter(env).set(value, try entry(key), attributes, self)
     }
 
     /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
@@ -153,7 +147,7 @@ public actor StorageRouter {
     /// - Throws: ``StorageError``; nothing was changed then, unless its outcome says otherwise.
     @concurrent
     @discardableResult
-    public nonisolated func restoreBackup<Value>(of key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
+    public nonisolated func restoreBackup<Value>(for key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
         let slot = try entry(key)
         return try await env.unbroken { [env] in try await env.withLane(slot.route) { try await Backups(env).restore(slot, version) } }
     }
@@ -161,7 +155,7 @@ public actor StorageRouter {
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
     /// - Parameters:
     ///   - key: The key.
-    ///   - body: Changes the value, nil when it is absent; setting it to nil removes it. It may run again when another process or task changed the value meanwhile.
+    ///   - body: Changes the value. An absent value begins as the key's default, and as nil for a key without one; setting it to nil removes the value. It may run again when another process or task changed the value meanwhile.
     /// - Returns: What `body` returned the last time.
     /// - Throws: What `body` throws, with nothing changed; ``StorageError``, `conflict` when others were faster 64 times in about two seconds.
     @concurrent
@@ -169,20 +163,20 @@ public actor StorageRouter {
     public nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
-        try await ValueWriter(env).update(try entry(key), self, body)
+        try await ValueWriter(env).update(try entry(key), self, startingWith: key.defaultValue, body)
     }
 
     /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
     /// - Parameters:
     ///   - key: The key.
-    ///   - default: What the body starts with when the value is absent.
+    ///   - default: What the body starts with when the value is absent, whatever default the key has.
     ///   - body: Changes the value. It may run again when another process or task changed the value meanwhile.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, default: Value, _ body: @Sendable (inout Value) throws -> R
     ) async throws -> R {
-        try await update(key) { (value: inout Value?) in
+        try await ValueWriter(env).update(try entry(key), self, startingWith: `default`) { (value: inout Value?) in
             var present = value ?? `default`
             let answer = try body(&present)
             value = present
@@ -190,10 +184,10 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes what is kept of a value's earlier versions, once they are not needed any more; durable when it returns. Removing the value does it too.
+    /// Purges the backups of a value's earlier versions, once they are not needed any more; durable when it returns. Removing the value does it too.
     /// - Throws: ``StorageError``; repeating it is harmless.
     @concurrent
-    public nonisolated func discardBackups<Value>(of key: StorageKey<Value>) async throws {
+    public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
         let slot = try entry(key).untyped
         try await env.withLane(slot.route) { try await Backups(env).discard(slot) }
     }

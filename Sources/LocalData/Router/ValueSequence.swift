@@ -37,9 +37,9 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                     let gate = router.env.gate
                     if gate.refuses(subscription.slot.store), !gate.isShutDown || event.isLook { continue }
                     switch event {
-                    case .changed(let record, let newest):
+                    case .changed(let record):
                         lastRevision = record?.revision
-                        return .some(try await ValueWatcher(router.env).decode(record, newest, try slot()))
+                        return .some(try await ValueWatcher(router.env).decode(record, try slot()))
                     case .look:
                         // A change of this process that waits behind it tells more than a look, and in its order.
                         guard let reading = try await ValueWatcher(router.env).look(try slot(), subscription, router) else { continue }

@@ -2,19 +2,12 @@ import BackendContract
 import BackendRuntime
 import Synchronization
 
-/// The newest shape of a value whose own slot holds an older one: what is written beside it.
-struct NewestShape: Sendable {
-    let payload: StoragePayload
-    let metadata: StorageMetadata
-    let route: Route
-}
-
 /// Hands changes of slots to those who watch them, in the order in which they were committed.
 final class ChangeHub: Sendable {
     /// What a watcher is told.
     enum Event: Sendable {
-        /// The slot holds this record now; nil after a removal. If it has an older shape, the newest one is told too.
-        case changed(StorageRecord?, NewestShape?)
+        /// The slot holds this record now; nil after a removal.
+        case changed(StorageRecord?)
         /// The slot may have changed: read it again.
         case look
 
@@ -121,8 +114,8 @@ final class ChangeHub: Sendable {
     }
 
     /// Tells the watchers of a slot what it holds now.
-    func publish(_ record: StorageRecord?, _ newest: NewestShape?, at slot: PhysicalSlot) {
-        for subscription in watchers(of: slot) { subscription.push(.changed(record, newest)) }
+    func publish(_ record: StorageRecord?, at slot: PhysicalSlot) {
+        for subscription in watchers(of: slot) { subscription.push(.changed(record)) }
     }
 
     /// Tells the watchers of a slot that a change of this process may have happened.

@@ -13,10 +13,6 @@ struct Committer: Sendable {
         let mutation: StorageMutation
         /// Whether it accompanies another change, as a backup or a check does: no observer watches its slot, and it is not read back.
         var isCompanion = false
-        /// Whether it is about a newer shape beside the value: no observer watches its slot either.
-        var isNewerShape = false
-        /// The newest shape of the value that is written, if the change is about an older one: what observers are told.
-        var newest: NewestShape?
 
         init(_ operation: StorageMutation.Operation, _ route: Route, if precondition: StorageMutation.Precondition) {
             self.init(route, StorageMutation(route.address, operation, if: precondition))
@@ -28,7 +24,7 @@ struct Committer: Sendable {
         }
 
         /// Whether its slot is a key's own, which observers watch.
-        fileprivate var isWatched: Bool { !isCompanion && !isNewerShape }
+        fileprivate var isWatched: Bool { !isCompanion }
 
         init(_ route: Route, _ mutation: StorageMutation, isCompanion: Bool = false) {
             self.route = route
@@ -131,7 +127,7 @@ struct Committer: Sendable {
             guard receipt.results[index].isApplied else { continue }
             if let action = MigrationReport.Step.Action(changes[index]) { StepJournal.note(action, changes[index].route) }
             if !changes[index].isWatched { continue }
-            hub.publish(receipt.record(of: changes[index], at: index), changes[index].newest, at: changes[index].route.slot)
+            hub.publish(receipt.record(of: changes[index], at: index), at: changes[index].route.slot)
         }
         if isUncertain { publishUnknownOutcome(part, changes) }
     }
@@ -163,7 +159,7 @@ struct Committer: Sendable {
             switch (probe, receipt.record(of: change, at: index)) {
             case (.value(let found), let record?) where found.revision == record.revision:
                 guard found.payload == record.payload else { throw Self.differs(change.route, "it differs") }
-                if !change.isNewerShape { try await check(found) }
+                try await check(found)
             case (.value(let found), nil):
                 if case .applied(let revision, _) = receipt.results[index], found.revision == revision {
                     throw Self.differs(change.route, "it is still there")

@@ -49,7 +49,7 @@ final class PresenceRecords: Sendable {
 
     private static func message(_ route: Route) -> String {
         "The value was in \(route.domain), and is gone without having been removed: another program deleted it, or the store was reset or replaced by another one. "
-            + "Bring the store back, restore a backup, set the value anew, or accept the loss with StorageRouter.acknowledgeLoss(of:)."
+            + "Bring the store back, restore a backup, set the value anew, or accept the loss with StorageRouter.acknowledgeLoss(for:)."
     }
 
     /// Notes that there is a value. If that fails, it is noted when the value is next seen.

@@ -16,7 +16,7 @@ final class StepJournal: Sendable {
     static func note(_ action: MigrationReport.Step.Action, _ route: Route) {
         let namespace = route.slot.address.namespace
         let place = namespace.collectionName.map { "\(route.domain)/\($0)" } ?? route.displayName
-        current?.add(action, namespace.shapeVersion.map { "\(place), version \($0)" } ?? place)
+        current?.add(action, place)
     }
 
     private func add(_ action: MigrationReport.Step.Action, _ place: String) {

@@ -106,8 +106,7 @@ struct BatchWriter: Sendable {
 
     /// A change as it is to be made of what its slot holds now.
     private struct Planned {
-        /// The change of the slot, and those of newer shapes beside it.
-        let changes: [Committer.Change]
+        let change: Committer.Change
         let damage: StorageCorruption?
         /// Of a removal, what has to be deleted after it.
         let removal: LegacyLocations.Contents?
@@ -127,13 +126,9 @@ struct BatchWriter: Sendable {
         for (change, plan) in planned {
             if let damage = plan.damage { _ = try await env.quarantine.keep(damage, of: change.slot.route, beside: []) }
         }
-        let receipt = try await env.committer.commit(planned.flatMap(\.plan.changes))
+        let receipt = try await env.committer.commit(planned.map(\.plan.change))
         guard receipt.isCommitted else { return false }
-        var results = receipt.results[...]
-        let made = planned.map { change, plan in
-            defer { results = results.dropFirst(plan.changes.count) }
-            return (change: change, plan: plan, result: results[results.startIndex])
-        }
+        let made = zip(planned, receipt.results).map { (change: $0.change, plan: $0.plan, result: $1) }
         let limit = planned.compactMap { $0.plan.kept?.place.route.capabilities.usefulConcurrency }.min()
         var residue = await made.filter { $0.plan.kept != nil }.concurrently(atMost: min(limit ?? 1, Self.mostMirrorsAtOnce)) { made in
             await mirror(made.change, made.plan, made.result)
@@ -181,15 +176,16 @@ struct BatchWriter: Sendable {
             if corruption.revision == nil { throw route.corrupted(corruption) }
             damage = corruption
         }
-        let changes: [Committer.Change]
+        let committed: Committer.Change
         var coded: CodedRecord?
         var origin: RecordOrigin?
         if let prepared = change.prepared {
             try env.requireNotLater(probe, prepared)
             let origins = Origins(env)
             origin = try await slot.key.hasMigration ? origins.carried(slot, over: probe, contents, kept) : origins.kept(slot, over: probe)
-            changes = try await Shapes(env).changes(prepared.over(probe, now: env.now), slot, origin, over: probe)
-            coded = changes.first.flatMap(CodedRecord.init)
+            let complete = try await env.coder.complete(prepared.over(probe, now: env.now), origin: origin)
+            committed = Committer.Change(complete.operation, route, if: probe.unchanged)
+            coded = complete
         } else {
             let operation: StorageMutation.Operation
             if slot.key.leavesTombstone {
@@ -198,10 +194,10 @@ struct BatchWriter: Sendable {
             } else {
                 operation = try await Purger(env).erasure(of: probe, route)
             }
-            changes = [Committer.Change(operation, route, if: probe.unchanged)] + (try await Shapes(env).removals(slot))
+            committed = Committer.Change(operation, route, if: probe.unchanged)
         }
         return Planned(
-            changes: changes, damage: damage, removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
+            change: committed, damage: damage, removal: change.prepared == nil ? contents : nil, coded: coded, origin: origin, kept: kept)
     }
 }
 

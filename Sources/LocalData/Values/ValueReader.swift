@@ -121,14 +121,10 @@ struct ValueReader: Sendable {
         case .value(let record):
             // An expired value is absent, and no older copy takes its place.
             if record.metadata.expiresAt != nil, record.metadata.isExpired(at: env.now) { return Reading() }
-            // A chain runs where its result is written, unless the value is to stay in its older shape.
-            let isOutdated = slot.key.evolution != nil && env.coder.isOutdated(record.metadata, slot.key)
-            if isOutdated, !isSettled, !Shapes(env).keeps(record, slot.key) { return nil }
+            // A chain runs where its result is written.
+            if slot.key.evolution != nil, !isSettled, env.coder.isOutdated(record.metadata, slot.key) { return nil }
             do {
-                guard let decoded = try await isOutdated ? Shapes(env).read(record, slot) : env.coder.read(record, slot) else {
-                    try Task.checkCancellation()
-                    return try await readInPlace(slot, isSettled: isSettled)
-                }
+                let decoded = try await env.coder.read(record, slot)
                 return decoded.isOutdated && !isSettled ? nil : Reading(record: record, value: decoded.value)
             } catch let error as StorageError {
                 guard slot.key.hasMigration, !isSettled, error.meansUndecodable else { throw error }
@@ -194,7 +190,7 @@ struct ValueReader: Sendable {
         try await answering(slot, host) { reader, slot, host in
             try await reader.env.retrying(slot.name) { () -> StoredValue<Value>?? in
                 guard let record = try await reader.record(slot, host) else { return .some(nil) }
-                guard let value = try await Shapes(reader.env).read(record, slot)?.value else { return nil }
+                let value = try await reader.env.coder.read(record, slot).value
                 return StoredValue(id: slot.name, value: value, record.metadata, isExpired: record.metadata.isExpired(at: env.now))
             }
         }

@@ -38,13 +38,8 @@ struct ValueWatcher: Sendable {
     }
 
     /// The value of a record that was published; nil for a removal.
-    /// - Parameter newest: The value's newest shape, if the record has an older one. A key that does not know it reads the record.
-    func decode<Value>(_ record: StorageRecord?, _ newest: NewestShape?, _ slot: Slot<Value>) async throws -> Value? {
+    func decode<Value>(_ record: StorageRecord?, _ slot: Slot<Value>) async throws -> Value? {
         guard let record else { return nil }
-        if let newest, newest.metadata.schemaVersion.map({ $0 <= slot.key.schemaVersion }) == true {
-            let beside = StorageRecord(payload: newest.payload, metadata: newest.metadata, revision: record.revision)
-            return try await env.coder.decode(beside, Slot(key: slot.key, route: newest.route))
-        }
         return try await env.coder.decode(record, slot)
     }
 }

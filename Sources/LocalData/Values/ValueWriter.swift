@@ -22,7 +22,7 @@ struct ValueWriter: Sendable {
     }
 
     private func store(_ prepared: EncodedValue, _ slot: UntypedSlot) async throws {
-        guard slot.key.hasMigration || slot.key.demandsTypeTag || prepared.shapes != nil else {
+        guard slot.key.hasMigration || slot.key.demandsTypeTag else {
             return try await put(prepared, slot)
         }
         try await env.retrying(slot.name) { () -> Void? in
@@ -34,13 +34,13 @@ struct ValueWriter: Sendable {
         }
     }
 
-    /// Writes a value in all its shapes, and then the mirror in an older place that is kept up to date. Nil when the slot was changed meanwhile.
+    /// Writes a value, and then the mirror in an older place that is kept up to date. Nil when the slot was changed meanwhile.
     private func write(
         _ prepared: EncodedValue, _ slot: UntypedSlot, _ origin: RecordOrigin?, over probe: StorageProbe, _ kept: MirroredLocations.Seen?
     ) async throws -> Void? {
-        let changes = try await Shapes(env).changes(prepared, slot, origin, over: probe)
-        guard let revision = try await Purger(env).change(changes, over: probe) else { return nil }
-        if let kept, let coded = changes.first.flatMap(CodedRecord.init) {
+        let coded = try await env.coder.complete(prepared, origin: origin)
+        guard let revision = try await Purger(env).change(coded.operation, slot.route, over: probe) else { return nil }
+        if let kept {
             await MirrorWriter(env).write(prepared, coded, origin, revision, kept)
         }
         return ()
@@ -88,13 +88,16 @@ struct ValueWriter: Sendable {
     // MARK: Updating
 
     /// Reads, changes and writes a value. The body may run again when another process changed the value meanwhile.
-    /// - Parameter facts: What stands beside the new value; nil for what stands beside the present one.
+    /// - Parameters:
+    ///   - facts: What stands beside the new value; nil for what stands beside the present one.
+    ///   - initial: What the body begins with when the value is absent.
     func update<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, facts: WriteAttributes? = nil, _ body: @Sendable (inout Value?) throws -> R
+        _ slot: Slot<Value>, _ host: any MigrationHost, facts: WriteAttributes? = nil, startingWith initial: Value? = nil,
+        _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
         try await env.retrying(slot.name) { () -> R? in
             let update: Update<R>
-            do { update = try await updateOnce(slot, host, facts, body) } catch is ChangedMeanwhile { return nil }
+            do { update = try await updateOnce(slot, host, facts, initial, body) } catch is ChangedMeanwhile { return nil }
             switch update {
             case .written(let answer):
                 await env.ledger.flush()
@@ -116,25 +119,24 @@ struct ValueWriter: Sendable {
     }
 
     private func updateOnce<Value, R: Sendable>(
-        _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: WriteAttributes?, _ body: @Sendable (inout Value?) throws -> R
+        _ slot: Slot<Value>, _ host: any MigrationHost, _ facts: WriteAttributes?, _ initial: Value?,
+        _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> Update<R> {
         // A migration outlives this caller; what is left to do in the lane is one look.
         if slot.key.mayBeOutdated || slot.key.membership?.gathered != nil {
             let (reading, error) = try await ValueReader(env).readForUpdate(slot, host)
-            if let error { try Self.refuse(reading, error, body) }
+            if let error { try Self.refuse(reading, error, initial, body) }
         }
         return try await env.withLane(slot.route) { () -> Update<R> in
-            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) { try Self.refuse(reading, error, body) }
+            if let (reading, error) = try await ValueReader(env).settleOrRead(slot, host) { try Self.refuse(reading, error, initial, body) }
             return try await env.retrying(slot.name) { () -> Update<R>? in
                 let probe = try await self.probe(slot.untyped)
                 if case .corrupt(let corruption) = probe { throw slot.route.corrupted(corruption) }
                 let record = probe.record.flatMap { env.isExpired($0) ? nil : $0 }
                 var value: Value?
-                if let record {
-                    guard let decoded = try await Shapes(env).read(record, slot) else { return nil }
-                    value = decoded.value
-                }
+                if let record { value = try await env.coder.read(record, slot).value }
                 let hadValue = value != nil
+                value = value ?? initial
                 let answer = try body(&value)
                 guard let value else {
                     if hadValue, try await !removeOnce(slot.untyped, over: probe, isMade: true) { return nil }
@@ -156,9 +158,9 @@ struct ValueWriter: Sendable {
 
     /// Runs the body of an update on a value that could not be moved from its legacy location, and throws. The result of the body is not written.
     private static func refuse<Value, R>(
-        _ reading: ValueReader.Reading<Value>, _ error: any Error, _ body: (inout Value?) throws -> R
+        _ reading: ValueReader.Reading<Value>, _ error: any Error, _ initial: Value?, _ body: (inout Value?) throws -> R
     ) throws {
-        var value = reading.value
+        var value = reading.value ?? initial
         _ = try body(&value)
         throw error
     }
@@ -180,23 +182,20 @@ struct ValueWriter: Sendable {
     /// Removes a value and its backups. False when the slot was changed meanwhile.
     /// - Parameter isMade: Whether the removal was decided by the value.
     private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Bool {
-        let newer = try await Shapes(env).removals(slot)
         let isRemoved: Void? =
             try await slot.key.leavesTombstone
-            ? writeTombstone(slot, over: probe, newer, isMade: isMade) : Purger(env).erase(slot.route, over: probe, newer)
+            ? writeTombstone(slot, over: probe, isMade: isMade) : Purger(env).erase(slot.route, over: probe)
         guard isRemoved != nil else { return false }
         try await Backups(env).discardAfterRemoval(slot)
         return true
     }
 
-    /// Writes the tombstone, with the changes that delete newer shapes, and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
-    private func writeTombstone(
-        _ slot: UntypedSlot, over probe: StorageProbe, _ newer: [Committer.Change], isMade: Bool
-    ) async throws -> Void? {
+    /// Writes the tombstone and deletes the older copies, the oldest first. Nil when the slot was changed meanwhile.
+    private func writeTombstone(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool) async throws -> Void? {
         let kept = try await MirroredLocations(env).look(for: slot, over: probe, isMade: isMade)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
         let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
-        if kept == nil, newer.isEmpty, case .tombstone(let tombstone) = probe,
+        if kept == nil, case .tombstone(let tombstone) = probe,
             let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
             contents.found.allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })
         {
@@ -207,7 +206,7 @@ struct ValueWriter: Sendable {
             return ()
         }
         let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
-        guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe, newer) else { return nil }
+        guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe) else { return nil }
         let pending = if let kept { await MirrorWriter(env).writeRemoval(origin, revision, kept) } else { nil as StorageError? }
         try await Collector(env).clear(contents, of: slot, origin)
         if let pending { throw pending.afterRemoval(of: slot.name) }

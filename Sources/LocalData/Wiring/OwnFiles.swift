@@ -20,7 +20,9 @@ struct OwnFiles: BackedProvider {
         let data = try program.configuration.requiredDirectories().data
         switch Kind(rawValue: kind) {
         case .copy:
-            return Set(try await program.files(in: "\(data)/quarantine", ending: ".plist").map { "\($0).plist" }).subtracting([Self.quarantine])
+            return Set(try await program.files(in: "\(data)/quarantine", ending: ".plist").map { "\($0).plist" }).subtracting([
+                Self.quarantine
+            ])
         case .passphrase: return try await program.files(in: data, ending: ".passphrase")
         default: return [""]
         }
@@ -38,7 +40,8 @@ struct OwnFiles: BackedProvider {
             try DefaultsProvider.requireFileName(scope)
             // A key that is here is never replaced: the databases are given to it.
             return .file(kind, scope, at: "\(directories.data)/\(scope).passphrase", staysWhenOther: true, configuration)
-        case .quarantine: return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)
+        case .quarantine:
+            return try DefaultsProvider.backedList(kind, scope, at: "\(directories.data)/quarantine/\(Self.quarantine)", configuration)
         default: return try DefaultsProvider.backedList(kind, scope, at: "\(directories.state)/ledger.plist", configuration)
         }
     }

@@ -154,7 +154,9 @@ public struct StorageConfiguration: Sendable {
     /// - Parameters:
     ///   - kind: The kind.
     ///   - make: Makes the backend of a scope: a suite, a service, a name. Called once for each scope of a router, when first needed.
-    public mutating func use(for kind: StorageDomain.Kind, _ make: @escaping @Sendable (_ scope: String) throws -> any StorageBackend) {
+    public mutating func useBackend(
+        for kind: StorageDomain.Kind, _ make: @escaping @Sendable (_ scope: String) throws -> any StorageBackend
+    ) {
         makers[kind] = make
     }
 

@@ -18,7 +18,8 @@ extension Wiring {
         case .keyring(let service):
             let owner = configuration.sealingContext ?? configuration.applicationID
             return BackendAnchor(
-                try makeKeyStore(.keychain, service ?? configuration.applicationID), address: StorageAddress("freshness of \(owner) \(name)"))
+                try makeKeyStore(.keychain, service ?? configuration.applicationID),
+                address: StorageAddress("freshness of \(owner) \(name)"))
         case .file(let path):
             let directories = try configuration.requiredDirectories()
             let path = configuration.runtime.files.resolve(path.hasPrefix("/") ? path : "\(directories.data)/\(path)")

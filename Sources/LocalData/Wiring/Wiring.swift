@@ -52,7 +52,7 @@ final class Wiring: StoreProvider {
         if !isRestoring { try RestoreMark.requireNone(configuration) }
         guard let provider else {
             return MissingBackend(
-                for: domain, nil, "No backend serves the domain \(kind). Plug one in with StorageConfiguration.use(for:_:).")
+                for: domain, nil, "No backend serves the domain \(kind). Plug one in with StorageConfiguration.useBackend(for:_:).")
         }
         try provider.validate(scope)
         return try provider.make(scope, parts)

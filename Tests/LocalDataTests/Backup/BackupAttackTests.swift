@@ -21,7 +21,7 @@
             try await router.shutdown()
             try FileManager.default.removeItem(atPath: stage.stage.directory.file("root") + "/data/databases")
             let again = stage.router()
-            try await again.backup(to: stage.kit, for: [stage.secret, .recoveryKey(key)], including: [.userDefaults])
+            try await again.backup(to: stage.kit, openedBy: [stage.secret, .recoveryKey(key)], including: [.userDefaults])
             try await again.shutdown()
             return Array(try Data(contentsOf: stage.kit))
         }

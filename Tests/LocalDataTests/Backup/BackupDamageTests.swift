@@ -150,7 +150,7 @@
             }
             let before = try await found("root")
             let again = kit.router()
-            try await again.backup(to: kit.kit, for: [kit.secret])
+            try await again.backup(to: kit.kit, openedBy: [kit.secret])
             try await again.shutdown()
             let other = kit.router("other")
             try await other.set("mine", for: textKey("own", .encryptedSQLite(database: "own")))

@@ -15,7 +15,7 @@
         init() throws { kit = try BackupStage() }
 
         private func expectRefused(_ router: StorageRouter) async throws {
-            await expectRefusal(.locked) { _ = try await router.backup(to: kit.kit, for: [kit.secret], including: [.userDefaults]) }
+            await expectRefusal(.locked) { _ = try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults]) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: kit.stage.directory.path) == ["root"])
         }
 
@@ -23,10 +23,10 @@
             try await kit.fill()
             let router = kit.router()
             _ = try await router.get(kit.row)
-            #expect(await router.lock())
+            #expect(try await router.lock())
             try await expectRefused(router)
-            await router.unlock()
-            try await router.backup(to: kit.kit, for: [kit.secret], including: [.userDefaults])
+            try await router.unlock()
+            try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults])
             try await router.shutdown()
             try await kit.restore(into: "other")
             #expect(try await kit.values("other") == kit.expected())
@@ -40,7 +40,7 @@
             try await expectRefused(router)
             try await router.unlock(kit.row.domain)
             // Nothing is locked any more, the other domains were not.
-            try await router.backup(to: kit.kit, for: [kit.secret], including: [.userDefaults])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults])
             try await router.shutdown()
         }
 
@@ -56,7 +56,7 @@
                 // The draft of the backup is made: the states of all stores are taken, and nothing is written yet.
                 guard operation == "create", path.contains("/.kit.localdata-"), begun.isFirst else { return }
                 guard let router = holder.withLock(\.self) else { return }
-                lock.withLock { $0 = Task { if isWhole { await router.lock() } else { try await router.lock(row.domain) } } }
+                lock.withLock { $0 = Task { if isWhole { try await router.lock() } else { try await router.lock(row.domain) } } }
                 Task {
                     while (try? await router.value(for: plain)) != nil { await Task.yield() }
                     isClosed.signal()
@@ -70,8 +70,8 @@
             try await expectRefused(router)
             // The lock was not over before the backup was.
             #expect(try await lock.withLock(\.self)?.value == true)
-            await router.unlock()
-            try await router.backup(to: kit.kit, for: [kit.secret], including: [.userDefaults])
+            try await router.unlock()
+            try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults])
             try await router.shutdown()
             holder.withLock { $0 = nil }
         }

@@ -43,7 +43,7 @@
             try await kit.fill()
             let router = kit.router()
             let key = try await router.addRecoveryKey(to: .encryptedSQLite(database: "main"))
-            try await router.backup(to: kit.kit, for: [kit.secret, .recoveryKey(key)], including: [.userDefaults])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret, .recoveryKey(key)], including: [.userDefaults])
             try await router.shutdown()
             for secret in ["correct horse battery staple", key.text] {
                 let result = try await open(kit, secret)
@@ -77,7 +77,7 @@
                 _ = try await router.get(item)
                 try await router.remove(textKey("gone", .keychain).moved(from: textKey("older gone", .keychain)))
                 for key in [kit.plain, kit.sealed, kit.row] { try await router.set("\(BackupStage.marker) \(key.name)", for: key) }
-                let made = try await router.backup(to: kit.kit, for: [kit.secret])
+                let made = try await router.backup(to: kit.kit, openedBy: [kit.secret])
                 #expect(made.stores.map(\.kind).contains("keychain"))
                 #expect(made.keys == ["keyring item LocalData sealing key"])
                 let opened = try await open(kit, "correct horse battery staple")

@@ -80,7 +80,7 @@ import Synchronization
             let router = router(root, files)
             do {
                 let report = try await router.backup(
-                    to: file ?? kit, for: [secret], including: [.userDefaults, .keychain, .encryptedSQLite(database: "main")])
+                    to: file ?? kit, openedBy: [secret], including: [.userDefaults, .keychain, .encryptedSQLite(database: "main")])
                 try await router.shutdown()
                 return report
             } catch {

@@ -46,7 +46,7 @@
             try await router.set("v", for: textKey("a", .userDefaults))
             files.fail(step)
             do {
-                try await router.backup(to: file, for: [secret])
+                try await router.backup(to: file, openedBy: [secret])
                 #expect(step == "remove")
             } catch let error as StorageError {
                 #expect(error.outcome == (step == "link" ? .notApplied : .unknown))
@@ -79,7 +79,7 @@
             let others = StorageCollection<String>("others", domain: .memory(), owner: "Tests", description: "Others", id: { $0 })
             for number in 0..<4_200 { #expect(try await router.value(for: others.key("\(number)")) == nil) }
             for number in 0..<65_600 { #expect(try await router.value(for: textKey("k\(number)", .memory())) == nil) }
-            let made = try await router.backup(to: kit.kit, for: [kit.secret])
+            let made = try await router.backup(to: kit.kit, openedBy: [kit.secret])
             #expect(made.stores.map(\.name).contains("userDefaults(reports)"))
             #expect(made.keys.contains("key file another-key"))
             try await router.shutdown()
@@ -97,7 +97,7 @@
                 try? FileManager.default.removeItem(atPath: root + path)
             }
             let second = StorageRouter(configuration: sharing(kit))
-            let made = try await second.backup(to: kit.kit, for: [kit.secret])
+            let made = try await second.backup(to: kit.kit, openedBy: [kit.secret])
             let names = made.stores.map(\.name)
             #expect(names.contains("userDefaults(reports)") && !names.contains("userDefaults(other-program)"))
             #expect(made.notFound == ["encryptedSQLite(lost)", "userDefaults(drafts)"])
@@ -128,7 +128,7 @@
                 to: URL(fileURLWithPath: kit.stage.directory.file("credentials") + "/documents-key"))
             let router = StorageRouter(configuration: configuration)
             try await router.set("v", for: kit.row)
-            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
             // Another machine, without the credential.
             let report = try await kit.restore(into: "other")
@@ -142,7 +142,7 @@
             configuration.freshnessAnchors["main"] = .file(kit.stage.directory.file("anchors/main"))
             let first = StorageRouter(configuration: configuration)
             try await first.set("older", for: kit.row)
-            let made = try await first.backup(to: kit.kit, for: [kit.secret], including: [])
+            let made = try await first.backup(to: kit.kit, openedBy: [kit.secret], including: [])
             try await first.set("later", for: kit.row)
             try await first.shutdown()
             try await kit.restore(into: "root", replacing: Set(made.stores.map(\.name)))
@@ -159,7 +159,7 @@
             try await kit.fill()
             let router = kit.router()
             let key = try await router.addRecoveryKey(to: .encryptedSQLite(database: "main"))
-            try await router.backup(to: kit.kit, for: [kit.secret, .recoveryKey(key)], including: [.userDefaults])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret, .recoveryKey(key)], including: [.userDefaults])
             try await router.shutdown()
             try await StorageRouter.restore(
                 from: kit.kit, with: .recoveryKey(RecoveryKey(text: key.text)), into: kit.configuration("other"))
@@ -201,7 +201,7 @@
             let kit = try BackupStage()
             let router = kit.router()
             try await router.set(BackupStage.marker, for: kit.row)
-            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
             // The other machine has a key already.
             let other = kit.router("other")
@@ -263,7 +263,7 @@
             _ = try await source.create(SourceKeys(only: .random(Runtime.live.randomBytes)))
             let router = StorageRouter(configuration: configuration("root"))
             try await router.set(BackupStage.marker, for: kit.row)
-            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
             try await StorageRouter.restore(from: kit.kit, with: kit.secret, into: configuration("other"))
             let other = StorageRouter(configuration: configuration("other"))
@@ -272,7 +272,7 @@
             var closed = configuration("root")
             closed.passphrase = nil
             let error = await #expect(throws: StorageError.self) {
-                try await StorageRouter(configuration: closed).backup(to: URL(fileURLWithPath: kit.kit.path + "2"), for: [kit.secret])
+                try await StorageRouter(configuration: closed).backup(to: URL(fileURLWithPath: kit.kit.path + "2"), openedBy: [kit.secret])
             }
             #expect(error?.code == .locked)
         }
@@ -298,7 +298,7 @@
                 try await router.set(value, for: numbered.key("n\(number)", "A value", default: nil))
             }
             let gate = Writes()
-            let report = try await router.backup(to: kit.kit, for: [kit.secret], including: [.userDefaults]) { progress in
+            let report = try await router.backup(to: kit.kit, openedBy: [kit.secret], including: [.userDefaults]) { progress in
                 guard progress.store == "encryptedSQLite(main)", progress.bytes > 0, gate.isFirst else { return }
                 // The locks are free by now.
                 gate.task = Task { try await router.set("later", for: kit.row) }

@@ -31,7 +31,7 @@
         @Test func `values and records go into one sealed file and come out of it elsewhere, with what stands beside them`() async throws {
             try await fill()
             let router = kit.router()
-            let written = try await router.export(entries, to: kit.kit, for: [kit.secret])
+            let written = try await router.export(entries, to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
             #expect(Set(written.written) == ["plain", "sealed", "row", "vault", "accounts/admin/root", "accounts/b"])
             #expect(written.written.count == 6 && written.damaged.isEmpty)
@@ -52,7 +52,7 @@
         @Test func `an import overwrites nothing unless it is asked to, and stores only what it was told to`() async throws {
             try await fill()
             let router = kit.router()
-            try await router.export(entries, to: kit.kit, for: [kit.secret])
+            try await router.export(entries, to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
             let other = kit.router("other")
             try await other.set("mine", for: kit.row)
@@ -90,7 +90,7 @@
             }
             #expect(try kit.files("other").isEmpty)
             #expect(try await other.importPlaintext(lines, into: entries).added.count == 6)
-            try await router.backup(to: kit.kit, for: [kit.secret])
+            try await router.backup(to: kit.kit, openedBy: [kit.secret])
             let error = await #expect(throws: StorageError.self) {
                 try await other.importValues(from: kit.kit, with: kit.secret, into: entries)
             }
@@ -102,7 +102,7 @@
         @Test func `an export opens in a program without this library`() async throws {
             try await fill()
             let router = kit.router()
-            try await router.export([.key(kit.plain), .collection(accounts)], to: kit.kit, for: [kit.secret])
+            try await router.export([.key(kit.plain), .collection(accounts)], to: kit.kit, openedBy: [kit.secret])
             try await router.shutdown()
             let script = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
                 .appending(path: "Fixtures/backups/kit.py").path

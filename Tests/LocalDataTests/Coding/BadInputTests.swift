@@ -1,6 +1,7 @@
 import BackendContract
 import Foundation
 import LocalData
+import LocalDataBackup
 import TestSupport
 import Testing
 
@@ -124,7 +125,7 @@ import Testing
             { _ = try await router.get(key("a")) }, { _ = try await router.value(for: key("other")) },
             { try await router.set("x", for: key("a")) },
             { try await router.remove(key("a")) }, { _ = try await router.exists(key("a")) },
-            { _ = try await router.names(in: .userDefaults) },
+            { _ = try await router.names(of: .userDefaults) },
             { _ = try await router.get(moving) },
         ] {
             await expectRefusal(StorageError.corrupted, hiding: [secret], body: body)
@@ -146,21 +147,21 @@ import Testing
         let broken = StorageDomain.userDefaults(suite: "broken-list")
         await expectRefusal(StorageError.corrupted, hiding: [secret]) { _ = try await router.get(key("a", broken)) }
         let kept = try await router.setAsideDamagedStore(of: broken)
-        let entries = try await stage.launch().quarantine()
+        let entries = try await stage.launch().quarantine.values()
         #expect(entries.map(\.place) == ["\(broken)"] && entries.allSatisfy { !$0.isSealed && $0.key.isEmpty })
         let entry = try #require(entries.first)
         #expect(try await router.audit().quarantine.map(\.id) == [entry.id])
-        #expect(try await router.quarantinedData(entry) == damaged)
+        #expect(try await router.quarantine.data(of: entry) == damaged)
         // Other files of that folder are no entries, and nothing outside of it is one.
         for name in ["note.plist", ".x-00112233445566778899aabbccddeeff.plist", "x-00112233445566778899aabbccddeeff.txt"] {
             try writeFile([1], to: stage.root.path + "/data/quarantine/" + name)
         }
-        #expect(try await router.quarantine().map(\.id) == [entry.id])
-        try await router.discardQuarantined(entry)
-        #expect(try await router.quarantine().isEmpty)
+        #expect(try await router.quarantine.values().map(\.id) == [entry.id])
+        try await router.quarantine.purge(entry)
+        #expect(try await router.quarantine.values().isEmpty)
         #expect(!FileManager.default.fileExists(atPath: kept))
         #expect(try stage.traces(of: secret).isEmpty)
-        await expectRefusal(StorageError.notFound) { _ = try await router.quarantinedData(entry) }
+        await expectRefusal(StorageError.notFound) { _ = try await router.quarantine.data(of: entry) }
     }
 
     // MARK: Sealing keys

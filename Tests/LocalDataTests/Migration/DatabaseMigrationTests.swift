@@ -90,7 +90,7 @@
             let next = launch(stage)
             #expect(try await next.get(destination) == "a value: \u{1F426} \"quoted\"")
             #expect(try await !next.exists(source))
-            #expect(try await !next.names(in: source.domain).contains("old"))
+            #expect(try await !next.names(of: source.domain).contains("old"))
             for neighbour in neighbours { #expect(try await next.get(neighbour) == "stays") }
             let again = try await next.row(of: key)
             #expect(again.state == .unchanged && again.residue.isEmpty, "\(again)")
@@ -129,7 +129,7 @@
             try await router.remove(key)
             let next = launch(stage)
             #expect(try await next.value(for: key) == nil)
-            #expect(try await next.names(in: key.domain).isEmpty)
+            #expect(try await next.names(of: key.domain).isEmpty)
             // The same content again, and then another, as an old program would write them.
             for text in ["v", "from an old program"] {
                 try await next.set(text, for: source)
@@ -157,7 +157,7 @@
             try await router.set("v", for: first)
             #expect(try await router.get(third) == "v")
             let next = launch(stage)
-            #expect(try await next.names(in: second.domain).isEmpty)
+            #expect(try await next.names(of: second.domain).isEmpty)
             #expect(try await next.value(for: first) == nil)
             // The record in the last place knows the first one.
             try await next.set("v", for: first)

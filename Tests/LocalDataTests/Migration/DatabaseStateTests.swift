@@ -20,7 +20,7 @@
         private func quarantined(_ router: StorageRouter) async throws -> [String] {
             var texts: [String] = []
             for value in try await router.audit().quarantine {
-                texts.append(String(decoding: try await router.quarantinedData(value), as: UTF8.self).trimmingCharacters(in: ["\""]))
+                texts.append(String(decoding: try await router.quarantine.data(of: value), as: UTF8.self).trimmingCharacters(in: ["\""]))
             }
             return texts
         }

@@ -30,7 +30,7 @@
             }
             let router = stage.launch()
             var new: Set<Int> = []
-            for name in try await router.names(in: Self.many) {
+            for name in try await router.names(of: Self.many) {
                 let number = try #require(Int(name.dropFirst(4)))
                 #expect(try await router.get(textKey(name, Self.many)) == "value \(number)")
                 #expect(new.insert(number).inserted)

@@ -84,7 +84,7 @@ import Testing
         for name in ["b", "c"] {
             #expect(try await machine.launch().value(for: documents(name, Self.place).key("x")) != nil, "\(name)")
         }
-        #expect(try await machine.launch().restoreBackup(of: documents("gone", Self.place).key("x"), version: 1) != nil)
+        #expect(try await machine.launch().restoreBackup(for: documents("gone", Self.place).key("x"), version: 1) != nil)
     }
 
     @Test func `records that get another type's tag while the clock is wrong come back under it`() async throws {

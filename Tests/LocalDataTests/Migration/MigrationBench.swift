@@ -175,7 +175,7 @@ struct MigrationBench {
         after.held = held
         if let origin { after.named = try names(origin) }
         for kept in try await router.audit().quarantine {
-            after.quarantine.insert(Self.text(try await router.quarantinedData(kept)))
+            after.quarantine.insert(Self.text(try await router.quarantine.data(of: kept)))
         }
         for (domain, state) in domains { reach(state, domain) }
         return after

@@ -37,7 +37,7 @@ import Testing
     private func quarantine(_ router: StorageRouter) async throws -> [String] {
         var texts: [String] = []
         for kept in try await router.audit().quarantine {
-            texts.append(String(decoding: try await router.quarantinedData(kept), as: UTF8.self))
+            texts.append(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self))
         }
         return texts.sorted()
     }
@@ -216,10 +216,10 @@ import Testing
         try await router.sweep(TestCatalog(keys.map { .key($0) })).requireComplete()
         let kept = try await router.audit().quarantine
         #expect(Set(kept.map(\.key)) == ["old 0", "old 1", "old 2"])
-        try await router.discardQuarantined(try #require(kept.first))
+        try await router.quarantine.purge(try #require(kept.first))
         #expect(try await router.audit().quarantine.count == 2)
         for entry in try await router.audit().quarantine {
-            #expect(String(decoding: try await router.quarantinedData(entry), as: UTF8.self) == "theirs")
+            #expect(String(decoding: try await router.quarantine.data(of: entry), as: UTF8.self) == "theirs")
         }
     }
 }

@@ -16,7 +16,7 @@ import Testing
     private func launch() throws -> (router: StorageRouter, place: FaultingBackend) {
         let stores = media.mapValues { FaultingBackend(InMemoryStore(medium: $0, runtime: .live)) }
         var configuration = StorageConfiguration.inMemory()
-        for (domain, store) in stores { configuration.use(for: domain.kind) { _ in store } }
+        for (domain, store) in stores { configuration.useBackend(for: domain.kind) { _ in store } }
         return (StorageRouter(configuration: configuration), try #require(stores[Self.place]))
     }
 

@@ -166,7 +166,7 @@ import Testing
         try #require(world.machine.backends(of: way.old).dropLast().last).inject(.hold(gate), of: .read)
         async let value = reader.get(world.key)
         await gate.untilArrivals()
-        if ends { try await v2.endReleaseWindow(of: world.key) } else { try await world.settle(v2) }
+        if ends { try await v2.endReleaseWindow(for: world.key) } else { try await world.settle(v2) }
         gate.open()
         #expect(try await value == "two")
     }
@@ -357,7 +357,7 @@ import Testing
         #expect(try await looks { _ = try await router.get(without) } == 0)
         try await router.set("one", for: world.key)
         #expect(try await looks { _ = try await router.get(world.key) } == 1)
-        try await router.endReleaseWindow(of: world.key)
+        try await router.endReleaseWindow(for: world.key)
         #expect(try await looks { _ = try await router.get(world.key) } == 0)
     }
 

@@ -53,7 +53,7 @@ import Testing
         // What could not be named stays somewhere.
         #expect(try await router.value(for: old) == nil)
         let kept = try #require(try await router.audit().quarantine.first)
-        #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self) == "removed")
+        #expect(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self) == "removed")
     }
 
     @Test(.timeLimit(.minutes(10))) func `who follows a value hears of a conflict that was resolved although its answer was lost`()
@@ -172,7 +172,7 @@ import Testing
         #expect(try await router.get(key) == "theirs")
         let kept = try #require(try await router.audit().quarantine.first)
         #expect(kept.isSealed)
-        #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self) == "\"mine\"")
+        #expect(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self) == "\"mine\"")
     }
 
     @Test(arguments: [true, false])
@@ -181,7 +181,7 @@ import Testing
         func launch(boot: String) -> StorageRouter {
             var configuration = machine.configuration
             configuration.runtime.host.bootID = boot
-            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in VerificationTests.hesitantStore(medium) }
+            configuration.useBackend(for: StorageDomain.Kind("hesitant")) { _ in VerificationTests.hesitantStore(medium) }
             return StorageRouter(configuration: configuration)
         }
         let bare = textKey("new", .custom("hesitant", scope: "x"))

@@ -62,9 +62,9 @@ import Testing
         #expect(try await router.value(for: source) == nil)
         let kept = try await router.audit().quarantine
         #expect(kept.count == 1)
-        let content = try await router.quarantinedData(try #require(kept.first))
+        let content = try await router.quarantine.data(of: try #require(kept.first))
         #expect(String(decoding: content, as: UTF8.self) == "from an old program")
-        try await router.discardQuarantined(try #require(kept.first))
+        try await router.quarantine.purge(try #require(kept.first))
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
@@ -145,7 +145,7 @@ import Testing
         #expect(try await router.get(key) == "v")
         let kept = try await router.audit().quarantine
         #expect(kept.count == 1)
-        #expect(try await router.quarantinedData(try #require(kept.first)) == Data([1, 2, 3]))
+        #expect(try await router.quarantine.data(of: try #require(kept.first)) == Data([1, 2, 3]))
     }
 
     @Test func `torn: a record that does not decode is quarantined before the value moves in`() async throws {

@@ -61,7 +61,7 @@ extension TestMachine {
     func quarantine(_ router: StorageRouter) async throws -> [String] {
         var texts: [String] = []
         for kept in try await router.audit().quarantine {
-            let text = String(decoding: try await router.quarantinedData(kept), as: UTF8.self)
+            let text = String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self)
             texts.append(text.trimmingCharacters(in: ["\""]))
         }
         return texts.sorted()

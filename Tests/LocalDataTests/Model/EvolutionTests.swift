@@ -173,12 +173,12 @@ import Testing
                 try await launch().set(NoteV1(id: "a", name: "two words"), for: key(NoteV1.self))
                 let evolving = key(Note.self).evolving(Self.chain.keepingBackup())
                 #expect(try await launch().get(evolving).words == 2)
-                #expect(try await launch().restoreBackup(of: evolving) == 1)
+                #expect(try await launch().restoreBackup(for: evolving) == 1)
                 #expect(try await launch().get(key(NoteV1.self)) == NoteV1(id: "a", name: "two words"))
                 // What had been there is a backup of its own version.
-                #expect(try await launch().restoreBackup(of: evolving, version: 3) == 3)
+                #expect(try await launch().restoreBackup(for: evolving, version: 3) == 3)
                 #expect(try await launch().get(key(Note.self).version(3)).words == 2)
-                #expect(try await launch().restoreBackup(of: self.key(domain, Note.self, name: "other").evolving(Self.chain)) == nil)
+                #expect(try await launch().restoreBackup(for: self.key(domain, Note.self, name: "other").evolving(Self.chain)) == nil)
             }
         }
     }
@@ -190,12 +190,12 @@ import Testing
             let router = launch()
             _ = try await router.get(evolving)
             try await router.remove(evolving)
-            #expect(try await launch().restoreBackup(of: evolving) == nil)
+            #expect(try await launch().restoreBackup(for: evolving) == nil)
 
             try await router.set(NoteV1(id: "a", name: "N"), for: key(domain, NoteV1.self))
             _ = try await router.get(evolving)
-            try await router.discardBackups(of: evolving)
-            #expect(try await launch().restoreBackup(of: evolving) == nil)
+            try await router.purgeBackups(for: evolving)
+            #expect(try await launch().restoreBackup(for: evolving) == nil)
             #expect(try await router.get(evolving).title == "N")
 
             let old = StorageCollection<NoteV1>(
@@ -203,17 +203,17 @@ import Testing
             try await router.set((0..<40).map { NoteV1(id: "n\($0)", name: "N") }, in: old)
             let notes = notes(domain).evolving(Self.chain.keepingBackup())
             await router.sweep(TestCatalog([.collection(notes)]))
-            #expect(try await launch().restoreBackup(of: notes.key("n7")) == 1)
+            #expect(try await launch().restoreBackup(for: notes.key("n7")) == 1)
             // The others too, in one call, and none twice.
-            #expect(try await launch().restoreBackups(of: notes) == 39)
-            #expect(try await launch().restoreBackups(of: notes) == 0)
+            #expect(try await launch().restoreBackups(in: notes) == 39)
+            #expect(try await launch().restoreBackups(in: notes) == 0)
             #expect(try await launch().get("n9", in: notes).title == "N")
             let shelf = StorageCollection<NoteV1>(
                 "notes", domain: domain, owner: "Tests", description: "Notes", typeTag: "Note", id: { $0.id })
             #expect(try await launch().value(for: shelf.key("n8")) == NoteV1(id: "n8", name: "N"))
             await router.sweep(TestCatalog([.collection(notes)]))
-            try await router.discardBackups(of: notes)
-            #expect(try await launch().restoreBackup(of: notes.key("n8")) == nil)
+            try await router.purgeBackups(in: notes)
+            #expect(try await launch().restoreBackup(for: notes.key("n8")) == nil)
         }
     }
 

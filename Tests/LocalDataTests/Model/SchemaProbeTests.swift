@@ -1,5 +1,6 @@
 import Foundation
 import LocalData
+import LocalDataModels
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import LocalData
+import LocalDataModels
 import LocalDataTesting
 import TestSupport
 import Testing

@@ -66,7 +66,8 @@ import Testing
             Self.add("others")
         }
         let router = machine.launch()
-        try await router.registerCatalog(Self.catalog("notes", "others"), migrationPolicy: .adHoc(migrations: [plan])).sweep.requireComplete()
+        try await router.registerCatalog(Self.catalog("notes", "others"), migrationPolicy: .adHoc(migrations: [plan])).sweep
+            .requireComplete()
         try await router.set(record("3", ["text": "c"]), in: documents("notes", Self.domain, version: 2))
         #expect(try await router.all(documents("notes", Self.domain, version: 2)) == ["3": record("3", ["text": "c"])])
     }

@@ -42,7 +42,7 @@
             // While the older build still runs, another upgrade ends the window.
             #expect(try await old.run("set", "\(name)/d", person("d", "fourth")) == "done")
             try await launch { router in
-                try await router.endReleaseWindow(of: persons)
+                try await router.endReleaseWindow(in: persons)
                 let found = try await names(router)
                 #expect(found == ["a is third", "d is fourth", "e is third"])
                 let kept = try await quarantine(router)

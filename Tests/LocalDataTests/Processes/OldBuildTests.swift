@@ -48,7 +48,7 @@
         func quarantine(_ router: StorageRouter) async throws -> [String] {
             var texts: [String] = []
             for entry in try await router.audit().quarantine {
-                texts.append(String(decoding: try await router.quarantinedData(entry), as: UTF8.self))
+                texts.append(String(decoding: try await router.quarantine.data(of: entry), as: UTF8.self))
             }
             return texts.sorted()
         }
@@ -176,7 +176,7 @@
                 let (value, kept) = (try await router.value(for: key), try await quarantine(router))
                 #expect(value == nil && kept == ["five"])
                 try await router.set("six", for: key)
-                try await router.endReleaseWindow(of: key)
+                try await router.endReleaseWindow(for: key)
             }
             #expect(try await old.run("get", "token") == "absent")
             try await expect(key, "six")

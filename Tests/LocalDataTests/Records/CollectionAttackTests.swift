@@ -106,8 +106,8 @@ import Testing
         await refused { for try await _ in router.records(in: others) {} }
         await refused { try await router.migrateAll(from: "Old", to: others) }
         await refused { try await router.migrateAll(from: notes(), to: others) }
-        await refused { try await router.restoreBackups(of: others) }
-        await refused { try await router.discardBackups(of: others) }
+        await refused { try await router.restoreBackups(in: others) }
+        await refused { try await router.purgeBackups(in: others) }
         await refused { for try await _ in router.values(for: others.key("a")) { break } }
     }
 
@@ -131,8 +131,8 @@ import Testing
                 clock.pass(.seconds(86_400))
                 await router.sweep()
             }
-            #expect(try await router.restoreBackup(of: longer().key("a"), version: 1) == nil, "\(way)")
-            #expect(try await machine.launch().restoreBackups(of: longer()) == 0, "\(way)")
+            #expect(try await router.restoreBackup(for: longer().key("a"), version: 1) == nil, "\(way)")
+            #expect(try await machine.launch().restoreBackups(in: longer()) == 0, "\(way)")
             #expect(try await router.value("a", in: longer()) == nil, "\(way)")
         }
     }
@@ -145,8 +145,8 @@ import Testing
             try await machine.launch().set(Note(id: "a", text: "secret"), for: old)
             _ = try await machine.launch().get(keeping)
             let now = key("note", Longer.self).evolving(chain)
-            if removes { try await machine.launch().remove(now) } else { try await machine.launch().discardBackups(of: now) }
-            #expect(try await machine.launch().restoreBackup(of: now) == nil)
+            if removes { try await machine.launch().remove(now) } else { try await machine.launch().purgeBackups(for: now) }
+            #expect(try await machine.launch().restoreBackup(for: now) == nil)
             try await machine.launch().remove(now)
         }
     }
@@ -158,10 +158,10 @@ import Testing
         try await router.registerCatalog(TestCatalog(.collection(longer(typeTag: "A"))), migrateImmediately: true)
         #expect(try await router.get("b", in: longer(typeTag: "B")).words == 1)
         try await router.update("b", in: longer(typeTag: "B")) { $0?.words = 7 }
-        #expect(try await router.restoreBackups(of: longer(typeTag: "A")) == 1)
+        #expect(try await router.restoreBackups(in: longer(typeTag: "A")) == 1)
         #expect(try await router.get("b", in: longer(typeTag: "B")).words == 7)
-        try await router.discardBackups(of: longer(typeTag: "A"))
-        #expect(try await router.restoreBackup(of: longer(typeTag: "B").key("b"), version: 1) == 1)
+        try await router.purgeBackups(in: longer(typeTag: "A"))
+        #expect(try await router.restoreBackup(for: longer(typeTag: "B").key("b"), version: 1) == 1)
     }
 
     // MARK: Damage and doubt

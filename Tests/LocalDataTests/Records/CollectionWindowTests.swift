@@ -176,9 +176,9 @@ import Testing
         try await v1.set(Self.note("n2", "of version 1"), in: world.old)
         var v3 = v2
         switch end {
-        case .call: _ = try await v2.endReleaseWindow(of: world.notes)
+        case .call: _ = try await v2.endReleaseWindow(in: world.notes)
         case .request:
-            try await world.machine.launch().requestReleaseWindowEnd(of: world.notes)
+            try await world.machine.launch().requestReleaseWindowEnd(in: world.notes)
             _ = try await v2.row(of: world.notes)
         case .version:
             v3 = world.machine.launch(version: "3.0")
@@ -230,10 +230,10 @@ import Testing
                     for note in Note.many(3) { try await v2.set(note, in: world.notes) }
                     try await v2.remove("n1", in: world.notes)
                     try #require(world.machine.backends(of: place).first).inject(fault, at: number, of: .apply)
-                    _ = try? await v2.endReleaseWindow(of: world.notes)
+                    _ = try? await v2.endReleaseWindow(in: world.notes)
                     world.machine.cut()
                     let next = world.machine.launch()
-                    try await next.endReleaseWindow(of: world.notes)
+                    try await next.endReleaseWindow(in: world.notes)
                     #expect(try await world.left() == [], "\(fault) at \(number) in \(place)")
                     #expect(try await world.texts(world.notes, next) == ["n0: text 0", "n2: text 2"], "\(fault) at \(number) in \(place)")
                 }
@@ -251,7 +251,7 @@ import Testing
             try await v2.remove("a", in: world.notes)
             try await world.settle(v2)
             #expect(try await world.slots() == 1)
-            try await v2.endReleaseWindow(of: world.notes)
+            try await v2.endReleaseWindow(in: world.notes)
             try await world.settle(v2)
             #expect(try await world.slots() == 0)
         }
@@ -268,7 +268,7 @@ import Testing
         async let change: Void = slow.set(Self.note("a", "removed"), in: world.notes)
         await gate.untilArrivals()
         try await fast.remove("a", in: world.notes)
-        if ends { try await fast.endReleaseWindow(of: world.notes) }
+        if ends { try await fast.endReleaseWindow(in: world.notes) }
         try await world.settle(fast)
         #expect(try await world.slots() == (ends ? 0 : 1))
         gate.open()
@@ -373,7 +373,7 @@ import Testing
         try #require(world.machine.backends(of: world.way.new).last).inject(.hold(gate), of: .apply)
         async let change: Void = slow.set(Self.note("b", "two"), in: world.notes)
         await gate.untilArrivals()
-        try await fast.endReleaseWindow(of: world.notes)
+        try await fast.endReleaseWindow(in: world.notes)
         gate.open()
         try await change
         #expect(try await world.left() == ["collection:old: b", "window:collection:old: b"])

@@ -1,5 +1,6 @@
 import Foundation
 import LocalData
+import LocalDataBackup
 import LocalDataTesting
 import TestSupport
 import Testing
@@ -17,7 +18,7 @@ import Testing
             #expect(Set(found.records.map(\.id)).count == 99 && found.records.count == 99)
             #expect(found.damaged.map(\.name) == ["n54"] && found.reasons.map(\.code) == [StorageError.undecodable])
             #expect(try await router.count(in: notes) == 100)
-            #expect(try await router.names(in: domain, collection: "notes", onDamage: .skip).count == 100)
+            #expect(try await router.names(of: domain, collection: "notes", onDamage: .skip).count == 100)
             await #expect(throws: StorageError.self) { for try await _ in router.records(in: notes) {} }
             let handle = try #require(found.damaged.first).handle
             let record = try #require(DamagedRecord(handle: handle, in: domain))
@@ -27,7 +28,7 @@ import Testing
             #expect(try await router.count(in: notes) == 99)
             let kept = try #require(try await router.audit().quarantine.first)
             #expect(kept.key == "n54")
-            #expect(try await String(decoding: router.quarantinedData(kept), as: UTF8.self) == #"{"broken":1}"#)
+            #expect(try await String(decoding: router.quarantine.data(of: kept), as: UTF8.self) == #"{"broken":1}"#)
             await #expect { try await router.removeDamaged(record) } throws: { StorageError.notFound ~= $0 }
         }
     }
@@ -56,13 +57,13 @@ import Testing
         machine.corrupt(domain, name: "damaged", bytes: [1, 2, 3])
         let (names, damaged) = try await router.namesAndDamage(in: domain)
         #expect(names == ["whole"])
-        #expect(try await router.names(in: domain, onDamage: .skip) == ["whole"])
+        #expect(try await router.names(of: domain, onDamage: .skip) == ["whole"])
         let record = try #require(damaged.first)
         #expect(record.name == "damaged")
-        await #expect { _ = try await router.names(in: domain) } throws: { StorageError.corrupted ~= $0 }
+        await #expect { _ = try await router.names(of: domain) } throws: { StorageError.corrupted ~= $0 }
         #expect(try await router.damagedData(record) == Data([1, 2, 3]))
         try await router.removeDamaged(record)
-        #expect(try await router.names(in: domain) == ["whole"])
+        #expect(try await router.names(of: domain) == ["whole"])
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
@@ -142,12 +143,12 @@ import Testing
             #expect(listed.count == 1 && record.name == nil)
             let found = try await next.everything(in: notes)
             #expect(found.records.count + values.count == 100)
-            await #expect { _ = try await next.names(in: domain) } throws: { StorageError.corrupted ~= $0 }
+            await #expect { _ = try await next.names(of: domain) } throws: { StorageError.corrupted ~= $0 }
             #expect(try await next.damagedData(record).count > 28)
             let again = try #require(DamagedRecord(handle: record.handle, in: domain))
             try await next.setAside(again)
             #expect(try await next.audit().quarantine.count == 1)
-            #expect(try await next.names(in: domain) == values)
+            #expect(try await next.names(of: domain) == values)
             #expect(try await next.everything(in: notes).damaged.isEmpty)
             #expect(try await next.count(in: notes) == found.records.count)
             // The place can be used again.

@@ -42,7 +42,7 @@ extension StorageRouter {
     /// The names in a domain, and the damaged values beside them.
     nonisolated func namesAndDamage(in domain: StorageDomain) async throws -> (names: [String], damaged: [DamagedRecord]) {
         let damaged = Mutex<[DamagedRecord]>([])
-        let names = try await names(in: domain, onDamage: .report { record, _ in damaged.withLock { $0.append(record) } })
+        let names = try await names(of: domain, onDamage: .report { record, _ in damaged.withLock { $0.append(record) } })
         return (names, damaged.withLock(\.self))
     }
 

@@ -80,7 +80,7 @@ import Testing
         #expect(try await router.value(for: new) == nil)
         let kept = try await router.audit().quarantine
         #expect(kept.count == 1)
-        for entry in kept { #expect(String(decoding: try await router.quarantinedData(entry), as: UTF8.self) == "second") }
+        for entry in kept { #expect(String(decoding: try await router.quarantine.data(of: entry), as: UTF8.self) == "second") }
     }
 
     @Test func `a record that was brought over, set and removed does not come back from a copy that remained`() async throws {

@@ -28,7 +28,7 @@ import Testing
         /// A program; its puts into a suite wait at a gate.
         func launch(stoppedIn suite: String = "", at gate: Gate = Gate(isOpen: true)) -> StorageRouter {
             var configuration = StorageConfiguration.inMemory()
-            configuration.use(for: .userDefaults) { [self] scope in
+            configuration.useBackend(for: .userDefaults) { [self] scope in
                 FaultyStore(
                     store: InMemoryStore(medium: medium(scope)),
                     fault: FaultyStore.Fault(apply: { store, mutations async throws(BackendError) in
@@ -125,7 +125,7 @@ import Testing
     @Test func `a store without atomic batches keeps its tombstones`() async throws {
         var configuration = StorageConfiguration.inMemory()
         let medium = MemoryMedium()
-        configuration.use(for: .userDefaults) { _ in
+        configuration.useBackend(for: .userDefaults) { _ in
             InMemoryStore(medium: medium, capabilities: BackendCapabilities(durability: .durable, crossProcess: true))
         }
         let old = Note.collection("old", Self.domain)
@@ -140,7 +140,7 @@ import Testing
     @Test(arguments: [true, false]) func `a tombstone that had to stay goes once the source is retired`(_ isAtomic: Bool) async throws {
         var configuration = StorageConfiguration.inMemory()
         let medium = MemoryMedium()
-        configuration.use(for: .userDefaults) { _ in
+        configuration.useBackend(for: .userDefaults) { _ in
             InMemoryStore(
                 medium: medium, capabilities: BackendCapabilities(durability: .durable, atomicBatch: isAtomic, crossProcess: true))
         }

@@ -76,7 +76,7 @@
             func launch() -> StorageRouter {
                 stage.launch {
                     $0.freshnessAnchors["main"] = inKeyring ? .keyring() : .file(stage.root.appending(path: "elsewhere/anchor").path)
-                    $0.use(for: .keychain) { _ in keyring }
+                    $0.useBackend(for: .keychain) { _ in keyring }
                 }
             }
             let router = launch()

@@ -114,7 +114,7 @@
             #expect(try await router.row(of: key).state == .resolved)
             let kept = try #require(try await router.audit().quarantine.first)
             #expect(kept.isSealed)
-            #expect(String(decoding: try await router.quarantinedData(kept), as: UTF8.self).contains(secret + "-third"))
+            #expect(String(decoding: try await router.quarantine.data(of: kept), as: UTF8.self).contains(secret + "-third"))
             try await router.remove(textKey("token", .encryptedSQLite(database: "safe")))
             try await router.set(secret + "-fourth", for: textKey("large", .encryptedSQLite(database: "safe")))
             try await expectNoTrace(stage, router, of: secret)

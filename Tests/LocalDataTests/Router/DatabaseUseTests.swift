@@ -73,7 +73,7 @@
             let locks = files.locks("/sqlite-") - before
             #expect((1...3).contains(locks), "\(locks) locks")
             let next = stage.launch()
-            #expect(try await next.names(in: main).count == 900)
+            #expect(try await next.names(of: main).count == 900)
             #expect(try await next.get(key("0")) == "second")
             #expect(try await next.get(key("1")) == "last of two")
             print("a batch of 1,000 keys: \(locks) locks")
@@ -91,7 +91,7 @@
                     batch.set(.infinity, for: infinite)
                 }
             }
-            #expect(try await next.names(in: main).count == 900)
+            #expect(try await next.names(of: main).count == 900)
             for index in [0, 2, 499, 899] { #expect(try await next.get(key("\(index)")) == "second") }
         }
 

@@ -1,6 +1,7 @@
 import BackendContract
 import Foundation
 import LocalData
+import LocalDataBackup
 import LocalDataTesting
 import TestSupport
 import Testing

@@ -16,7 +16,7 @@ import Testing
 
     init() throws { stage = try Stage() }
 
-    func launch() -> StorageRouter { stage.launch { [keyring] in $0.use(for: .keychain) { _ in keyring } } }
+    func launch() -> StorageRouter { stage.launch { [keyring] in $0.useBackend(for: .keychain) { _ in keyring } } }
 
     let plain = StorageKey<String>(name: "token", domain: .keychain, owner: "Tests", description: "The token", defaultValue: "default")
     var key: StorageKey<String> { plain.witnessed() }
@@ -57,7 +57,7 @@ import Testing
         #expect(try await launch().get(key) == "default")
         try await router.set("third", for: key)
         try await reset()
-        try await router.acknowledgeLoss(of: key)
+        try await router.acknowledgeLoss(for: key)
         #expect(try await router.get(key) == "default")
         #expect(try await launch().get(key) == "default")
     }
@@ -65,7 +65,7 @@ import Testing
     @Test func `acknowledging a loss leaves a value that is there alone, and it can vanish again`() async throws {
         let router = launch()
         try await router.set("secret", for: key)
-        try await router.acknowledgeLoss(of: key)
+        try await router.acknowledgeLoss(for: key)
         #expect(try await router.get(key) == "secret")
         try await reset()
         await expectVanished("the read noted it again") { _ = try await router.get(key) }
@@ -107,7 +107,7 @@ import Testing
         let report = await next.sweep(Keys(key: moving))
         #expect(report.rows.map(\.errorCode) == [.vanished])
         #expect(try await next.get(old) == "older")
-        try await next.acknowledgeLoss(of: moving)
+        try await next.acknowledgeLoss(for: moving)
         #expect(try await next.get(moving) == "older")
     }
 
@@ -164,7 +164,7 @@ import Testing
 
     @Test func `a value that another program sets after the look at its empty place has not vanished`() async throws {
         let interrupted = Interrupted(keyring)
-        let router = stage.launch { $0.use(for: .keychain) { _ in interrupted } }
+        let router = stage.launch { $0.useBackend(for: .keychain) { _ in interrupted } }
         let (other, key) = (launch(), key)
         interrupted.afterRead.withLock {
             $0 = { _ = await #expect(throws: Never.self) { try await other.set("theirs", for: key) } }

@@ -185,7 +185,7 @@ import Testing
             let stage = try Stage(keyring: true)
             let real = stage.launch()
             _ = try await recordedSecrets()
-            #expect(try await real.names(in: .keychain(service: "golden")).isEmpty)
+            #expect(try await real.names(of: .keychain(service: "golden")).isEmpty)
             // What the session's keyring holds under the same name is no value of the fixture.
             let token = key("token", .keychain(service: "golden"), String.self)
             try await real.set("real", for: token)

@@ -48,7 +48,7 @@ import Testing
         #expect(try await release1.count(in: oldNotes) == 2)
         try await release1.remove("b", in: oldNotes)
         #expect(try await release2.count(in: notes) == 1)
-        try await release2.endReleaseWindow(of: notes)
+        try await release2.endReleaseWindow(in: notes)
         #expect(try await release1.count(in: oldNotes) == 0)
         #expect(try await release2.value("a", in: notes)?.text == "of release 1")
     }
@@ -84,7 +84,7 @@ import Testing
             warn("A weaker copy is kept in \(kept.place), \(kept.until).")
         }
         // Nobody goes back to release 1 any more.
-        try await router.endReleaseWindow(of: token)
+        try await router.endReleaseWindow(for: token)
 
         #expect(warnings == ["A weaker copy is kept in userDefaults(old)/token, until it is released."])
         #expect(try await router.get(token) == "abc")

@@ -207,7 +207,7 @@ import Testing
             for name in ["a", "b", "c"] {
                 try await router.set(name, for: textKey(name, domain))
             }
-            #expect(try await launch().names(in: domain) == ["a", "b", "c"])
+            #expect(try await launch().names(of: domain) == ["a", "b", "c"])
         }
     }
 }

@@ -138,7 +138,7 @@ import Testing
             let renamed = key("newName", domain, String.self).moved(from: key("oldName", domain))
             let second = launch()
             #expect(try await second.get(renamed) == "abc")
-            #expect(try await second.names(in: domain) == ["newName"])
+            #expect(try await second.names(of: domain) == ["newName"])
             // From now on the old name is not asked for.
             #expect(try await launch().get(key("newName", domain)) == "abc")
         }
@@ -166,7 +166,7 @@ import Testing
             #expect(try await first.get(width) == 800)
             #expect(try await first.value(for: width) == nil)
             #expect(try await !first.exists(width))
-            #expect(try await first.names(in: domain).isEmpty)
+            #expect(try await first.names(of: domain).isEmpty)
 
             try await first.set(640, for: key("oldWidth", place.olderDomain))
             let moved = width.moved(from: key("oldWidth", place.olderDomain))

@@ -89,7 +89,7 @@ private final class InStepStore: WrappingBackend {
     func router(_ clock: PassingClock) -> StorageRouter {
         var configuration = StorageConfiguration.inMemory()
         configuration.runtime.clock = clock
-        configuration.use(for: .userDefaults) { [self] _ in self }
+        configuration.useBackend(for: .userDefaults) { [self] _ in self }
         return StorageRouter(configuration: configuration)
     }
 

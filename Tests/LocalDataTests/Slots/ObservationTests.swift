@@ -112,7 +112,7 @@ import Testing
         let store = DeafStore()
         var configuration = StorageConfiguration.inMemory()
         configuration.runtime.clock = clock
-        configuration.use(for: .userDefaults) { _ in store }
+        configuration.useBackend(for: .userDefaults) { _ in store }
         let router = StorageRouter(configuration: configuration)
         var values = router.values(for: textKey("watched", .userDefaults)).makeAsyncIterator()
         #expect(try await values.next() == .some(nil))
@@ -146,7 +146,7 @@ import Testing
         let store = DeafStore()
         var configuration = StorageConfiguration.inMemory()
         configuration.runtime.clock = clock
-        configuration.use(for: .userDefaults) { _ in store }
+        configuration.useBackend(for: .userDefaults) { _ in store }
         let router = StorageRouter(configuration: configuration)
         let isWatching = Shared(false)
         let reader = Task {

@@ -41,7 +41,7 @@ import Testing
     ) async throws {
         let machine = TestMachine()
         var configuration = machine.configuration
-        configuration.use(for: StorageDomain.Kind("liar")) { _ in Self.store(lie.fault) }
+        configuration.useBackend(for: StorageDomain.Kind("liar")) { _ in Self.store(lie.fault) }
         let router = StorageRouter(configuration: configuration)
         let source = textKey("old", .userDefaults)
         let key = textKey("new", .custom("liar", scope: "x")).moved(from: source)
@@ -64,7 +64,7 @@ import Testing
         func launch(boot: String) -> StorageRouter {
             var configuration = machine.configuration
             configuration.runtime.host.bootID = boot
-            configuration.use(for: StorageDomain.Kind("hesitant")) { _ in Self.hesitantStore(medium) }
+            configuration.useBackend(for: StorageDomain.Kind("hesitant")) { _ in Self.hesitantStore(medium) }
             return StorageRouter(configuration: configuration)
         }
         let source = textKey("old", .userDefaults)

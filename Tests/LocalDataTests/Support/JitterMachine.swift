@@ -50,7 +50,7 @@ final class JitterMachine: Sendable {
     func launch() -> StorageRouter {
         var configuration = base
         for kind in [StorageDomain.Kind.userDefaults, .keychain] {
-            configuration.use(for: kind) { [self] scope in
+            configuration.useBackend(for: kind) { [self] scope in
                 let domain = StorageDomain(kind: kind, scope: scope)
                 return FaultyStore(store: .standIn(for: domain, medium: medium(domain), runtime: .live), fault: jitter)
             }

@@ -51,7 +51,7 @@
             #expect(try await launch().get(old) == "second")
             try await launch().set("third", for: new)
             #expect(try await launch().get(old) == "third")
-            #expect(try await launch().quarantine().isEmpty)
+            #expect(try await launch().quarantine.values().isEmpty)
         }
 
         @Test func `a domain without a data key of its own, no database, and a locked one are refused`() async throws {
@@ -63,7 +63,7 @@
                 let error = await #expect(throws: StorageError.self) { try await router.rotateDataKey(of: domain) }
                 #expect(error?.code == code, "\(String(describing: error))")
             }
-            await router.lock()
+            try await router.lock()
             let error = await #expect(throws: StorageError.self) { try await router.rotateDataKey(of: .encryptedSQLite(database: "none")) }
             #expect(error?.code == StorageError.locked)
         }

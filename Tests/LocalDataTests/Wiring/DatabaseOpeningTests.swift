@@ -26,7 +26,7 @@
             let router = stage.launch()
             #expect(try await router.value(for: key) == nil)
             #expect(try await !router.exists(key))
-            #expect(try await router.names(in: key.domain).isEmpty)
+            #expect(try await router.names(of: key.domain).isEmpty)
             if case .ready = await router.status(of: key.domain) {} else { Issue.record("the database is not ready") }
             try await router.remove(key)
             try await router.unlock(key.domain)
@@ -54,7 +54,7 @@
             ] {
                 await expectRefusal(StorageError.encryptionKeyMissing, of: "a", saying: "Restore the key", body: body)
             }
-            await expectRefusal(StorageError.encryptionKeyMissing) { _ = try await router.names(in: key.domain) }
+            await expectRefusal(StorageError.encryptionKeyMissing) { _ = try await router.names(of: key.domain) }
             await expectUnavailable(router, StorageError.encryptionKeyMissing)
             #expect(try await router.row(of: key).errorCode == .encryptionKeyMissing)
             #expect(try files(stage) == before)
@@ -210,7 +210,7 @@
             await expectRefusal(StorageError.invalidName, of: "a", saying: "not a path") { try await router.set(secret, for: hostile) }
             await expectRefusal(StorageError.invalidName, of: "a") { _ = try await router.value(for: hostile) }
             await expectRefusal(StorageError.invalidName, of: "a") { try await router.remove(hostile) }
-            await expectRefusal(StorageError.invalidName) { _ = try await router.names(in: hostile.domain) }
+            await expectRefusal(StorageError.invalidName) { _ = try await router.names(of: hostile.domain) }
             await expectRefusal(StorageError.invalidName) {
                 _ = try await router.value(for: textKey("b", .userDefaults).moved(from: hostile))
             }

@@ -90,7 +90,7 @@
             let again = try await router.rotateKey()
             #expect(again.values == 0 && again.databases == 0)
             #expect(try lines().count == 2, "a call makes no third key while the older one is kept")
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             #expect(try lines().count == 1)
             #expect(try lines().first != before.first)
             try await check(router)
@@ -99,7 +99,7 @@
             #expect(recipients.map(\.id) == [id(try lines()[0])])
             // A second rotation makes a third key.
             #expect(try await router.rotateKey().isComplete)
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             try await check(try await launch())
         }
 
@@ -112,7 +112,7 @@
             try await other.set("late", for: late)
             let old = try lines()[1]
             #expect(try isNamed(id(old)))
-            let refusal = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            let refusal = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(refusal.code == StorageError.conflict && refusal.message.contains(id(old)), "\(refusal)")
             // What the new key sealed makes it look at the source again.
             try await check(other)
@@ -120,10 +120,10 @@
             #expect(try !isNamed(id(old)))
             #expect(try await router.rotateKey().isComplete)
             // It seals with the new key by now; what it sealed before may not be written yet, as far as others know.
-            let still = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            let still = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(still.code == StorageError.conflict)
             try await other.rotateKey()
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             #expect(try await other.get(late) == "later")
             for router in [router, other, try await launch()] { try await check(router) }
         }
@@ -138,11 +138,11 @@
                 try await other.set("late", for: late)
                 try await other.shutdown()
             }
-            let error = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            let error = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(error.code == StorageError.conflict && error.message.contains("rotateKey"), "\(error)")
             try await check(router)
             #expect(try await router.rotateKey().values == 1)
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             try await check(try await launch())
             #expect(try await launch().get(late) == "late")
         }
@@ -159,7 +159,7 @@
             let program = try await launch()
             try await program.registerCatalog(TestCatalog([.key(new)], id: "Window"))
             #expect(try await program.rotateKey().isComplete)
-            try await program.destroyOlderKeys()
+            try await program.deleteOlderKeys()
             for key in [new, old] { #expect(try await program.get(key) == "second") }
             #expect(await program.sweep().isComplete)
             for key in [new, old] { #expect(try await program.get(key) == "second") }
@@ -169,7 +169,7 @@
             #expect(try await program.rotateKey().isComplete)
             #expect(await program.sweep().isComplete)
             #expect(try await program.get(copy) == "own")
-            #expect(try await program.quarantine().isEmpty)
+            #expect(try await program.quarantine.values().isEmpty)
         }
 
         /// A router with a value in quarantine, and the catalog of the key that it is about.
@@ -182,18 +182,18 @@
             #expect(try await router.get(key) == "first")
             try await router.set("conflict", for: older)
             _ = await router.sweep()
-            return (router, catalog, try #require(try await router.quarantine().first))
+            return (router, catalog, try #require(try await router.quarantine.values().first))
         }
 
         @Test func `a quarantined value is sealed again, with the seal that it had in its place`() async throws {
             let (router, _, entry) = try await quarantined()
-            let content = try await router.quarantinedData(entry)
+            let content = try await router.quarantine.data(of: entry)
             let old = try lines()[0]
             let report = try await router.rotateKey()
             #expect(report.isComplete, "\(report)")
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             #expect(try !isNamed(id(old)))
-            #expect(try await launch().quarantinedData(entry) == content)
+            #expect(try await launch().quarantine.data(of: entry) == content)
         }
 
         /// Leaves a slot of a property list with nothing but metadata that nobody can read.
@@ -217,11 +217,11 @@
             let router = try await launch()
             let report = try await router.rotateKey()
             #expect(report.remaining.count == 1 && report.remaining[0].contains("/list: "), "\(report.remaining)")
-            let refusal = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            let refusal = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(refusal.code == StorageError.conflict && refusal.message.contains("/list"), "\(refusal)")
             try await router.set("value of list", for: list)
             #expect(try await router.rotateKey().isComplete)
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             try await check(try await launch())
         }
 
@@ -233,15 +233,15 @@
             try await next.registerCatalog(catalog)
             let report = try await next.rotateKey()
             #expect(report.remaining.count == 1 && report.remaining[0].contains("quarantine/\(entry.id)"), "\(report.remaining)")
-            let refusal = try await #require(throws: StorageError.self) { try await next.destroyOlderKeys() }
+            let refusal = try await #require(throws: StorageError.self) { try await next.deleteOlderKeys() }
             #expect(refusal.code == StorageError.conflict && refusal.message.contains(entry.id), "\(refusal)")
-            let listed = try await next.quarantine()
+            let listed = try await next.quarantine.values()
             #expect(listed.map(\.id) == [entry.id] && listed[0].reason.contains("damaged"), "\(listed)")
-            let unread = try await #require(throws: StorageError.self) { try await next.quarantinedData(listed[0]) }
+            let unread = try await #require(throws: StorageError.self) { try await next.quarantine.data(of: listed[0]) }
             #expect(unread.code == StorageError.corrupted)
-            try await next.discardQuarantined(listed[0])
-            #expect(try await next.quarantine().isEmpty)
-            try await next.destroyOlderKeys()
+            try await next.quarantine.purge(listed[0])
+            #expect(try await next.quarantine.values().isEmpty)
+            try await next.deleteOlderKeys()
         }
 
         @Test func `many values of a store are sealed again in few commits`() async throws {
@@ -253,7 +253,7 @@
             files.arm(nil)
             #expect(try await router.rotateKey().values == many.count)
             #expect((2...3).contains(files.count("rename", "many.plist")), "\(files.operations)")
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             for key in many { #expect(try await launch().get(key) == key.name) }
         }
 
@@ -272,11 +272,11 @@
             let next = try await launch()
             try await next.registerCatalog(TestCatalog([.key(new)], id: "Copies"))
             #expect(try await next.rotateKey().isComplete)
-            try await next.destroyOlderKeys()
+            try await next.deleteOlderKeys()
             #expect(try await next.get(old) == "first", "it was sealed again where it stood")
             #expect(await next.sweep().isComplete)
             #expect(try await next.get(new) == "second")
-            #expect(try await next.quarantine().isEmpty)
+            #expect(try await next.quarantine.values().isEmpty)
             // A new value of an older release does win.
             try await next.set("third", for: old)
             #expect(await next.sweep().isComplete)
@@ -296,7 +296,7 @@
             let counting = try await launch("count", files)
             files.arm(nil)
             _ = try await counting.rotateKey()
-            try await counting.destroyOlderKeys()
+            try await counting.deleteOlderKeys()
             try await counting.shutdown()
             let count = files.operations.count
             #expect(count > 30)
@@ -308,7 +308,7 @@
                 files.arm(.stops, at: number)
                 do {
                     _ = try await router.rotateKey()
-                    try await router.destroyOlderKeys()
+                    try await router.deleteOlderKeys()
                 } catch {}
                 // A process that was killed holds no lock any more.
                 try? await router.shutdown()
@@ -321,7 +321,7 @@
                 default: between += 1
                 }
                 if try lines(root) == old || lines(root).count > 1 { #expect(try await next.rotateKey().isComplete, "killed at \(number)") }
-                try await next.destroyOlderKeys()
+                try await next.deleteOlderKeys()
                 #expect(try lines(root).count == 1 && lines(root) != old)
                 try await next.shutdown()
                 let last = try await launch(root)
@@ -339,11 +339,11 @@
             try await fill(router)
             _ = try await router.rotateKey()
             let unregistered = stage.launch { $0.keychain = .sealedVault(.configured) }
-            let refusal = try await #require(throws: StorageError.self) { try await unregistered.destroyOlderKeys() }
+            let refusal = try await #require(throws: StorageError.self) { try await unregistered.deleteOlderKeys() }
             #expect(refusal.code == StorageError.unsupported)
             #expect(try lines().count == 2)
-            await router.lock()
-            let locked = try await #require(throws: StorageError.self) { try await router.destroyOlderKeys() }
+            try await router.lock()
+            let locked = try await #require(throws: StorageError.self) { try await router.deleteOlderKeys() }
             #expect(locked.code == StorageError.locked)
         }
 
@@ -357,7 +357,7 @@
             try await other.set("late", for: late)
             let kit = URL(fileURLWithPath: stage.directory.file("kit"))
             let passphrase = BackupKey.passphrase("correct horse", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1))
-            try await router.backup(to: kit, for: [passphrase])
+            try await router.backup(to: kit, openedBy: [passphrase])
             try await router.rotateKey()
             var elsewhere = StorageConfiguration(
                 root: URL(fileURLWithPath: stage.directory.file("elsewhere")), applicationID: stage.service)
@@ -368,7 +368,7 @@
             try await check(restored)
             #expect(try await restored.get(late) == "late")
             #expect(try await restored.rotateKey().isComplete)
-            try await restored.destroyOlderKeys()
+            try await restored.deleteOlderKeys()
             try await restored.shutdown()
             let last = try await launch("elsewhere")
             try await check(last)
@@ -390,9 +390,9 @@
             let old = try lines()[0]
             let report = try await router.rotateKey()
             #expect(report.isComplete && report.values == 2, "\(report)")
-            try await router.destroyOlderKeys()
+            try await router.deleteOlderKeys()
             #expect(try !isNamed(id(old)))
-            #expect(try await router.restoreBackup(of: evolving) != nil)
+            #expect(try await router.restoreBackup(for: evolving) != nil)
             try await router.shutdown()
             #expect(try await launch().get(key(String.self)) == "first")
         }

@@ -47,7 +47,7 @@
             try provide(new, old)
             let report = try await launch().rotateKey()
             #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
-            let done = try await #require(throws: StorageError.self) { try await launch().destroyOlderKeys() }
+            let done = try await #require(throws: StorageError.self) { try await launch().deleteOlderKeys() }
             #expect(done.code == StorageError.unsupported && done.message.contains("every line but the first"), "\(done)")
             try provide(new)
             #expect(try await launch().get(list) == "again")
@@ -97,7 +97,7 @@
                 let report = try await router.rotateKey()
                 #expect(report.isComplete && report.values == 1 && report.databases == 1 && report.olderKeys == 1, "\(source): \(report)")
                 for key in [list, row] { #expect(try await launch().get(key) == "value") }
-                try await router.destroyOlderKeys()
+                try await router.deleteOlderKeys()
                 #expect(try await router.rotateKey().olderKeys == 1)
                 try await router.shutdown()
                 for key in [list, row] { #expect(try await launch().get(key) == "value") }
@@ -119,7 +119,7 @@
                 let report = try await router.rotateKey()
                 #expect(report.isComplete && report.values == 1 && report.databases == 1, "\(report)")
                 for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
-                try await router.destroyOlderKeys()
+                try await router.deleteOlderKeys()
                 for key in [list, row, secret] { #expect(try await launch().get(key) == "value") }
                 try await router.shutdown()
             }

@@ -61,7 +61,7 @@
             #expect(try await launch().get(row) == "v")
             let router = launch()
             try await router.set("w", for: row)
-            #expect(try await router.names(in: row.domain) == ["a"])
+            #expect(try await router.names(of: row.domain) == ["a"])
         }
 
         @Test(arguments: Sealed.allCases, [true, false]) func `nothing seals with a new key beside what the old one sealed`(

@@ -50,7 +50,7 @@
         @Test func `a locked router refuses every read and change, and gives everything back once it is unlocked`() async throws {
             let router = launch()
             for key in keys { try await router.set("value of \(key.name)", for: key) }
-            #expect(await router.lock())
+            #expect(try await router.lock())
             for key in keys {
                 await expectLocked { _ = try await router.get(key) }
                 await expectLocked { try await router.set("lost", for: key) }
@@ -59,7 +59,7 @@
                 await expectLocked { _ = try await router.exists(key) }
                 await expectLocked { _ = try await router.storedValue(for: key) }
                 await expectLocked { try await router.batch { $0.set("lost", for: key) } }
-                await expectLocked { _ = try await router.names(in: key.domain) }
+                await expectLocked { _ = try await router.names(of: key.domain) }
                 guard case .locked = await router.status(of: key.domain) else {
                     Issue.record("\(key.domain) is not locked")
                     continue
@@ -71,7 +71,7 @@
             #expect(blocked.rows.map(\.state) == Array(repeating: .blocked, count: keys.count), "\(blocked)")
             // Nobody else is locked out.
             #expect(try await launch().get(row) == "value of c")
-            await router.unlock()
+            try await router.unlock()
             for key in keys { #expect(try await router.get(key) == "value of \(key.name)") }
             for key in keys { try await router.set("new value of \(key.name)", for: key) }
             for key in keys { #expect(try await launch().get(key) == "new value of \(key.name)") }
@@ -87,11 +87,11 @@
             try await router.unlock(row.domain)
             #expect(try await router.get(row) == "value of c")
             // One domain can be unlocked while the others stay locked.
-            await router.lock()
+            try await router.lock()
             try await router.unlock(row.domain)
             #expect(try await router.get(row) == "value of c")
             for key in keys where key.domain != row.domain { await expectLocked { _ = try await router.get(key) } }
-            await router.unlock()
+            try await router.unlock()
             for key in keys { #expect(try await router.get(key) == "value of \(key.name)") }
         }
 
@@ -110,7 +110,7 @@
             isArmed.arm()
             let change = Task { try await router.set("finished", for: row) }
             await gate.arrived(1)
-            let locking = Task { await router.lock(waitingAtMost: .seconds(60)) }
+            let locking = Task { try await router.lock(waitingAtMost: .seconds(60)) }
             // The lock is being waited for once a new call is refused.
             var isRefused = false
             while !isRefused {
@@ -120,11 +120,11 @@
             }
             await expectLocked { try await router.set("lost", for: other) }
             gate.open()
-            #expect(await locking.value)
+            #expect(try await locking.value)
             try await change.value
             await expectLocked { _ = try await router.get(row) }
             #expect(try await launch().get(row) == "finished")
-            await router.unlock()
+            try await router.unlock()
             #expect(try await router.get(row) == "finished")
         }
 
@@ -134,12 +134,12 @@
             isArmed.arm()
             let change = Task { try await router.set("lost", for: row) }
             await gate.arrived(1)
-            #expect(await !router.lock(waitingAtMost: .zero))
+            #expect(try await !router.lock(waitingAtMost: .zero))
             await expectLocked { _ = try await router.get(row) }
             gate.open()
             await expectLocked { try await change.value }
             #expect(try await launch().get(row) == "before")
-            await router.unlock()
+            try await router.unlock()
             #expect(try await router.get(row) == "before")
         }
 
@@ -150,13 +150,13 @@
             #expect(try await values.next() == "first")
             // It waits to be told when the lock comes, and is not told any more.
             try await router.set("second", for: list)
-            await router.lock()
+            try await router.lock()
             await expectLocked {
                 var late = router.values(for: list).makeAsyncIterator()
                 _ = try await late.next()
             }
             try await launch().set("third", for: list)
-            await router.unlock()
+            try await router.unlock()
             #expect(try await values.next() == "third")
         }
 
@@ -172,7 +172,7 @@
                 }
             }
             try await router.set("value", for: row)
-            await router.lock()
+            try await router.lock()
             typed.withLock { $0 = "wrong" }
             let error = await #expect(throws: StorageError.self) { try await router.unlock(row.domain) }
             #expect(error?.code == StorageError.encryptionKeyMismatch)
@@ -221,7 +221,7 @@
                     capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring)))
             let router = stage.launch {
                 $0.keySource = .keyring
-                $0.use(for: .keychain) { _ in keyring }
+                $0.useBackend(for: .keychain) { _ in keyring }
                 if follows { $0.locksWithKeyring = .milliseconds(2) }
             }
             try await router.set("row", for: row)

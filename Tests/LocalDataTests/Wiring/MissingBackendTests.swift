@@ -9,7 +9,7 @@ import Testing
     /// The domain of encrypted SQLite in a build without it, else one that nobody plugged in.
     #if SQLite
         let domain = StorageDomain.custom("archive", scope: "main")
-        let remedy = "StorageConfiguration.use(for:_:)"
+        let remedy = "StorageConfiguration.useBackend(for:_:)"
     #else
         let domain = StorageDomain.encryptedSQLite(database: "main")
         let remedy = "trait SQLite"

@@ -109,7 +109,7 @@
             let backup = URL(filePath: stage.directory.file("backup"))
             let key = BackupKey.passphrase("correct horse battery staple", PassphraseCost(logN: 1, blockSize: 1, parallelism: 1))
             let router = launch()
-            _ = try await router.backup(to: backup, for: [key])
+            _ = try await router.backup(to: backup, openedBy: [key])
             try await router.shutdown()
             try FileManager.default.removeItem(at: stage.root)
             try await portal.tell("forget")

@@ -18,7 +18,7 @@ extension MigrationSession {
             let secret = BackupKey.recoveryKey(try RecoveryKey(text: key))
             let before = peak()
             let router = StorageRouter(configuration: configuration)
-            try await router.backup(to: kit, for: [secret])
+            try await router.backup(to: kit, openedBy: [secret])
             try await router.shutdown()
             let made = peak()
             try await StorageRouter.verifyBackup(at: kit, with: secret)

@@ -101,7 +101,7 @@ struct RecordWork {
             identities.insert(record.value.identity)
         }
         // The bytes of every version are kept: one call brings any of them back.
-        let backup = try await router.restoreBackup(of: Self.evolving.key("n0"))
+        let backup = try await router.restoreBackup(for: Self.evolving.key("n0"))
         let restored = try await router.storedValue(for: Self.stored.key("n0"))
         guard backup == 1, restored?.value.names == ["id", "name", "number"] else { return "no backup" }
         return seen.count == count && identities.count == count ? "all" : "\(seen.count) records, \(identities.count) identities"

@@ -18,7 +18,7 @@ struct ReleaseWork: Sendable {
         case "get": return "value \(try await router.value(for: key) ?? "none")"
         case "sweep": return "\((await router.sweep(OneValue(key: key))).isComplete)"
         case "end":
-            try await router.endReleaseWindow(of: key)
+            try await router.endReleaseWindow(for: key)
             return "done"
         default:
             // Numbers that rise: what was acknowledged last is the highest.

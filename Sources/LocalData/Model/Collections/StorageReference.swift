@@ -66,8 +66,3 @@ extension StorageReference: Hashable {
     /// Feeds the id into a hasher.
     public func hash(into hasher: inout Hasher) { hasher.combine(id) }
 }
-
-extension StorageReference: ProbedReference {
-    static var target: any Any.Type { Target.self }
-    static var emptyValue: Any? { try? StoredDocument("").decode(Self.self) }
-}

@@ -58,31 +58,6 @@ public struct DocumentEvolution: Sendable {
         DocumentEvolution(chain: chain.adding(to: version, EvolutionStep.change(body)))
     }
 
-    /// Adds a step that changes the document, and says how to make the older document of the newer one: for programs of an earlier release, see
-    /// `StorageKey.evolving(_:keeping:readableBy:merge:)`.
-    /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - body: Changes the document. What it throws leaves the record as it is.
-    ///   - down: Changes a document of the newer version into one of the older. What it throws refuses the write with `encodingFailed`.
-    public func to(
-        version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void,
-        down: @escaping @Sendable (inout StoredDocument) throws -> Void
-    ) -> DocumentEvolution {
-        to(version: version, { document, _ in try body(&document) }, down: { document, _ in try down(&document) })
-    }
-
-    /// Adds a step that changes the document, and its way back, and asks which record it is.
-    /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - body: Changes the document.
-    ///   - down: Changes a document of the newer version into one of the older; the context's ``EvolutionContext/targetVersion`` is the older one.
-    public func to(
-        version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void,
-        down: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void
-    ) -> DocumentEvolution {
-        DocumentEvolution(chain: chain.adding(to: version, EvolutionStep.change(body), back: EvolutionStep.change(down)))
-    }
-
     /// Adds a block that is run once for each stored value of any earlier version of the chain.
     ///
     /// It is given the old version's number, the old document to look at, and the new one to fill, which begins as a copy of the old.
@@ -121,7 +96,7 @@ public struct DocumentEvolution: Sendable {
         return next
     }
 
-    /// This chain, keeping the bytes of each record before its first step: see ``StorageRouter/restoreBackup(of:version:)``.
+    /// This chain, keeping the bytes of each record before its first step: see ``StorageRouter/restoreBackup(for:version:)``.
     public func keepingBackup() -> DocumentEvolution {
         var next = self
         next.chain.keepsBackup = true
@@ -153,41 +128,9 @@ public struct TypedEvolution<Value: Codable & Sendable>: Sendable {
         TypedEvolution<Next>(chain: chain.adding(to: version, Self.change(body)))
     }
 
-    /// Adds a step that makes a value of another type, and says how to make the older value of the newer one: for programs of an earlier release, see
-    /// `StorageKey.evolving(_:keeping:readableBy:merge:)`.
-    /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - body: Makes the new value. What it throws leaves the record as it is.
-    ///   - down: Makes the older value of a newer one. What it throws refuses the write with `encodingFailed`.
-    public func to<Next: Codable & Sendable>(
-        version: Int? = nil, _ body: @escaping @Sendable (Value) throws -> Next, down: @escaping @Sendable (Next) throws -> Value
-    ) -> TypedEvolution<Next> {
-        to(version: version, { value, _ in try body(value) }, down: { value, _ in try down(value) })
-    }
-
-    /// Adds a step that makes a value of another type, and its way back, and asks which record it is.
-    /// - Parameters:
-    ///   - version: The version that it leads to; the next one when not given.
-    ///   - body: Makes the new value.
-    ///   - down: Makes the older value of a newer one; the context's ``EvolutionContext/targetVersion`` is the older one.
-    public func to<Next: Codable & Sendable>(
-        version: Int? = nil, _ body: @escaping @Sendable (Value, EvolutionContext) throws -> Next,
-        down: @escaping @Sendable (Next, EvolutionContext) throws -> Value
-    ) -> TypedEvolution<Next> {
-        TypedEvolution<Next>(chain: chain.adding(to: version, Self.change(body), back: Self.change(down)))
-    }
-
     /// Adds a step that changes the value's document.
     public func to(version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void) -> DocumentEvolution {
         DocumentEvolution(chain: chain).to(version: version, body)
-    }
-
-    /// Adds a step that changes the value's document, and its way back.
-    public func to(
-        version: Int? = nil, _ body: @escaping @Sendable (inout StoredDocument) throws -> Void,
-        down: @escaping @Sendable (inout StoredDocument) throws -> Void
-    ) -> DocumentEvolution {
-        DocumentEvolution(chain: chain).to(version: version, body, down: down)
     }
 
     private static func change<Old: Codable & Sendable, New: Codable & Sendable>(
@@ -203,7 +146,7 @@ public struct TypedEvolution<Value: Codable & Sendable>: Sendable {
         TypedEvolution(chain: DocumentEvolution(chain: chain).shortcut(from: from, to: to, body).chain)
     }
 
-    /// This chain, keeping the bytes of each record before its first step: see ``StorageRouter/restoreBackup(of:version:)``.
+    /// This chain, keeping the bytes of each record before its first step: see ``StorageRouter/restoreBackup(for:version:)``.
     public func keepingBackup() -> TypedEvolution {
         var next = self
         next.chain.keepsBackup = true
@@ -212,12 +155,11 @@ public struct TypedEvolution<Value: Codable & Sendable>: Sendable {
 }
 
 extension EvolutionChain {
-    fileprivate func adding(to version: Int?, _ apply: @escaping EvolutionStep.Change, back: EvolutionStep.Change? = nil) -> EvolutionChain
-    {
+    fileprivate func adding(to version: Int?, _ apply: @escaping EvolutionStep.Change) -> EvolutionChain {
         var next = self
         let target = version ?? self.version + 1
         // A step that leads nowhere is told when the chain is first used; a range needs its bounds in order.
-        next.steps.append(EvolutionStep(from: self.version...self.version, to: target, role: .link, apply: apply, back: back))
+        next.steps.append(EvolutionStep(from: self.version...self.version, to: target, role: .link, apply: apply))
         next.version = target
         return next
     }

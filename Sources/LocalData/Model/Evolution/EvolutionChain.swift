@@ -46,8 +46,6 @@ public struct EvolutionStep: Sendable {
     public let to: Int
     package let role: Role
     let apply: Change
-    /// The way back to the version that the step begins at; nil where there is none.
-    let back: Change?
 
     /// What a step does to a value.
     package typealias Change = @Sendable (inout EvolvingValue, EvolutionContext) throws -> Void
@@ -57,21 +55,15 @@ public struct EvolutionStep: Sendable {
     ///   - from: The version that the step begins at.
     ///   - to: The version that it leads to.
     ///   - body: Changes the document.
-    ///   - down: Makes the older document of the newer one, for programs that read the older version: see
-    ///     `StorageKey.evolving(_:keeping:readableBy:merge:)`.
-    public init(
-        from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void,
-        down: (@Sendable (inout StoredDocument, EvolutionContext) throws -> Void)? = nil
-    ) {
-        self.init(from: from...from, to: to, role: .link, apply: Self.change(body), back: down.map(Self.change))
+    public init(from: Int, to: Int, _ body: @escaping @Sendable (inout StoredDocument, EvolutionContext) throws -> Void) {
+        self.init(from: from...from, to: to, role: .link, apply: Self.change(body))
     }
 
-    package init(from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping Change, back: Change? = nil) {
+    package init(from: ClosedRange<Int>, to: Int, role: Role, apply: @escaping Change) {
         self.from = from
         self.to = to
         self.role = role
         self.apply = apply
-        self.back = back
     }
 
     /// A change of a document.

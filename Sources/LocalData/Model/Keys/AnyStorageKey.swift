@@ -42,7 +42,7 @@ public struct AnyStorageKey: Sendable {
     }
 
     /// The legacy locations of the value, or of the collection's records.
-    var legacyLocations: [AnyStorageKey] {
+    package var legacyLocations: [AnyStorageKey] {
         func locations<Collection: TypedCollection>(_ collection: Collection) -> [AnyStorageKey] {
             collection.typed.legacyLocations.map(\.key)
         }
@@ -93,8 +93,6 @@ protocol TypedKey<Value>: OpenedKey {
     var migrations: [AnyStorageMigration] { get }
     var isWitnessed: Bool { get }
     var releaseWindow: ReleaseWindow? { get }
-    /// How long the value is kept in an older shape.
-    var shapeWindow: ReleaseWindow? { get }
     var sourceWinsConflicts: Bool { get }
     /// Whether a legacy location's value may change the key's in a conflict.
     var mayLoseConflicts: Bool { get }
@@ -102,8 +100,6 @@ protocol TypedKey<Value>: OpenedKey {
 
 extension StorageKey: TypedKey {
     package var typed: StorageKey<Value> { self }
-
-    var shapeWindow: ReleaseWindow? { keptShape?.window }
 
     var sourceWinsConflicts: Bool {
         if case .sourceWins = conflictPolicy { true } else { false }

@@ -1,7 +1,7 @@
 /// Where a value lives: a kind of store, and which one of that kind.
 ///
 /// Open, not a closed enumeration: a kind of one's own is made with ``custom(_:scope:)`` and plugged in with
-/// ``StorageConfiguration/use(for:_:)``.
+/// ``StorageConfiguration/useBackend(for:_:)``.
 public struct StorageDomain: Hashable, Sendable, CustomStringConvertible {
     /// A kind of store.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {

@@ -25,15 +25,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// The chain of versions that leads to the value's shape; nil where there is one version only.
     private(set) var evolution: EvolutionChain?
-    /// Why the chain is unusable; determined once, since every call asks.
-    private var chainProblem: String?
-    /// Why the chain is unusable; nil for a sound one.
-    var evolutionProblem: String? {
-        guard keptShape != nil, releaseWindow != nil else { return chainProblem }
-        return "the key keeps an older shape and an older place. Let the window of one end before the other begins"
-    }
-    /// The older shape in which the value is kept, for programs of an earlier release; nil where there is none.
-    private(set) var keptShape: MirroredShape<Value>?
+    /// Why the chain is unusable, nil for a sound one; determined once, since every call asks.
+    private(set) var evolutionProblem: String?
     private var declaredVersion = 1
     /// What makes the key one of a record in a collection; nil for a plain value.
     var membership: RecordMembership?
@@ -112,14 +105,10 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     /// - Parameter evolution: The chain. A document that is not of the key's type at its end is refused with `migrationFailed`, before anything is written.
     public func evolving(_ evolution: DocumentEvolution) -> Self { evolving(evolution.chain) }
 
-    func evolving(_ chain: EvolutionChain?) -> Self { evolving(chain, chain?.problem, nil) }
-
-    /// This key with a chain, and the older shape that is kept.
-    func evolving(_ chain: EvolutionChain?, _ problem: String?, _ kept: MirroredShape<Value>?) -> Self {
+    func evolving(_ chain: EvolutionChain?) -> Self {
         var key = self
         key.evolution = chain
-        key.chainProblem = problem
-        key.keptShape = kept
+        key.evolutionProblem = chain?.problem
         return key
     }
 
@@ -147,7 +136,7 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
 
     /// This key, with a witness: outside the value's store it is remembered that there is a value. A value that is gone without having been removed, since a
     /// keyring was reset, replaced by another one or emptied by another program, is then `vanished`: reads throw it, no default is returned, and no older copy takes
-    /// its place, until the value is there again, is set or removed, or ``StorageRouter/acknowledgeLoss(of:)`` accepts the loss.
+    /// its place, until the value is there again, is set or removed, or ``StorageRouter/acknowledgeLoss(for:)`` accepts the loss.
     ///
     /// The list of witnesses is `witness.plist` in the data folder; it names values by salted digests, and a value in it costs one more durable change of a list when it is
     /// first set or read. A removal leaves a tombstone. Declare the key with its witness in every program that removes the value: a removal by any other

@@ -31,7 +31,7 @@ public protocol CustomKeySource: Sendable {
     func loadOthers() async throws -> [SealingKeyMaterial]
 
     /// Stores another key in place of the one that it holds, and which keys only open from then on, durably and in one step. Called by
-    /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/destroyOlderKeys(of:waitingAtMost:)`` alone.
+    /// ``StorageRouter/rotateKey(of:progress:)`` and ``StorageRouter/deleteOlderKeys(of:waitingAtMost:)`` alone.
     /// - Parameters:
     ///   - old: The key that it holds. If it holds another one by then, throw `BackendError` with the code `conflict`.
     ///   - key: The key that ``load()`` gives from now on; it may be the same.

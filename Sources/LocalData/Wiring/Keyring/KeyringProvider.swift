@@ -28,7 +28,7 @@ struct KeyringProvider: BackendProvider {
         #else
             return MissingBackend(
                 for: .keychain(service: service), claims,
-                "This build has no keyring (trait Keyring, Linux only). Build with the trait, or plug a backend in with StorageConfiguration.use(for: .keychain)."
+                "This build has no keyring (trait Keyring, Linux only). Build with the trait, or plug a backend in with StorageConfiguration.useBackend(for: .keychain)."
             )
         #endif
     }

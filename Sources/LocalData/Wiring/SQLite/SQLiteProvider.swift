@@ -62,7 +62,7 @@ struct SQLiteProvider: BackendProvider {
     #if !SQLite
         /// Why there are no sealed databases in this build, and what to do.
         static func missing(_ kind: String) -> String {
-            "This build has no encrypted SQLite backend (trait SQLite). Build with the trait, or plug a backend in with StorageConfiguration.use(for: \(kind))."
+            "This build has no encrypted SQLite backend (trait SQLite). Build with the trait, or plug a backend in with StorageConfiguration.useBackend(for: \(kind))."
         }
     #endif
 }

@@ -1,3 +1,5 @@
+import LocalData
+
 /// What a type's `init(from:)` asked for.
 final class ShapeSketch {
     private enum Form {

@@ -1,4 +1,5 @@
 import Foundation
+public import LocalData
 
 /// The shape of a type that does not describe itself, learnt from its own `init(from:)`: it is run with a decoder that answers every question with an empty value
 /// and notes what was asked.
@@ -127,6 +128,14 @@ extension EntityDescription {
     }
 }
 
+extension AnyStorageKey {
+    /// The shape of what the key or collection stores, under its name and version; without properties for a lone text, number or list.
+    public var entity: EntityDescription {
+        let declared = declaredEntity
+        return EntityDescription(name, version: declared.version, of: declared.valueType)
+    }
+}
+
 // MARK: Types with an empty value of their own
 
 protocol ProbedOptional {
@@ -149,6 +158,11 @@ protocol ProbedReference {
     static var target: any Any.Type { get }
     /// A reference that refers to nothing.
     static var emptyValue: Any? { get }
+}
+
+extension StorageReference: ProbedReference {
+    static var target: any Any.Type { Target.self }
+    static var emptyValue: Any? { try? StoredDocument("").decode(Self.self) }
 }
 
 extension Optional: ProbedOptional {
