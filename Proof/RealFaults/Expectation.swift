@@ -37,7 +37,7 @@ struct Expectation: Sendable {
 
     /// How often files are there that an undisturbed run does not leave, by their names.
     func leftovers(in root: String) -> [String: Int] {
-        Dictionary(grouping: Self.names(of: root)) { $0 }.mapValues(\.count).filter { !files.contains($0.key) }
+        Dictionary(grouping: Self.names(in: root)) { $0 }.mapValues(\.count).filter { !files.contains($0.key) }
     }
 
     /// What a state shows that it must not; nil if it is as it may be.

@@ -59,7 +59,7 @@ package struct Trials: Sendable {
         calls = try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n").map(String.init)
         expectation = Expectation(
             operation: operation, before: before.state("first") ?? [], after: after.state("last") ?? [],
-            files: Set(Expectation.names(of: done) + Expectation.names(of: untouched)))
+            files: Set(Expectation.names(in: done) + Expectation.names(in: untouched)))
         if let wrong = expectation.violations(told: "acknowledged", then: nil, found: after).first {
             throw ProgramFailure("\(operation.name), undisturbed: \(wrong)")
         }

@@ -1,4 +1,4 @@
-// `import LocalData` alone is enough: the contract and the public types of the backends come with it.
-@_exported public import BackendContract
-@_exported public import KeyringBackend
-@_exported public import MemoryBackend
+// The few types of the contract and of the keyring that programs name. Authors of backends import BackendContract.
+@_exported public import enum BackendContract.MutationOutcome
+@_exported public import enum BackendContract.ProtectionLevel
+@_exported public import struct KeyringBackend.KeyringStyle

@@ -1,4 +1,5 @@
 import ArgumentParser
+import BackendContract
 import LocalData
 
 /// `localdata status`: shows whether domains can be used.

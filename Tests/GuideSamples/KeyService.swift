@@ -28,7 +28,7 @@ public struct KeyService: CustomKeySource {
         // The service refuses with 412 if another process was faster.
         let (status, _) = try await send("PUT", new.withBytes { Data($0) })
         if status == 201 { return new }
-        guard let present = try await load() else { throw BackendError(.unavailable, "The key service lost the key. Try again.") }
+        guard let present = try await load() else { throw refusal(StorageError.unavailable, "The key service lost the key. Try again.") }
         return present
     }
 
@@ -41,10 +41,12 @@ public struct KeyService: CustomKeySource {
         let (answer, response) = try await URLSession.shared.data(for: request)
         switch (response as? HTTPURLResponse)?.statusCode ?? 0 {
         case let status where [200, 201, 404, 412].contains(status): return (status, answer)
-        case 401, 403: throw BackendError(.accessDenied, "The key service refused this program. Check its token.")
-        case let status: throw BackendError(.unavailable, "The key service answered with \(status). Try again.")
+        case 401, 403: throw refusal(StorageError.accessDenied, "The key service refused this program. Check its token.")
+        case let status: throw refusal(StorageError.unavailable, "The key service answered with \(status). Try again.")
         }
     }
+
+    private func refusal(_ code: StorageError.Code, _ message: String) -> StorageError { StorageError(code, key: key.path, message) }
 }
 
 func configure(_ configuration: inout StorageConfiguration, _ url: URL, _ token: String) {

@@ -1,3 +1,5 @@
+import BackendContract
+
 /// What was done with a collection's records.
 struct RecordWork: Sendable {
     /// Moved from a legacy location.

@@ -1,3 +1,5 @@
+import BackendContract
+
 extension StorageRouter {
     /// Every migration of the registered keys and collections: when it last did something, and what waits for it. Writes nothing and opens no prompt.
     ///

@@ -36,7 +36,7 @@ extension StorageRouter {
     }
 
     /// What is wrong with a catalog, from its keys alone: nothing is read or registered.
-    public nonisolated func problems(of catalog: some StorageKeyCatalog) throws -> [CatalogProblem] { try lint(catalog).problems }
+    package nonisolated func problems(of catalog: some StorageKeyCatalog) throws -> [CatalogProblem] { try lint(catalog).problems }
 
     private nonisolated func lint(_ catalog: some StorageKeyCatalog) throws -> CatalogLint.Finding {
         // A chain that cannot be used is found by the check itself.
@@ -44,23 +44,16 @@ extension StorageRouter {
         return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(keys, retired: catalog.retiredKeys)
     }
 
-    /// Brings every key of the registered catalogs to its place, collects older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
-    /// - Parameter progress: Called after each key, from the sweep's own tasks.
-    @concurrent
-    @discardableResult
-    public nonisolated func sweep(progress: (@Sendable (MigrationProgress) -> Void)? = nil) async -> MigrationReport {
-        await sweep(env.registry.entries(), of: env.registry.catalogs, progress: progress)
-    }
-
-    /// Sweeps one catalog, registered or not.
+    /// Moves the value of every registered key to its place, purges older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
     /// - Parameters:
-    ///   - catalog: The catalog. Its keys are registered if they can be; a catalog that is refused is reported as failed.
+    ///   - catalog: The catalog to sweep, registered or not; nil for every registered one. Its keys are registered if they can be; a catalog that is refused is a failed row.
     ///   - progress: Called after each key, from the sweep's own tasks.
     @concurrent
     @discardableResult
     public nonisolated func sweep(
-        _ catalog: some StorageKeyCatalog, progress: (@Sendable (MigrationProgress) -> Void)? = nil
+        _ catalog: (any StorageKeyCatalog)? = nil, progress: (@Sendable (MigrationProgress) -> Void)? = nil
     ) async -> MigrationReport {
+        guard let catalog else { return await sweep(env.registry.entries(), of: env.registry.catalogs, progress: progress) }
         do { try await registerCatalog(catalog) } catch {
             let error = error as? StorageError
             let row = MigrationReport.Row(

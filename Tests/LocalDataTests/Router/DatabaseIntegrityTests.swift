@@ -1,4 +1,5 @@
 #if SQLite
+    import MemoryBackend
     import BackendContract
     import Foundation
     import LocalData

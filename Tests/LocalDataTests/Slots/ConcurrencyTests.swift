@@ -2,6 +2,7 @@ import BackendContract
 import Foundation
 import LocalData
 import LocalDataTesting
+import MemoryBackend
 import Synchronization
 import TestSupport
 import Testing

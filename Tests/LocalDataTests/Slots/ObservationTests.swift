@@ -3,6 +3,7 @@ import BackendRuntime
 import Foundation
 import LocalData
 import LocalDataTesting
+import MemoryBackend
 import Synchronization
 import TestSupport
 import Testing
