@@ -186,7 +186,9 @@ let package = Package(
         .target(
             name: "GuideSamplesCustom", dependencies: ["LocalData"], path: "Tests/GuideSamplesCustom",
             swiftSettings: [.swiftLanguageMode(.v5)]),
-        .target(name: "GuideSamplesVocabulary", dependencies: ["LocalDataVocabulary"], path: "Tests/GuideSamplesVocabulary"),
+        .target(
+            name: "GuideSamplesVocabulary", dependencies: ["LocalData", "LocalDataPlans", "LocalDataVocabulary"],
+            path: "Tests/GuideSamplesVocabulary"),
         .target(
             name: "GuideSamplesMainActor", dependencies: ["LocalData"], path: "Tests/GuideSamplesMainActor",
             swiftSettings: [.defaultIsolation(MainActor.self)]),

@@ -80,9 +80,9 @@ struct Contact: Codable, Sendable, Identifiable {
 // The type has a new name. Each record carries the tag of its type, so the new type does not see the older records.
 let contacts: StorageCollection<Contact> = garage.collection("contacts", "Contacts")
 let result = try await router.migrateAll(from: "MyAppContact", to: contacts)
-print(result.metadata["records"] ?? "0")  // a second run: 0
+print(result.records ?? 0)  // a second run: 0
 // snippet.hide
-check(result.metadata["records"] == "2")
+check(result.records == 2)
 check(try await router.count(in: contacts) == 2)
 check(try await router.storedValue("a", in: contacts)?.syncStatus == .synced)
 

@@ -15,7 +15,7 @@ let router = StorageRouter(configuration: .inMemory())
 // snippet.show
 // Shows what a sweep would do, and writes nothing.
 try await router.registerCatalog(AppKeys())
-for row in await router.planSweep().rows { print("\(row.key): \(row.state), from \(row.from ?? "nowhere else")") }
+for row in await router.planSweep().rows { print("\(row.key): \(row.state), from \(row.from)") }
 // snippet.hide
 
 // snippet.show
@@ -39,6 +39,6 @@ for value in try await router.audit().quarantine {
 // The migrations that have nothing left to do on this machine.
 for row in try await router.audit().rows {
     let isSettled = [.unchanged, .absent, .removed].contains(row.state) && row.residue.isEmpty
-    let last = row.migrationLastWorked.map { Date(timeIntervalSince1970: $0).formatted(.iso8601) } ?? "never, as far as is known"
+    let last = row.migrationLastWorked.map { $0.formatted(.iso8601) } ?? "never, as far as is known"
     print("\(row.key): \(isSettled ? "settled" : row.state.rawValue), brought by \(row.migration ?? "no migration"), last worked \(last)")
 }

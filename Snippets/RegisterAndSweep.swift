@@ -16,7 +16,7 @@ try StorageRouter.bootstrap(.inMemory())
 // snippet.show
 let report = try await StorageRouter.shared.registerCatalog(AppKeys(), migrateImmediately: true)
 
-for row in report.moved { print("\(row.key): \(row.from ?? "") → \(row.to), \(row.bytes) bytes") }
+for row in report.moved { print("\(row.key): \(row.from) → \(row.to), \(row.bytes) bytes") }
 for row in report.blocked { print("\(row.key) waits for its store: \(row.message ?? "")") }
 
 // If the program needs all of its values, require them.

@@ -17,7 +17,7 @@ struct LaunchReport: Encodable {
         for row in report.rows {
             let found = audit.rows.first { $0.key == row.key && $0.domain == row.to }
             table.add([
-                style(.bold, row.key), row.from.map { $0.replacingOccurrences(of: " + ", with: "\n") } ?? style(.faint, "·"), row.to,
+                style(.bold, row.key), row.from.isEmpty ? style(.faint, "·") : row.from.map(\.description).joined(separator: "\n"), "\(row.to)",
                 row.protectionBefore.map { $0 == row.protection ? "\($0)" : "\($0) → \(row.protection)" } ?? "\(row.protection)",
                 "\(row.bytes > 0 ? row.bytes : found?.bytes ?? 0)",
                 style(color(row.state), "\(row.state)") + (found?.isForeign == true ? style(.faint, " (adopted)") : ""),
@@ -27,7 +27,7 @@ struct LaunchReport: Encodable {
     }
 
     private func summary(_ style: Style) -> String {
-        let duration = "\((report.seconds * 1_000).formatted(.number.precision(.fractionLength(0)))) ms"
+        let duration = "\((report.duration / .milliseconds(1)).formatted(.number.precision(.fractionLength(0)))) ms"
         let count = report.rows.count
         if report.isComplete, report.moved.isEmpty {
             return style(.green, "Nothing to do") + ": \(count) keys, all up to date · \(duration)"

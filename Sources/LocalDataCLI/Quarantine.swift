@@ -35,7 +35,7 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            let values = try await owner.place.withRouter { try await $0.quarantine.values() }.sorted { $0.since < $1.since }
+            let values = try await owner.place.withRouter { try await $0.quarantine.values() }.sorted { $0.since ?? .distantPast < $1.since ?? .distantPast }
             if owner.place.json { return try Output.json(values) }
             for value in values { Output.line("\(value.id)  \(value.key.isEmpty ? "-" : value.key)  \(value.place)") }
             if values.isEmpty { Failure.write("The quarantine is empty.") }
@@ -63,7 +63,7 @@ struct Quarantine: AsyncParsableCommand {
                 Output.line("key     \(value.key.isEmpty ? "-" : value.key)")
                 Output.line("stood   \(value.place.isEmpty ? "-" : value.place)")
                 Output.line("reason  \(value.reason)")
-                Output.line("since   \(value.since == 0 ? "-" : Date(timeIntervalSince1970: value.since).ISO8601Format())")
+                Output.line("since   \(value.since?.ISO8601Format() ?? "-")")
                 Output.line("sealed  \(value.isSealed ? "yes" : "no")")
             }
         }

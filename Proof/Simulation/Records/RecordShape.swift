@@ -252,7 +252,7 @@ struct RecordShape: Sendable {
         return program
     }
 
-    private static func count(_ result: MigrationResult) -> Int { result.metadata["records"].flatMap(Int.init) ?? 0 }
+    private static func count(_ result: MigrationResult) -> Int { result.records ?? 0 }
 
     private var list: StorageKey<[First]> { key("list", Self.oldList) }
 

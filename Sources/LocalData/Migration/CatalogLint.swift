@@ -40,8 +40,12 @@ struct CatalogLint: Sendable {
     // MARK: One key
 
     private func incompleteness(of key: AnyStorageKey) -> [CatalogProblem] {
-        [("owner", key.owner, "Say who answers for the value."), ("description", key.description, "Say what it is.")].compactMap { part in
-            guard part.1.allSatisfy(\.isWhitespace) else { return nil }
+        let parts = [
+            ("owner", key.owner, "Say who answers for the value, or leave it to the catalog."),
+            ("description", key.description, "Say what it is, or leave it out."),
+        ]
+        return parts.compactMap { part in
+            guard part.1?.allSatisfy(\.isWhitespace) == true else { return nil }
             return CatalogProblem(
                 .incompleteKey, key, at: "\(key.domain)/\(key.name)", StorageError.incompleteKey, "The key's \(part.0) is empty.", part.2)
         }

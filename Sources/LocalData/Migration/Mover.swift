@@ -85,7 +85,7 @@ struct Mover: Sendable {
                 return .waits
             }
             return .finished(
-                Visit(state: .moved, from: result.source ?? id, bytes: max(result.bytes, record.payload.byteCount)))
+                Visit(state: .moved, from: result.sources, bytes: max(result.bytes, record.payload.byteCount)))
         case .tombstone: return .finished(Visit(state: .removed))
         default: return .waits
         }
@@ -101,7 +101,7 @@ struct Mover: Sendable {
             return try await custom.migrate(run)
         }
         guard let result else { return nil }
-        guard result.success else {
+        guard result.isSuccess else {
             throw StorageError(
                 StorageError.migrationFailed, key: name,
                 "The migration \(id) reported that it failed. Older values are where it left them.", underlying: result.errors.first)
@@ -164,7 +164,7 @@ struct Mover: Sendable {
         }
         var visit = Visit(
             state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
-            from: readings.map(\.source.route.displayName).joined(separator: " + "),
+            from: readings.map(\.source.route.reported),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
         visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
         if let kept, kept.isOpen {
@@ -222,7 +222,7 @@ struct Mover: Sendable {
 /// What one visit of a key did.
 struct Visit: Sendable {
     var state: MigrationReport.State
-    var from: String?
+    var from: [StoragePlace] = []
     var protectionBefore: ProtectionLevel?
     var bytes = 0
     var residue: [String] = []
@@ -241,7 +241,7 @@ extension Visit {
         case .removed where earlier.state != .moved: visit.state = earlier.state
         default: break
         }
-        visit.from = earlier.from ?? from
+        visit.from = earlier.from.isEmpty ? from : earlier.from
         visit.protectionBefore = earlier.protectionBefore ?? protectionBefore
         visit.bytes = max(bytes, earlier.bytes)
         visit.message = message ?? earlier.message

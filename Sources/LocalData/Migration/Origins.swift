@@ -70,6 +70,20 @@ struct Origins: Sendable {
         return origin
     }
 
+    /// The origin of a removal, after which the older copies are deleted. If a window is over for this program and no record says so, the removal does: a program that keeps the
+    /// window would take the emptied place for a removal by an earlier release.
+    func removed(
+        _ slot: UntypedSlot, over probe: StorageProbe, _ contents: LegacyLocations.Contents, _ kept: MirroredLocations.Seen?
+    ) async throws -> RecordOrigin {
+        var origin = try await carried(slot, over: probe, contents, kept)
+        if kept == nil, let place = try MirroredLocations(env).declared(by: slot), !place.isOpen,
+            contents.found.contains(where: { $0.route.slot == place.route.slot })
+        {
+            origin.noteReleased(place.name)
+        }
+        return origin
+    }
+
     /// Notes in a record what its writer saw in the older place of a release window. What an earlier release wrote there is made certain to last before it is named; a mirror
     /// does not displace it.
     private func note(_ kept: MirroredLocations.Seen, in origin: inout RecordOrigin, _ key: any TypedKey) async throws {

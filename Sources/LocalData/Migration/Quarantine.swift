@@ -142,7 +142,7 @@ final class Quarantine: Sendable {
             + copies.map {
                 QuarantinedValue(
                     id: $0.id, key: "", place: $0.place, reason: "a copy of the whole file: it was damaged", isSealed: false,
-                    since: $0.since)
+                    since: Date(timeIntervalSince1970: $0.since))
             }
     }
 
@@ -160,12 +160,12 @@ final class Quarantine: Sendable {
                         QuarantinedValue(
                             id: address.name, key: facts["key"] ?? "", place: Self.words(facts["place"] ?? ""),
                             reason: facts["reason"] ?? "", isSealed: record.metadata.sealing != nil,
-                            since: facts["since"].flatMap(Double.init) ?? 0))
+                            since: facts["since"].flatMap(Double.init).map(Date.init(timeIntervalSince1970:))))
                 case .corrupt:
                     values.append(
                         QuarantinedValue(
                             id: address.name, key: "", place: "", reason: "the entry is damaged, so its value cannot be read",
-                            isSealed: false, since: 0))
+                            isSealed: false, since: nil))
                 case .unavailable(let error): throw error
                 case .locked: throw BackendError(.locked, "The quarantine is locked. Unlock its store and try again.")
                 case .absent, .tombstone: break

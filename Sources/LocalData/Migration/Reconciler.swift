@@ -55,7 +55,7 @@ struct Reconciler: Sendable {
                 } else if let result = try await Mover(env).run(custom, migration.id, slot.name, run) {
                     visit.state = .resolved
                     visit.message = "The migration \(migration.id) ran."
-                    visit.from = result.source
+                    visit.from = result.sources
                     return visit
                 }
             case .step:
@@ -127,7 +127,7 @@ struct Reconciler: Sendable {
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
         }
         if visit.residue.count < found.count { visit.state = doubtful.isEmpty ? .collected : .resolved }
-        visit.from = found.map(\.route.displayName).joined(separator: " + ")
+        visit.from = found.map(\.route.reported)
         visit.protectionBefore = found.map(\.route.protection).min()
         return Set(found.map(\.route.slot))
     }
@@ -154,7 +154,7 @@ struct Reconciler: Sendable {
     private enum Comparison {
         case nothing
         case lookAgain
-        case done(MigrationReport.State, from: String, ProtectionLevel?, residue: [String])
+        case done(MigrationReport.State, from: [StoragePlace], ProtectionLevel?, residue: [String])
     }
 
     private func reconcile<Value>(
@@ -184,7 +184,7 @@ struct Reconciler: Sendable {
             if match == .content { doubtful.append(copy) } else { found.append(copy) }
         }
         if found.isEmpty, doubtful.isEmpty { return .nothing }
-        let from = (found + doubtful).map(\.route.displayName).joined(separator: " + ")
+        let from = (found + doubtful).map(\.route.reported)
         let protection = (found + doubtful).map(\.route.protection).min()
         let candidate = values.contains { $0 != nil } ? try? step.combine(values) : nil
         if case .value(_, let value) = settled, let candidate {
@@ -326,7 +326,7 @@ struct Reconciler: Sendable {
         if found.isEmpty { return .nothing }
         let residue = await Collector(env).collect(
             found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
-        return .done(.resolved, from: found.map(\.route.displayName).joined(separator: " + "), nil, residue: residue)
+        return .done(.resolved, from: found.map(\.route.reported), nil, residue: residue)
     }
 
     /// How durable a settled destination is known to be. If only a reboot proves durability, and the record does not have the boot ID of its write, rewrite it with one: a

@@ -125,7 +125,7 @@ struct ReleaseWindowSettler: Sendable {
         await mirror(content, MirroredRecord(written.record, origin), work)
         return .lookAgain(
             Visit(
-                state: .moved, from: place.route.displayName, protectionBefore: place.route.protection,
+                state: .moved, from: [place.route.reported], protectionBefore: place.route.protection,
                 bytes: written.record.payload.byteCount))
     }
 
@@ -153,7 +153,7 @@ struct ReleaseWindowSettler: Sendable {
         let isLasting = try await Collector(env).settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
         return try await writeTombstone(work, isMade: isLasting).map {
-            .lookAgain(Visit(state: .removed, from: work.place.route.displayName, bytes: $0))
+            .lookAgain(Visit(state: .removed, from: [work.place.route.reported], bytes: $0))
         }
             ?? .lookAgain(nil)
     }
@@ -185,7 +185,7 @@ struct ReleaseWindowSettler: Sendable {
             }
             try await quarantine(work, "replaced in a conflict")
             return try await writeTombstone(work) == nil
-                ? .lookAgain(nil) : .lookAgain(Visit(state: .resolved, from: work.place.route.displayName))
+                ? .lookAgain(nil) : .lookAgain(Visit(state: .resolved, from: [work.place.route.reported]))
         }
         let older = try await value(of: source, work)
         if let older, let value = work.value,
@@ -205,7 +205,7 @@ struct ReleaseWindowSettler: Sendable {
             try await quarantine(work, "replaced in a conflict")
             guard let merged else {
                 return try await writeTombstone(work) == nil
-                    ? .lookAgain(nil) : .lookAgain(Visit(state: .resolved, from: work.place.route.displayName))
+                    ? .lookAgain(nil) : .lookAgain(Visit(state: .resolved, from: [work.place.route.reported]))
             }
             return try await replace(with: merged, of: source, work)
         default:
@@ -236,7 +236,7 @@ struct ReleaseWindowSettler: Sendable {
         if let older = prepared.older.first {
             await mirror(.value(older.mirroring(written.record.metadata)), MirroredRecord(written.record, origin), work)
         }
-        return .lookAgain(Visit(state: .resolved, from: work.place.route.displayName, bytes: written.record.payload.byteCount))
+        return .lookAgain(Visit(state: .resolved, from: [work.place.route.reported], bytes: written.record.payload.byteCount))
     }
 
     private func quarantine<Value>(_ source: SourceRecord, _ work: Work<Value>, _ reason: String) async throws {
@@ -272,7 +272,7 @@ struct ReleaseWindowSettler: Sendable {
         }
         if let state, visit.state == .unchanged || visit.state == .removed {
             visit.state = state
-            visit.from = place.route.displayName
+            visit.from = [place.route.reported]
         }
         // The mirror must not last longer than what it stands for.
         _ = try await Collector(env).settledDurability(of: slot.route, record.origin)
@@ -324,7 +324,7 @@ struct ReleaseWindowSettler: Sendable {
         visit.residue += await MirrorWriter(env).delete(work.contents, at: work.place)
         if visit.state == .unchanged, work.contents.record != nil {
             visit.state = .collected
-            visit.from = work.place.route.displayName
+            visit.from = [work.place.route.reported]
         }
         env.ledger.isReleased(work.slot.route)
         // What an earlier release wrote meanwhile is a conflict now.

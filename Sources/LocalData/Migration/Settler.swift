@@ -184,6 +184,6 @@ extension MigrationResult {
     /// What a visit of a key did.
     init(_ visit: Visit, _ name: String, _ duration: Duration) {
         self.init(
-            success: true, key: name, source: visit.from, bytes: visit.bytes, duration: duration, metadata: ["state": visit.state.rawValue])
+            success: true, key: name, sources: visit.from, state: visit.state, bytes: visit.bytes, duration: duration)
     }
 }

@@ -1,4 +1,5 @@
 import BackendContract
+import Foundation
 
 /// What is known of each registered key and collection.
 struct AuditRows: Sendable {
@@ -41,10 +42,10 @@ struct AuditRows: Sendable {
         row.serializer = metadata?.serializer
         row.isForeign = found.record?.isForeign ?? false
         row.bytes = found.record?.payload.byteCount ?? 0
-        row.modifiedAt = metadata?.modifiedAt
+        row.modifiedAt = metadata?.modifiedAt.map(Date.init(timeIntervalSince1970:))
         row.migration = found.origin?.migration
-        if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration) }
-        row.provenance = found.origin?.copies.keys.map { Place(text: $0)?.description ?? $0 }.sorted() ?? []
+        if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration).map(Date.init(timeIntervalSince1970:)) }
+        row.provenance = found.origin?.copies.keys.sorted().compactMap { Place(text: $0)?.reported } ?? []
         let kept = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept
         row.residue = found.older.map(\.copy.route.displayName).filter { $0 != kept?.place }
@@ -77,8 +78,8 @@ extension StorageAudit.Row {
     /// What the registration says.
     fileprivate init(_ entry: KeyRegistry.Entry) {
         self.init(
-            key: entry.key.name, owner: entry.key.owner, description: entry.key.description, catalog: entry.catalog,
-            domain: "\(entry.route.domain)", protection: entry.route.protection, state: .unchanged, serializer: nil, isForeign: false,
+            key: entry.key.name, owner: entry.key.owner ?? "", description: entry.key.description ?? "", catalog: entry.catalog,
+            domain: entry.route.domain, protection: entry.route.protection, state: .unchanged, serializer: nil, isForeign: false,
             bytes: 0, modifiedAt: nil, migration: nil, migrationLastWorked: nil, provenance: [], residue: [], olderCopies: OlderCopies(),
             pendingRecords: nil, message: nil)
     }

@@ -49,7 +49,7 @@ struct RecordWork: Sendable {
         case .converted: converted += 1
         case .expired: expired += 1
         case .collected, .resolved: reconciled += 1
-        case .removed where visit.from != nil: reconciled += 1
+        case .removed where !visit.from.isEmpty: reconciled += 1
         case .mirrored: mirrored += 1
         case .pending: pending.append(visit)
         default: break

@@ -16,8 +16,8 @@ struct RetiredRows: Sendable {
     /// What is left of one retired key; nil when its place is proven to be empty.
     func row(_ entry: KeyRegistry.Entry) async -> MigrationReport.Row? {
         var row = MigrationReport.Row(
-            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0,
-            state: .leftOver, residue: [], seconds: 0)
+            key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
+            state: .leftOver, residue: [], duration: .zero)
         do {
             let count = try await OlderPlaces(env).count(entry.key, entry.route)
             if count == 0 { return nil }

@@ -47,12 +47,12 @@ struct SettledEntries: Sendable {
             guard found.allSatisfy(Self.isEmpty) else { continue }
             for source in candidate.sources { env.ledger.isGone(source, of: candidate.entry.route) }
             rows[candidate.index] = MigrationReport.Row(
-                key: candidate.entry.key.name, owner: candidate.entry.key.owner, to: "\(candidate.entry.route.domain)",
-                protection: candidate.entry.route.protection, bytes: 0, state: .unchanged, residue: [], seconds: 0)
+                key: candidate.entry.key.name, owner: candidate.entry.key.owner ?? "", to: candidate.entry.route.domain,
+                protection: candidate.entry.route.protection, bytes: 0, state: .unchanged, residue: [], duration: .zero)
         }
         let count = rows.count { $0 != nil }
-        let each = Double(start.duration(to: env.runtime.clock.now).wholeNanoseconds) / 1e9 / Double(max(1, count))
-        for index in rows.indices { rows[index]?.seconds = each }
+        let each = start.duration(to: env.runtime.clock.now) / max(1, count)
+        for index in rows.indices { rows[index]?.duration = each }
         return rows
     }
 

@@ -28,7 +28,7 @@ struct SweepRows: Sendable {
         row.steps = journal.steps
         let isConflict = entry.key.collection == nil ? row.state == .resolved : row.steps.contains { $0.action == .quarantine }
         if isConflict { row.conflict = MigrationReport.Conflict(row.steps, at: entry.route.displayName) }
-        row.seconds = Double(start.duration(to: env.runtime.clock.now).wholeNanoseconds) / 1e9
+        row.duration = start.duration(to: env.runtime.clock.now)
         return row
     }
 
@@ -69,7 +69,7 @@ struct SweepRows: Sendable {
             row.message =
                 "The lifetime of \(work.waiting) records is over. A sweep removes them a day after one first found them so; until then they come back if the clock is set back."
         }
-        if work.moved > 0 { row.from = entry.key.legacyLocations.map { "\($0.domain)/\($0.name)" }.joined(separator: " + ") }
+        if work.moved > 0 { row.from = entry.key.legacyLocations.map { StoragePlace($0.domain, $0.name) } }
         try work.throwFirst()
     }
 
@@ -88,8 +88,8 @@ struct SweepRows: Sendable {
         _ entry: KeyRegistry.Entry, _ fill: (inout MigrationReport.Row) async throws -> Void
     ) async -> MigrationReport.Row {
         var row = MigrationReport.Row(
-            key: entry.key.name, owner: entry.key.owner, to: "\(entry.route.domain)", protection: entry.route.protection, bytes: 0,
-            state: .unchanged, residue: [], seconds: 0)
+            key: entry.key.name, owner: entry.key.owner ?? "", to: entry.route.domain, protection: entry.route.protection, bytes: 0,
+            state: .unchanged, residue: [], duration: .zero)
         do { try await fill(&row) } catch let error as StorageError {
             row.state = error.code == StorageError.cannotTell ? .cannotTell : error.isTransient ? .blocked : .failed
             row.message = error.message

@@ -9,7 +9,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - typeTag: The tag of the older type, as ``StorageCollection/typeTag`` was.
     ///   - collection: The collection, declared with the new type.
-    /// - Returns: How many records were brought over, as `records` in its metadata.
+    /// - Returns: How many records were brought over, as ``MigrationResult/records``.
     /// - Throws: ``StorageError``: `undecodable` or `migrationFailed` naming the first record that is not one of the new type.
     @concurrent
     @discardableResult
@@ -18,12 +18,12 @@ extension StorageRouter {
     ) async throws -> MigrationResult {
         let start = env.runtime.clock.now
         _ = try entry(collection.placeholder)
-        guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, metadata: ["records": "0"]) }
+        guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
         let done = try await Retagger(env: env, collection: collection, typeTag: typeTag, host: self).run()
         await env.ledger.flush()
         return MigrationResult(
-            success: true, key: collection.name, source: typeTag, bytes: done.bytes, duration: start.duration(to: env.runtime.clock.now),
-            metadata: ["records": "\(done.records)"])
+            success: true, key: collection.name, records: done.records, bytes: done.bytes,
+            duration: start.duration(to: env.runtime.clock.now))
     }
 
     /// Brings every record of a collection to another: to its type where both are one place, and to its place.
@@ -34,7 +34,7 @@ extension StorageRouter {
     /// - Parameters:
     ///   - source: The older collection.
     ///   - collection: The newer one.
-    /// - Returns: How many records were brought over, as `records` in its metadata.
+    /// - Returns: How many records were brought over, as ``MigrationResult/records``.
     /// - Throws: ``StorageError``: `undecodable` or `migrationFailed` naming the first record that is not one of the new type.
     @concurrent
     @discardableResult
@@ -68,8 +68,8 @@ extension StorageRouter {
         await env.ledger.flush()
         try work.throwFirst()
         return MigrationResult(
-            success: true, key: collection.name, source: "\(from.route.domain)/\(source.name)", bytes: work.bytes,
-            duration: start.duration(to: env.runtime.clock.now), metadata: ["records": "\(work.moved)"])
+            success: true, key: collection.name, sources: [StoragePlace(from.route.domain, source.name)], records: work.moved, bytes: work.bytes,
+            duration: start.duration(to: env.runtime.clock.now))
     }
 }
 

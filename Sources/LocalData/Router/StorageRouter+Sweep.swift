@@ -40,8 +40,8 @@ extension StorageRouter {
 
     private nonisolated func lint(_ catalog: some StorageKeyCatalog) throws -> CatalogLint.Finding {
         // A chain that cannot be used is found by the check itself.
-        let keys = catalog.allKeys.map { (try? env.routes.attached($0)) ?? $0 }
-        return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(keys, retired: catalog.retiredKeys)
+        let keys = catalog.allKeys.map { ((try? env.routes.attached($0)) ?? $0).owned(by: catalog.owner) }
+        return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
     }
 
     /// Moves the value of every registered key to its place, purges older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
@@ -57,9 +57,10 @@ extension StorageRouter {
         do { try await registerCatalog(catalog) } catch {
             let error = error as? StorageError
             let row = MigrationReport.Row(
-                key: error?.keyName ?? catalog.id, owner: catalog.id, to: catalog.id, protection: .plain, bytes: 0, state: .failed,
+                key: error?.keyName ?? catalog.id, owner: catalog.owner,
+                to: catalog.allKeys.first { $0.name == error?.keyName }?.domain ?? .memory(), protection: .plain, bytes: 0, state: .failed,
                 residue: [],
-                message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code, seconds: 0)
+                message: error?.message ?? "The catalog could not be registered.", errorCode: error?.code, duration: .zero)
             return MigrationReport(rows: [row])
         }
         return await sweep(env.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)
@@ -105,7 +106,7 @@ extension StorageRouter {
     }
 
     /// Ends the release window of a collection, of all its records: see `endReleaseWindow(for:)` of a key.
-    /// - Returns: How many records were moved or decided meanwhile, as `records` in its metadata.
+    /// - Returns: How many records were moved or decided meanwhile, as ``MigrationResult/records``.
     /// - Throws: ``StorageError`` naming the first record that could not be settled; the others are, and repeating the call goes on where it was.
     @concurrent
     @discardableResult
@@ -118,8 +119,8 @@ extension StorageRouter {
         await env.ledger.flush()
         try work.throwFirst()
         return MigrationResult(
-            success: true, key: collection.name, bytes: work.bytes, duration: start.duration(to: env.runtime.clock.now),
-            metadata: ["records": "\(work.moved + work.reconciled)"])
+            success: true, key: collection.name, records: work.moved + work.reconciled, bytes: work.bytes,
+            duration: start.duration(to: env.runtime.clock.now))
     }
 
     /// Asks for the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
@@ -148,7 +149,7 @@ extension StorageRouter {
             for catalog in Set(entries.map(\.catalog)) { env.ledger.completed(version: version, catalog) }
         }
         await env.ledger.flush()
-        report.seconds = Double(start.duration(to: env.runtime.clock.now).wholeNanoseconds) / 1e9
+        report.duration = start.duration(to: env.runtime.clock.now)
         if !report.isComplete {
             configuration.logger.notice(
                 "A sweep is not complete.",

@@ -56,6 +56,13 @@ package struct Place: Hashable, Sendable, CustomStringConvertible {
         return Place(kind: parts[0], scope: parts[1], namespace: parts[2], name: parts[3])
     }
 
+    /// The place as reports name it.
+    var reported: StoragePlace {
+        let collection = StorageNamespace(namespace).collectionName
+        return StoragePlace(
+            StorageDomain(kind: StorageDomain.Kind(kind), scope: scope.isEmpty ? nil : scope), collection.map { "\($0)/\(name)" } ?? name)
+    }
+
     /// The place in words, for people. Two places may have the same words.
     package var description: String { [kind, scope, namespace, name].joined(separator: "/") }
 }

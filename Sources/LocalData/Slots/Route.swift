@@ -45,8 +45,11 @@ final class Route: Sendable {
     /// The place in terms that stay the same when directories move: what seals are bound to and origins name.
     var place: Place { Place(kind: domain.kind.name, scope: domain.scope ?? "", address) }
 
+    /// The place as reports name it.
+    var reported: StoragePlace { StoragePlace(domain, keyName) }
+
     /// The place in words, for people.
-    var displayName: String { "\(domain)/\(keyName)" }
+    var displayName: String { reported.description }
 
     /// The same place in another store that stands for its own.
     func leading(to backend: any StorageBackend) -> Route {

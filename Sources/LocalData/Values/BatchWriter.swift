@@ -189,7 +189,7 @@ struct BatchWriter: Sendable {
         } else {
             let operation: StorageMutation.Operation
             if slot.key.leavesTombstone {
-                let carried = try await Origins(env).carried(slot, over: probe, contents, kept)
+                let carried = try await Origins(env).removed(slot, over: probe, contents, kept)
                 (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
             } else {
                 operation = try await Purger(env).erasure(of: probe, route)

@@ -194,7 +194,7 @@ struct ValueWriter: Sendable {
     private func writeTombstone(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool) async throws -> Void? {
         let kept = try await MirroredLocations(env).look(for: slot, over: probe, isMade: isMade)
         let contents = try await LegacyLocations(env).read(for: slot, except: kept)
-        let origin = try await Origins(env).carried(slot, over: probe, contents, kept)
+        let origin = try await Origins(env).removed(slot, over: probe, contents, kept)
         if kept == nil, case .tombstone(let tombstone) = probe,
             let old = try? await env.coder.origin(of: tombstone.metadata, slot.route),
             contents.found.allSatisfy({ old.match($0.record, at: $0.route.place.text) != .none })

@@ -99,7 +99,7 @@
             #expect(row.migration == "to-the-new-place")
             #expect(row.migrationLastWorked != nil)
             #expect(row.protection == move.protection.1)
-            #expect(row.provenance.count == 1 && row.provenance.first?.hasSuffix("/old") == true, "\(row.provenance)")
+            #expect(row.provenance.count == 1 && row.provenance.first?.name == "old", "\(row.provenance)")
             #expect(row.residue.isEmpty && audit.recordedResidue.isEmpty && audit.quarantine.isEmpty)
         }
 
@@ -111,7 +111,7 @@
             try await router.set("v", for: source)
             let row = try await router.row(of: key)
             #expect(row.state == .moved, "\(row)")
-            #expect(row.from?.hasSuffix("/old") == true)
+            #expect(row.from.first?.name == "old")
             #expect(row.protectionBefore == move.protection.0 && row.protection == move.protection.1)
             #expect(row.residue.isEmpty)
             #expect(try await router.row(of: key).state == .unchanged)

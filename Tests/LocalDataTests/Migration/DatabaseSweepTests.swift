@@ -65,7 +65,7 @@
             #expect(old.isEmpty)
             #expect(new == Set(0..<count))
             print(
-                "swept into a database: \(count) keys, \(Int(Double(count) / report.seconds)) keys/s, \(locks) locks of the database, \(rewrites) rewrites of the property list"
+                "swept into a database: \(count) keys, \(Int(Double(count) / (report.duration / .seconds(1)))) keys/s, \(locks) locks of the database, \(rewrites) rewrites of the property list"
             )
         }
 

@@ -144,7 +144,7 @@ struct MigrationBench {
                 return .row(row.state, code: row.errorCode?.name)
             case .force:
                 let result = try await router.forceMigration(for: key)
-                return .row(result.metadata["state"].flatMap(MigrationReport.State.init) ?? .failed, code: nil)
+                return .row(result.state ?? .failed, code: nil)
             case .set(let text):
                 try await router.set(text, for: key)
                 return .done

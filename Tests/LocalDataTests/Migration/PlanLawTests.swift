@@ -13,7 +13,7 @@ import Testing
     private func timeless(_ report: MigrationReport) -> [MigrationReport.Row] {
         report.rows.map { row in
             var row = row
-            row.seconds = 0
+            row.duration = .zero
             return row
         }
     }

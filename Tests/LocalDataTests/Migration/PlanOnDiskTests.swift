@@ -54,7 +54,7 @@ import Testing
         #expect(done.rows.map(\.state) == [.moved, .moved, .converted, .resolved, .moved])
         for (planned, found) in zip(plan.rows, done.rows) {
             var planned = planned
-            planned.seconds = found.seconds
+            planned.duration = found.duration
             #expect(planned == found)
         }
         let conflict = try #require(done.rows[3].conflict)

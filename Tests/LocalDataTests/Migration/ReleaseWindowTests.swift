@@ -368,9 +368,9 @@ import Testing
         func check(_ state: MigrationReport.State) async throws {
             var plan = await v2.planSweep()
             var report = await v2.sweep()
-            (plan.seconds, report.seconds) = (0, 0)
-            for index in plan.rows.indices { plan.rows[index].seconds = 0 }
-            for index in report.rows.indices { report.rows[index].seconds = 0 }
+            (plan.duration, report.duration) = (.zero, .zero)
+            for index in plan.rows.indices { plan.rows[index].duration = .zero }
+            for index in report.rows.indices { report.rows[index].duration = .zero }
             #expect(plan.rows == report.rows)
             #expect(report.rows.map(\.state) == [state])
         }

@@ -48,7 +48,7 @@ import Testing
         let report = try await router.registerCatalog(TestCatalog(.key(key)), migrateImmediately: true)
         #expect(report.rows.map(\.state) == [.resolved])
         #expect(report.isComplete)
-        #expect(try await router.forceMigration(for: key).metadata["state"] == "removed")
+        #expect(try await router.forceMigration(for: key).state == .removed)
         #expect(try await router.value(for: key) == nil)
         // What could not be named stays somewhere.
         #expect(try await router.value(for: old) == nil)

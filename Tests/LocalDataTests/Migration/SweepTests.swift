@@ -113,7 +113,7 @@ import Testing
             let moved = try stage.propertyList(suite: "modern")
             #expect(moved.count == count)
             #expect(moved.allSatisfy { $0.value as? String == "value \($0.key.dropFirst(4))" })
-            lines.append("\(count) keys: \(Int(Double(count) / report.seconds)) keys/s")
+            lines.append("\(count) keys: \(Int(Double(count) / (report.duration / .seconds(1)))) keys/s")
         }
         print("swept between two property lists: " + lines.joined(separator: ", "))
     }

@@ -286,7 +286,7 @@ extension CollectionAttackTests {
             StorageError.unsupported ~= $0
         }
         await #expect(throws: StorageError.self) { try await machine.launch().value("a", in: circular) }
-        #expect(try await machine.launch().migrateAll(from: notes(), to: notes()).metadata["records"] == "0")
+        #expect(try await machine.launch().migrateAll(from: notes(), to: notes()).records == 0)
         #expect(try await machine.launch().value("a", in: notes(typeTag: "Old"))?.text == "one")
     }
 

@@ -31,15 +31,15 @@ import Testing
         await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
         #expect(try await router.value(for: CustomSamples.modernToken) == nil)
         let forced = try await router.forceMigration(for: CustomSamples.modernToken)
-        #expect(forced.metadata["state"] == MigrationReport.State.absent.rawValue)
+        #expect(forced.state == .absent)
         await expectRefusal(StorageError.notFound) { _ = try await router.get(CustomSamples.modernToken) }
     }
 
     @Test func `LD6: the guide's own migration runs when it is forced and the destination is there`() async throws {
         try await router.set("abc", for: CustomSamples.modernToken)
         let forced = try await router.forceMigration(for: CustomSamples.modernToken)
-        #expect(forced.success)
-        #expect(forced.metadata["state"] == MigrationReport.State.resolved.rawValue)
+        #expect(forced.isSuccess)
+        #expect(forced.state == .resolved)
         #expect(try await router.get(CustomSamples.modernToken) == "abc")
     }
 

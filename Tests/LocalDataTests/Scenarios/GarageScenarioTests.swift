@@ -48,7 +48,7 @@ import Testing
                 StorageError.incompatibleSchema ~= $0
             }
             let result = try await router.migrateAll(from: old, to: new)
-            #expect(result.metadata["records"] == "300")
+            #expect(result.records == 300)
             for router in [router, launch()] {
                 #expect(
                     try await router.get("p7", in: new)
@@ -65,8 +65,8 @@ import Testing
             let old = Self.people(place.olderDomain, OldPerson.self)
             let new = StorageCollection<Person>("persons", domain: domain, owner: "Tests", description: "People")
             try await launch().set(Self.oldPeople(300), in: old)
-            #expect(try await launch().migrateAll(from: old, to: new).metadata["records"] == "300")
-            #expect(try await launch().migrateAll(from: old, to: new).metadata["records"] == "0")
+            #expect(try await launch().migrateAll(from: old, to: new).records == 300)
+            #expect(try await launch().migrateAll(from: old, to: new).records == 0)
             let router = launch()
             #expect(try await router.count(in: old) == 0)
             #expect(try await router.count(in: new) == 300)
@@ -229,8 +229,8 @@ import Testing
             #expect(try await router.value(for: old.key("p599")) == documents[599])
             documents[599]["name"] = "N"
             try await router.set(documents[599], in: old)
-            #expect(try await router.migrateAll(from: "OldPerson", to: new).metadata["records"] == "600")
-            #expect(try await router.migrateAll(from: "OldPerson", to: new).metadata["records"] == "0")
+            #expect(try await router.migrateAll(from: "OldPerson", to: new).records == 600)
+            #expect(try await router.migrateAll(from: "OldPerson", to: new).records == 0)
             #expect(try await launch().count(in: new) == 600)
         }
     }

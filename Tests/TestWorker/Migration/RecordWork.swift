@@ -82,7 +82,7 @@ struct RecordWork {
             return "converted \(report.rows[0].records ?? 0)"
         case "records-retag":
             let result = try await router.migrateAll(from: "Note", to: Self.memos)
-            return "retagged \(result.metadata["records"] ?? "")"
+            return "retagged \(result.records ?? 0)"
         case "records-check": return try await check(count)
         case "records-check-retagged": return try await checkRetagged(count)
         default: return nil

@@ -19,9 +19,9 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     /// How they are protected, beyond what the domain does by itself.
     public var security: SecurityPolicy { template.security }
     /// The part of the program that answers for them.
-    public var owner: String { template.owner }
+    public var owner: String? { template.owner }
     /// What they are, for people.
-    public var description: String { template.description }
+    public var description: String? { template.description }
     /// The name that is stored with each record for its type.
     public var typeTag: String { template.typeTag }
     /// The version of the shape in which records are stored.
@@ -45,21 +45,21 @@ public struct StorageCollection<Record: Codable & Sendable>: Sendable {
     ///   - domain: Where the records live.
     ///   - security: How they are protected, beyond what the domain does by itself.
     ///   - serializer: How a record becomes bytes.
-    ///   - owner: The part of the program that answers for them.
-    ///   - description: What they are, for people.
+    ///   - owner: The part of the program that answers for them; nil for the one that their catalog names.
+    ///   - description: What they are, for people; nil where the name says it.
     ///   - typeTag: The name that is stored for the type; the type's own when not given. Keep it when the type is renamed, or bring the records over with
     ///     `StorageRouter.migrateAll(from:to:)`.
     ///   - id: The id of a record: a name as of a key, and always the same for the same record.
     public init(
-        _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json, owner: String,
-        description: String, typeTag: String? = nil, id: @escaping @Sendable (Record) -> String
+        _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
+        owner: String? = nil, description: String? = nil, typeTag: String? = nil, id: @escaping @Sendable (Record) -> String
     ) {
         self.init(name, domain, security, serializer, owner, description, typeTag, identify: id)
     }
 
     private init(
-        _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy, _ serializer: Serializer<Record>, _ owner: String,
-        _ description: String, _ typeTag: String?, identify: @escaping @Sendable (Record) throws -> String
+        _ name: String, _ domain: StorageDomain, _ security: SecurityPolicy, _ serializer: Serializer<Record>, _ owner: String?,
+        _ description: String?, _ typeTag: String?, identify: @escaping @Sendable (Record) throws -> String
     ) {
         var key = StorageKey<Record>(
             name: name, domain: domain, security: security, serializer: serializer, owner: owner, description: description)
@@ -186,8 +186,8 @@ extension StorageCollection where Record: Identifiable, Record.ID: Sendable {
     /// Creates a collection of records that say their id themselves. It is stored as text: as `String(describing:)` gives it.
     /// The parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
     public init(
-        _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json, owner: String,
-        description: String, typeTag: String? = nil
+        _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
+        owner: String? = nil, description: String? = nil, typeTag: String? = nil
     ) {
         self.init(name, domain, security, serializer, owner, description, typeTag) { Self.text(of: $0.id) }
     }
@@ -203,8 +203,8 @@ extension StorageCollection {
     /// Creates a collection of records without an id: each is found by its content, and the same content is stored once. The id is the SHA-256 of the serializer's bytes.
     /// The parameters are those of ``init(_:domain:security:serializer:owner:description:typeTag:id:)``.
     public static func contentAddressed(
-        _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json, owner: String,
-        description: String, typeTag: String? = nil
+        _ name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Record> = .json,
+        owner: String? = nil, description: String? = nil, typeTag: String? = nil
     ) -> StorageCollection {
         StorageCollection(name, domain, security, serializer, owner, description, typeTag) { record in
             do {

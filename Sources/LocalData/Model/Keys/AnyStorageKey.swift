@@ -7,6 +7,7 @@ public struct AnyStorageKey: Sendable {
     /// The collection that is the entry; nil for a single key.
     package var collection: (any TypedCollection)?
     private let made: MadeMigrations
+    private var catalogOwner: String?
 
     /// The key with its type of value; of a collection, the key of its template.
     package var opened: any OpenedKey { base }
@@ -25,11 +26,18 @@ public struct AnyStorageKey: Sendable {
     /// How it is protected, beyond what the domain does by itself.
     public var security: SecurityPolicy { base.security }
     /// The part of the program that answers for it.
-    public var owner: String { base.owner }
+    public var owner: String? { base.owner ?? catalogOwner }
     /// What it is, for people.
-    public var description: String { base.description }
+    public var description: String? { base.description }
     /// Whether it may come from somewhere else.
     public var hasMigration: Bool { base.hasMigration }
+
+    /// This entry, with the owner of its catalog where it names none itself.
+    func owned(by owner: String) -> AnyStorageKey {
+        var entry = self
+        entry.catalogOwner = owner
+        return entry
+    }
 
     /// This entry, reading values that were stored in earlier shapes.
     func evolving(_ chain: EvolutionChain?) -> AnyStorageKey {
@@ -84,8 +92,8 @@ protocol TypedKey<Value>: OpenedKey {
     var name: String { get }
     var domain: StorageDomain { get }
     var security: SecurityPolicy { get }
-    var owner: String { get }
-    var description: String { get }
+    var owner: String? { get }
+    var description: String? { get }
     var evolution: EvolutionChain? { get }
     var evolutionProblem: String? { get }
     var membership: RecordMembership? { get }

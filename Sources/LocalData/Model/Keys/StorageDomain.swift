@@ -2,9 +2,9 @@
 ///
 /// Open, not a closed enumeration: a kind of one's own is made with ``custom(_:scope:)`` and plugged in with
 /// ``StorageConfiguration/useBackend(for:_:)``.
-public struct StorageDomain: Hashable, Sendable, CustomStringConvertible {
+public struct StorageDomain: Hashable, Sendable, Codable, CustomStringConvertible {
     /// A kind of store.
-    public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    public struct Kind: Hashable, Sendable, Codable, CustomStringConvertible {
         /// The kind's name.
         public let name: String
 

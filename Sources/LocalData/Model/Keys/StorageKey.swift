@@ -10,10 +10,10 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     public let security: SecurityPolicy
     /// How the value becomes bytes.
     public let serializer: Serializer<Value>
-    /// The part of the program that answers for the value.
-    public let owner: String
-    /// What the value is, for people.
-    public let description: String
+    /// The part of the program that answers for the value; nil for the one that its catalog names.
+    public let owner: String?
+    /// What the value is, for people; nil where the name says it.
+    public let description: String?
     /// What `get` returns when the value is absent. It is never written by itself.
     public let defaultValue: Value?
 
@@ -45,13 +45,13 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     ///   - domain: Where the value lives.
     ///   - security: How it is protected, beyond what the domain does by itself.
     ///   - serializer: How it becomes bytes.
-    ///   - owner: The part of the program that answers for it.
-    ///   - description: What it is, for people.
+    ///   - owner: The part of the program that answers for it; nil for the one that its catalog names.
+    ///   - description: What it is, for people; nil where the name says it.
     ///   - defaultValue: What `get` returns when it is absent.
     ///   - migration: Makes the migration that brings the value here. Called when needed, never by this initialiser.
     public init(
-        name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Value> = .json, owner: String,
-        description: String, defaultValue: Value? = nil, migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
+        name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Value> = .json,
+        owner: String? = nil, description: String? = nil, defaultValue: Value? = nil, migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
     ) {
         self.name = name
         self.domain = domain

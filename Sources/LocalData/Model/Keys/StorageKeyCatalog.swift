@@ -3,6 +3,9 @@ public protocol StorageKeyCatalog: Sendable {
     /// The catalog's name, which is persisted: keep it when the type is renamed. Defaults to the type's name.
     var id: String { get }
 
+    /// The part of the program that answers for keys that name no owner themselves. Defaults to ``id``.
+    var owner: String { get }
+
     /// Every key of this part of the program.
     var allKeys: [AnyStorageKey] { get }
 
@@ -20,6 +23,8 @@ public protocol StorageKeyCatalog: Sendable {
 extension StorageKeyCatalog {
     /// The name of the catalog's type.
     public var id: String { String(describing: Self.self) }
+    /// The id.
+    public var owner: String { id }
     /// None.
     public var retiredKeys: [AnyStorageKey] { [] }
     /// No demands.

@@ -22,17 +22,17 @@ public struct StorageKeyGroup: Sendable {
     /// A key of the group.
     /// - Parameters:
     ///   - name: The name of the slot.
-    ///   - description: What the value is, for people.
+    ///   - description: What the value is, for people; nil where the name says it.
     ///   - defaultValue: What `get` returns when it is absent.
-    public func key<Value>(_ name: String, _ description: String, default defaultValue: Value? = nil) -> StorageKey<Value> {
+    public func key<Value>(_ name: String, _ description: String? = nil, default defaultValue: Value? = nil) -> StorageKey<Value> {
         StorageKey(name: name, domain: domain, security: security, owner: owner, description: description, defaultValue: defaultValue)
     }
 
     /// A collection of the group, of records that say their id themselves.
     /// - Parameters:
     ///   - name: The collection's name.
-    ///   - description: What the records are, for people.
-    public func collection<Record: Identifiable>(_ name: String, _ description: String) -> StorageCollection<Record>
+    ///   - description: What the records are, for people; nil where the name says it.
+    public func collection<Record: Identifiable>(_ name: String, _ description: String? = nil) -> StorageCollection<Record>
     where Record.ID: Sendable {
         StorageCollection(name, domain: domain, security: security, owner: owner, description: description)
     }

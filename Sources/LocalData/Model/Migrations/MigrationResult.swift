@@ -1,11 +1,15 @@
 /// What one run of one migration did.
 public struct MigrationResult: Sendable {
     /// Whether the migration did what it should; having had nothing to do counts.
-    public var success: Bool
+    public var isSuccess: Bool
     /// The destination's name.
     public var key: String?
-    /// Where the value came from; nil when nothing was moved.
-    public var source: String?
+    /// Where the value came from; empty when nothing was moved.
+    public var sources: [StoragePlace]
+    /// What became of the value; nil for a migration of the program's own.
+    public var state: MigrationReport.State?
+    /// How many records of a collection were moved, converted or decided; nil for a single value.
+    public var records: Int?
     /// The size of the value in bytes, as it is stored.
     public var bytes: Int
     /// How long the run took.
@@ -17,12 +21,15 @@ public struct MigrationResult: Sendable {
 
     /// Creates a result.
     public init(
-        success: Bool, key: String? = nil, source: String? = nil, bytes: Int = 0, duration: Duration = .zero, errors: [any Error] = [],
+        success: Bool, key: String? = nil, sources: [StoragePlace] = [], state: MigrationReport.State? = nil, records: Int? = nil, bytes: Int = 0,
+        duration: Duration = .zero, errors: [any Error] = [],
         metadata: [String: String] = [:]
     ) {
-        self.success = success
+        isSuccess = success
         self.key = key
-        self.source = source
+        self.sources = sources
+        self.state = state
+        self.records = records
         self.bytes = bytes
         self.duration = duration
         self.errors = errors

@@ -50,7 +50,7 @@ public struct CatalogProblem: Sendable, Codable, Hashable, CustomStringConvertib
     ) {
         self.kind = kind
         self.key = key.name
-        owner = key.owner
+        owner = key.owner ?? ""
         self.place = place
         self.message = message
         self.remedy = remedy

@@ -45,10 +45,10 @@ public struct MigrationReport: Sendable, Codable {
         public var key: String
         /// The part of the program that answers for it.
         public var owner: String
-        /// Where the value came from; nil when nothing was moved.
-        public var from: String?
+        /// Where the value came from; empty when nothing was moved.
+        public var from: [StoragePlace] = []
         /// Where it lives.
-        public var to: String
+        public var to: StorageDomain
         /// How well it was protected where it came from.
         public var protectionBefore: ProtectionLevel?
         /// How well it is protected where it lives.
@@ -71,21 +71,21 @@ public struct MigrationReport: Sendable, Codable {
         public var message: String?
         /// The code of the error, for programs; nil if there is none.
         public var errorCode: StorageError.Code?
-        /// How long it took, in seconds.
-        public var seconds: Double
+        /// How long it took.
+        public var duration: Duration
     }
 
     /// The rows, in the order of the catalogs.
     public var rows: [Row]
     /// What was found wrong with a catalog that was registered all the same.
     public var problems: [CatalogProblem] = []
-    /// How long it took, in seconds.
-    public var seconds: Double
+    /// How long it took.
+    public var duration: Duration
 
     /// Creates a report.
-    public init(rows: [Row] = [], seconds: Double = 0) {
+    public init(rows: [Row] = [], duration: Duration = .zero) {
         self.rows = rows
-        self.seconds = seconds
+        self.duration = duration
     }
 
     /// The rows in which something was moved, converted, collected or resolved.

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A value that was replaced before anybody saw it, kept until a person decides.
 public struct QuarantinedValue: Sendable, Codable, Identifiable {
     /// The name of the entry: it follows from the content, so that keeping the same bytes again changes nothing.
@@ -10,6 +12,6 @@ public struct QuarantinedValue: Sendable, Codable, Identifiable {
     public let reason: String
     /// Whether it is sealed here, as it was better protected than a plain file where it stood.
     public let isSealed: Bool
-    /// When it was put here, in seconds since 1970; 0 for an entry that is damaged: it does not say.
-    public let since: Double
+    /// When it was put here; nil for an entry that is damaged: it does not say.
+    public let since: Date?
 }

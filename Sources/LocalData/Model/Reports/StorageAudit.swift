@@ -1,4 +1,5 @@
 public import BackendContract
+public import Foundation
 
 /// What is kept where, key by key.
 public struct StorageAudit: Sendable, Codable {
@@ -13,7 +14,7 @@ public struct StorageAudit: Sendable, Codable {
         /// The catalog that registered it.
         public var catalog: String
         /// Where it lives.
-        public var domain: String
+        public var domain: StorageDomain
         /// How well it is protected there.
         public var protection: ProtectionLevel
         /// What was found. A key is looked at by rehearsing the next sweep: `pending` and `conflict` are what it would end.
@@ -24,14 +25,14 @@ public struct StorageAudit: Sendable, Codable {
         public var isForeign: Bool
         /// The size of the value in bytes, as it is stored.
         public var bytes: Int
-        /// When it was last written, in seconds since 1970, by the clock of that time.
-        public var modifiedAt: Double?
+        /// When it was last written, by the clock of that time.
+        public var modifiedAt: Date?
         /// The migration that brought it; nil after a `set`.
         public var migration: String?
-        /// When that migration last did something, in seconds since 1970.
-        public var migrationLastWorked: Double?
+        /// When that migration last did something.
+        public var migrationLastWorked: Date?
         /// The legacy locations whose values it replaced, as its record says.
-        public var provenance: [String]
+        public var provenance: [StoragePlace]
         /// Legacy locations that still hold something.
         public var residue: [String]
         /// Whether an older copy is left in any place that its migrations read, through the migrations of those places too: proven, refuted, or not to be told.
