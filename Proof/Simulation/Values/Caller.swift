@@ -48,7 +48,7 @@ struct Caller: Sendable {
         case .exists:
             let isPlain = scene.plan.beginnings[index] != .undecodable
             await diary.look(index, label("exists"), { try await calls.exists(router) }, { isPlain ? .exists($0) : nil })
-        case .force: await diary.look(index, label("force"), { try await calls.force(router).success }, { _ in nil })
+        case .force: await diary.look(index, label("force"), { try await calls.force(router).isSuccess }, { _ in nil })
         case .sweep: await diary.look(index, label("sweep"), { await router.sweep(scene.currentKeys).isComplete }, { _ in nil })
         case .plan: await diary.look(index, label("plan"), { await router.planSweep().rows.count }, { _ in nil })
         case .rotate:

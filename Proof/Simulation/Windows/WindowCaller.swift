@@ -57,7 +57,7 @@ struct WindowCaller: Sendable {
         case .batch: await batch(index)
         case .force:
             await self.call([(index, .settle(isCalm: false))], "force", index) {
-                try await calls.force(router).success
+                try await calls.force(router).isSuccess
             } _: {
                 [.settle(isCalm: $0 && isCalm())]
             }

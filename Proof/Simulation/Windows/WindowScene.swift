@@ -74,7 +74,7 @@ final class WindowScene: Stage {
     func release(_ running: Running, _ index: Int, _ label: String) async {
         guard let calls = keys[index].calls[running.version] else { return }
         await machine.diary.call([(index, .settle(isCalm: false, ends: true))], by: running.version, label) {
-            try await calls.release(running.router).success
+            try await calls.release(running.router).isSuccess
         } _: {
             [.settle(isCalm: $0 && isCalm(since: running), ends: true)]
         }
