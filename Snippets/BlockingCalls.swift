@@ -17,7 +17,7 @@ struct KeychainTokenStore: TokenStore {
 
     func token(for host: String) throws -> String? { try storage.value(for: key(host)) }
     func save(_ token: String, for host: String) throws { try storage.set(token, for: key(host)) }
-    func hosts() throws -> [String] { try storage.keys(in: .keychain(service: "com.example.tokens")) }
+    func hosts() throws -> [String] { try storage.keys(of: .keychain(service: "com.example.tokens")) }
 
     private func key(_ host: String) -> StorageKey<String> { tokens.key(host, "The token for \(host)") }
 }

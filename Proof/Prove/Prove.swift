@@ -77,8 +77,8 @@ extension ReleaseWindows: CommandSubject {
     }
     static var answers: [String] {
         [
-            "value answered", "value locked notApplied", "value incompatibleSchema notApplied", "set done",
-            "set incompatibleSchema notApplied", "set encodingFailed notApplied", "set unavailable unknown", "update done", "remove done",
+            "value answered", "value locked notApplied", "set done",
+            "set unavailable unknown", "update done", "remove done",
             "batch done", "sweep done",
         ]
     }

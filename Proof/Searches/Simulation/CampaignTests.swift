@@ -7,8 +7,13 @@ import Testing
 @Suite(.serialized, .alone) struct CampaignTests {
     @Test func `no run that broke a rule once breaks one again`() throws {
         let folder = try #require(Bundle.module.url(forResource: "PastFailures", withExtension: nil))
-        let failures = try PastFailure<MovingValues>.all(in: folder)
-        #expect(failures.count >= 8)
+        try replay(MovingValues.self, in: folder.appending(path: "Values"), atLeast: 8)
+        try replay(ReleaseWindows.self, in: folder.appending(path: "Windows"), atLeast: 1)
+    }
+
+    private func replay<S: Subject>(_ subject: S.Type, in folder: URL, atLeast count: Int) throws {
+        let failures = try PastFailure<S>.all(in: folder)
+        #expect(failures.count >= count)
         for (name, failure) in failures {
             if let violation = failure.again() { Issue.record("\(name) (\(failure.note)): \(violation)") }
         }

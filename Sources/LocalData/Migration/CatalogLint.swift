@@ -129,7 +129,7 @@ struct CatalogLint: Sendable {
             moved(to: entry).compactMap { live[$0] }.sorted { $0.route.displayName < $1.route.displayName }.map { source in
                 CatalogProblem(
                     .liveSource, entry.key, at: source.route.displayName, StorageError.unsupported,
-                    "Its source \(source.key.name) is a key that \(source.key.owner) still uses: a sweep would empty it.",
+                    "Its source \(source.key.name) is a key that \(source.key.owner ?? "another part of the program") still uses: a sweep would empty it.",
                     "To start with a copy of its value, use copied(from:); to replace it, take it out of its catalog.")
             }
         }

@@ -18,7 +18,7 @@ final class KeyRegistry: Sendable {
         }
 
         /// The key in words: its name, its owner and its catalog.
-        var title: String { "\(key.name) (owner \(key.owner), catalog \(catalog))" }
+        var title: String { "\(key.name) (owner \(key.owner ?? "?"), catalog \(catalog))" }
 
         /// The same entry, leading to other stores; nil when its key cannot be used there.
         func leading(_ routes: RouteTable) -> Entry? {

@@ -59,7 +59,7 @@ public struct BlockingStorage: Sendable {
     ///   - domain: The domain.
     ///   - collection: The name of a collection, for the ids of its records; nil for the names of single values.
     /// - Throws: ``StorageError``: `corrupted` if a value is damaged; `timedOut` at the deadline; `unsupported` inside a task.
-    public func keys(in domain: StorageDomain, collection: String? = nil) throws -> [String] {
+    public func keys(of domain: StorageDomain, collection: String? = nil) throws -> [String] {
         try block("\(domain)", mayChange: false) { try await $0.names(of: domain, collection: collection) }
     }
 

@@ -28,7 +28,7 @@ struct BlockingStorageTests {
             #expect(throws: StorageError.self) { try storage.get(key) }
             try storage.set("secret", for: key)
             #expect(try storage.get(key) == "secret")
-            #expect(try storage.keys(in: .userDefaults) == ["token"])
+            #expect(try storage.keys(of: .userDefaults) == ["token"])
             try storage.remove(key)
             #expect(try storage.value(for: key) == nil)
             #expect(try storage.get(moved) == "legacy")

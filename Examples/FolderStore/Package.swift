@@ -1,0 +1,17 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// A backend in a package of its own. In your package, name this repository's address instead of the path.
+let package = Package(
+    name: "FolderStore",
+    products: [.library(name: "FolderStore", targets: ["FolderStore"])],
+    dependencies: [.package(name: "LocalData", path: "../..", traits: [])],
+    targets: [
+        .target(name: "FolderStore", dependencies: [.product(name: "LocalData", package: "LocalData")]),
+        .testTarget(
+            name: "FolderStoreTests",
+            dependencies: [
+                "FolderStore", .product(name: "LocalData", package: "LocalData"), .product(name: "BackendConformance", package: "LocalData"),
+            ]),
+    ]
+)

@@ -1,0 +1,28 @@
+import LocalData
+
+/// The interface of an HTTP library for stores of tokens. Its functions cannot await.
+public protocol TokenStore: Sendable {
+    func token(for host: String) throws -> String?
+    func save(_ token: String?, for host: String) throws
+    func hosts() throws -> [String]
+}
+
+/// Tokens in the keychain. Its functions block their thread, so they are not called from an async function.
+public struct KeychainTokenStore: TokenStore {
+    private let storage: BlockingStorage
+    private let tokens: StorageKeyGroup
+
+    public init(_ storage: BlockingStorage, service: String) {
+        self.storage = storage
+        tokens = StorageKeyGroup(owner: "Network", domain: .keychain(service: service))
+    }
+
+    public func token(for host: String) throws -> String? { try storage.value(for: tokens.key(host)) }
+
+    public func save(_ token: String?, for host: String) throws {
+        let key: StorageKey<String> = tokens.key(host)
+        if let token { try storage.set(token, for: key) } else { try storage.remove(key) }
+    }
+
+    public func hosts() throws -> [String] { try storage.keys(of: tokens.domain) }
+}

@@ -1,0 +1,28 @@
+import LocalData
+
+/// The keys of the program: now one token, before one for each account.
+public struct AccountKeys: StorageKeyCatalog {
+    public init() {}
+
+    static let account = StorageKey<String>(name: "account", domain: .userDefaults, defaultValue: "home")
+
+    public static let token = StorageKey<String>(name: "token", domain: .keychain) { _ in AnyStorageMigration(TokenOfCurrentAccount()) }
+
+    static func token(of account: String) -> StorageKey<String> { StorageKey(name: "token.\(account)", domain: .userDefaults) }
+
+    public var allKeys: [AnyStorageKey] { [.key(Self.account), .key(Self.token)] }
+}
+
+/// Moves the token of the account in use. Which of the sources that is, only the program knows.
+struct TokenOfCurrentAccount: StorageMigration {
+    var destinationKey: StorageKey<String> { AccountKeys.token }
+    var sources: [AnyStorageKey] { ["work", "home"].map { .key(AccountKeys.token(of: $0)) } }
+
+    func shouldMigrate(using router: StorageRouter, context: MigrationContext) async throws -> Bool {
+        try await router.exists(AccountKeys.token(of: router.get(AccountKeys.account)))
+    }
+
+    func migrate(using router: StorageRouter, context: MigrationContext) async throws -> MigrationResult {
+        try await context.move(from: AccountKeys.token(of: try await router.get(AccountKeys.account)), to: destinationKey) { $0 }
+    }
+}
