@@ -122,7 +122,8 @@ let package = Package(
             linkerSettings: bindingNow),
 
         // MARK: Small whole programs
-        .target(name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore/Sources/FolderStore", swiftSettings: house),
+        .target(
+            name: "FolderStore", dependencies: ["BackendContract"], path: "Examples/FolderStore/Sources/FolderStore", swiftSettings: house),
         .executableTarget(name: "weather-old", dependencies: [arguments], path: "Examples/WeatherOld", swiftSettings: house),
         .executableTarget(name: "weather-new", dependencies: ["LocalData", arguments], path: "Examples/WeatherNew", swiftSettings: house),
 

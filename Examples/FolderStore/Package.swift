@@ -11,7 +11,8 @@ let package = Package(
         .testTarget(
             name: "FolderStoreTests",
             dependencies: [
-                "FolderStore", .product(name: "LocalData", package: "LocalData"), .product(name: "BackendConformance", package: "LocalData"),
+                "FolderStore", .product(name: "LocalData", package: "LocalData"),
+                .product(name: "BackendConformance", package: "LocalData"),
             ]),
     ]
 )

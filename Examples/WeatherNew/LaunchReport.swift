@@ -17,7 +17,8 @@ struct LaunchReport: Encodable {
         for row in report.rows {
             let found = audit.rows.first { $0.key == row.key && $0.domain == row.to }
             table.add([
-                style(.bold, row.key), row.from.isEmpty ? style(.faint, "·") : row.from.map(\.description).joined(separator: "\n"), "\(row.to)",
+                style(.bold, row.key), row.from.isEmpty ? style(.faint, "·") : row.from.map(\.description).joined(separator: "\n"),
+                "\(row.to)",
                 row.protectionBefore.map { $0 == row.protection ? "\($0)" : "\($0) → \(row.protection)" } ?? "\(row.protection)",
                 "\(row.bytes > 0 ? row.bytes : found?.bytes ?? 0)",
                 style(color(row.state), "\(row.state)") + (found?.isForeign == true ? style(.faint, " (adopted)") : ""),

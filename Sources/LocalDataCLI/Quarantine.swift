@@ -35,7 +35,9 @@ struct Quarantine: AsyncParsableCommand {
         @OptionGroup var owner: Owner
 
         func run() async throws {
-            let values = try await owner.place.withRouter { try await $0.quarantine.values() }.sorted { $0.since ?? .distantPast < $1.since ?? .distantPast }
+            let values = try await owner.place.withRouter { try await $0.quarantine.values() }.sorted {
+                $0.since ?? .distantPast < $1.since ?? .distantPast
+            }
             if owner.place.json { return try Output.json(values) }
             for value in values { Output.line("\(value.id)  \(value.key.isEmpty ? "-" : value.key)  \(value.place)") }
             if values.isEmpty { Failure.write("The quarantine is empty.") }

@@ -44,7 +44,9 @@ struct AuditRows: Sendable {
         row.bytes = found.record?.payload.byteCount ?? 0
         row.modifiedAt = metadata?.modifiedAt.map(Date.init(timeIntervalSince1970:))
         row.migration = found.origin?.migration
-        if let migration = row.migration { row.migrationLastWorked = await env.ledger.lastWork(migration).map(Date.init(timeIntervalSince1970:)) }
+        if let migration = row.migration {
+            row.migrationLastWorked = await env.ledger.lastWork(migration).map(Date.init(timeIntervalSince1970:))
+        }
         row.provenance = found.origin?.copies.keys.sorted().compactMap { Place(text: $0)?.reported } ?? []
         let kept = await MirroredLocations(env).copy(of: UntypedSlot(key: key, route: entry.route))
         row.keeps = kept

@@ -68,7 +68,8 @@ extension StorageRouter {
         await env.ledger.flush()
         try work.throwFirst()
         return MigrationResult(
-            success: true, key: collection.name, sources: [StoragePlace(from.route.domain, source.name)], records: work.moved, bytes: work.bytes,
+            success: true, key: collection.name, sources: [StoragePlace(from.route.domain, source.name)], records: work.moved,
+            bytes: work.bytes,
             duration: start.duration(to: env.runtime.clock.now))
     }
 }

@@ -41,7 +41,8 @@ extension StorageRouter {
     private nonisolated func lint(_ catalog: some StorageKeyCatalog) throws -> CatalogLint.Finding {
         // A chain that cannot be used is found by the check itself.
         let keys = catalog.allKeys.map { ((try? env.routes.attached($0)) ?? $0).owned(by: catalog.owner) }
-        return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
+        return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(
+            keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
     }
 
     /// Moves the value of every registered key to its place, purges older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.

@@ -176,7 +176,10 @@
             let rows = try await next.audit().rows
             #expect(rows.map(\.serializer) == ["json", "plist"])
             #expect(rows.map(\.migration) == ["the-move", nil])
-            #expect(rows.allSatisfy { !$0.isForeign && $0.bytes > 0 && $0.domain == .encryptedSQLite(database: "main") && $0.protection == .sealed })
+            #expect(
+                rows.allSatisfy {
+                    !$0.isForeign && $0.bytes > 0 && $0.domain == .encryptedSQLite(database: "main") && $0.protection == .sealed
+                })
             #expect(rows.allSatisfy { abs(($0.modifiedAt?.timeIntervalSince1970 ?? 0) - begin) < 60 })
             // Read by a key of another serializer: as it was written.
             let other = testKey("list", main, of: [String: Int].self)

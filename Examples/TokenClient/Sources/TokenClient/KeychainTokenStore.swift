@@ -12,17 +12,21 @@ public struct KeychainTokenStore: TokenStore {
     private let storage: BlockingStorage
     private let tokens: StorageKeyGroup
 
+    /// Creates a store of the tokens of one service.
     public init(_ storage: BlockingStorage, service: String) {
         self.storage = storage
         tokens = StorageKeyGroup(owner: "Network", domain: .keychain(service: service))
     }
 
+    /// The token for a host; nil when there is none.
     public func token(for host: String) throws -> String? { try storage.value(for: tokens.key(host)) }
 
+    /// Stores the token for a host; nil removes it.
     public func save(_ token: String?, for host: String) throws {
         let key: StorageKey<String> = tokens.key(host)
         if let token { try storage.set(token, for: key) } else { try storage.remove(key) }
     }
 
+    /// The hosts that have a token.
     public func hosts() throws -> [String] { try storage.keys(of: tokens.domain) }
 }

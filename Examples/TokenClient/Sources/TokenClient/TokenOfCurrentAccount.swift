@@ -2,14 +2,17 @@ import LocalData
 
 /// The keys of the program: now one token, before one for each account.
 public struct AccountKeys: StorageKeyCatalog {
+    /// Creates the catalog.
     public init() {}
 
     static let account = StorageKey<String>(name: "account", domain: .userDefaults, defaultValue: "home")
 
+    /// The token of the account in use.
     public static let token = StorageKey<String>(name: "token", domain: .keychain) { _ in AnyStorageMigration(TokenOfCurrentAccount()) }
 
     static func token(of account: String) -> StorageKey<String> { StorageKey(name: "token.\(account)", domain: .userDefaults) }
 
+    /// The keys of the program.
     public var allKeys: [AnyStorageKey] { [.key(Self.account), .key(Self.token)] }
 }
 

@@ -51,7 +51,8 @@ public struct StorageKey<Value: Codable & Sendable>: Sendable {
     ///   - migration: Makes the migration that brings the value here. Called when needed, never by this initialiser.
     public init(
         name: String, domain: StorageDomain, security: SecurityPolicy = .automatic, serializer: Serializer<Value> = .json,
-        owner: String? = nil, description: String? = nil, defaultValue: Value? = nil, migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
+        owner: String? = nil, description: String? = nil, defaultValue: Value? = nil,
+        migration: (@Sendable (StorageKey<Value>) -> AnyStorageMigration)? = nil
     ) {
         self.name = name
         self.domain = domain

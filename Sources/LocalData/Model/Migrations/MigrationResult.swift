@@ -21,7 +21,8 @@ public struct MigrationResult: Sendable {
 
     /// Creates a result.
     public init(
-        success: Bool, key: String? = nil, sources: [StoragePlace] = [], state: MigrationReport.State? = nil, records: Int? = nil, bytes: Int = 0,
+        success: Bool, key: String? = nil, sources: [StoragePlace] = [], state: MigrationReport.State? = nil, records: Int? = nil,
+        bytes: Int = 0,
         duration: Duration = .zero, errors: [any Error] = [],
         metadata: [String: String] = [:]
     ) {
