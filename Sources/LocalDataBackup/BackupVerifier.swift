@@ -41,7 +41,7 @@ struct BackupVerifier {
         content.report.notFound = manifest.notFound ?? []
         var remaining = manifest.stores[...]
         while true {
-            if Task.isCancelled { throw CancellationError() }
+            if Task.isCancelled { throw StorageError.cancelled("backup") }
             var (entry, bytes) = try await next(file)
             defer { wipe(&bytes) }
             switch entry {

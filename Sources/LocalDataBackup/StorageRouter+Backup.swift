@@ -32,8 +32,10 @@ extension StorageRouter {
         to file: URL, openedBy recipients: [BackupKey], including domains: [StorageDomain] = [],
         progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
-        try await backing { router in
-            try await BackupRun(router: router, domains: domains, progress: progress).run(to: file.path, for: recipients)
+        try await Self.cancellable("storage") {
+            try await backing { router in
+                try await BackupRun(router: router, domains: domains, progress: progress).run(to: file.path, for: recipients)
+            }
         }
     }
 
@@ -49,8 +51,10 @@ extension StorageRouter {
     public static func verifyBackup(
         at file: URL, with key: BackupKey, progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> BackupReport {
-        let opener = try await translatingErrors(key: "backup") { () throws(BackendError) in try key.opener() }
-        return try await BackupVerifier(path: file.path, opener: opener, runtime: .live, progress: progress).run().report
+        try await Self.cancellable("storage") {
+            let opener = try await translatingErrors(key: "backup") { () throws(BackendError) in try key.opener() }
+            return try await BackupVerifier(path: file.path, opener: opener, runtime: .live, progress: progress).run().report
+        }
     }
 
     /// Restores a backup into the places of a configuration, on this machine or another. All of it is verified before anything is replaced.
@@ -73,20 +77,22 @@ extension StorageRouter {
         from file: URL, with key: BackupKey, into configuration: StorageConfiguration, replacing: Set<String> = [],
         progress: (@Sendable (BackupProgress) -> Void)? = nil
     ) async throws -> RestoreReport {
-        guard try configuration.directories != nil else {
-            throw StorageError(
-                StorageError.unsupported, key: "restore", "Nothing of this configuration is on a disk. Nothing was restored.")
-        }
-        let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
-        let host = configuration.restoreHost
-        let run = RestoreRun(path: file.path, opener: opener, host: host, replacing: replacing, progress: progress)
-        do {
-            let report = try await run.run()
-            await host.close()
-            return report
-        } catch {
-            await host.close()
-            throw error
+        try await Self.cancellable("storage", isStepwise: true) {
+            guard try configuration.directories != nil else {
+                throw StorageError(
+                    StorageError.unsupported, key: "restore", "Nothing of this configuration is on a disk. Nothing was restored.")
+            }
+            let opener = try await translatingErrors(key: "restore") { () throws(BackendError) in try key.opener() }
+            let host = configuration.restoreHost
+            let run = RestoreRun(path: file.path, opener: opener, host: host, replacing: replacing, progress: progress)
+            do {
+                let report = try await run.run()
+                await host.close()
+                return report
+            } catch {
+                await host.close()
+                throw error
+            }
         }
     }
 }

@@ -17,23 +17,25 @@ extension StorageRouter {
     @discardableResult
     public nonisolated func export(_ entries: [AnyStorageKey], to file: URL, openedBy recipients: [BackupKey]) async throws -> ExportReport
     {
-        let header = try await translatingErrors(key: "export") { () throws(BackendError) in
-            var made: [StreamRecipient] = []
-            for recipient in recipients { made.append(try recipient.recipient()) }
-            return try await StreamHeader.make(.export, for: made, configuration.runtime)
-        }
-        let sealed = try await translatingErrors(key: "export") { () throws(BackendError) in
-            try await SealedFileWriter(file.path, header, configuration)
-        }
-        do {
-            let report = try await ValueExport(router: self).write(entries) { bytes in
-                try await translatingErrors(key: "export") { () throws(BackendError) in try await sealed.write(bytes) }
+        try await Self.cancellable("storage") {
+            let header = try await translatingErrors(key: "export") { () throws(BackendError) in
+                var made: [StreamRecipient] = []
+                for recipient in recipients { made.append(try recipient.recipient()) }
+                return try await StreamHeader.make(.export, for: made, configuration.runtime)
             }
-            try await translatingErrors(key: "export") { () throws(BackendError) in try await sealed.finish() }
-            return report
-        } catch {
-            await sealed.discard()
-            throw error
+            let sealed = try await translatingErrors(key: "export") { () throws(BackendError) in
+                try await SealedFileWriter(file.path, header, configuration)
+            }
+            do {
+                let report = try await ValueExport(router: self).write(entries) { bytes in
+                    try await translatingErrors(key: "export") { () throws(BackendError) in try await sealed.write(bytes) }
+                }
+                try await translatingErrors(key: "export") { () throws(BackendError) in try await sealed.finish() }
+                return report
+            } catch {
+                await sealed.discard()
+                throw error
+            }
         }
     }
 
@@ -46,7 +48,7 @@ extension StorageRouter {
     public nonisolated func exportAsPlaintextThatAnyoneCanRead(
         _ entries: [AnyStorageKey], _ write: (Data) async throws -> Void
     ) async throws -> ExportReport {
-        try await ValueExport(router: self).write(entries) { try await write(Data($0)) }
+        try await Self.cancellable("storage") { try await ValueExport(router: self).write(entries) { try await write(Data($0)) } }
     }
 
     /// Stores what ``export(_:to:openedBy:)`` wrote, value by value. A value that is there is not overwritten, unless the call says so; each is durable when this returns. The
@@ -63,15 +65,17 @@ extension StorageRouter {
     public nonisolated func importValues(
         from file: URL, with key: BackupKey, into entries: [AnyStorageKey], replacing: Bool = false
     ) async throws -> ImportReport {
-        let opener = try await translatingErrors(key: "import") { () throws(BackendError) in try key.opener() }
-        var opened: StreamHeader?
-        return try await importLines(into: entries, replacing) {
-            let sealed = try await translatingErrors(key: "import") { [opened] () throws(BackendError) in
-                try await SealedFileReader(
-                    file.path, opening: opened.map { .opened($0) } ?? opener, for: .export, runtime: configuration.runtime)
+        try await Self.cancellable("storage", isStepwise: true) {
+            let opener = try await translatingErrors(key: "import") { () throws(BackendError) in try key.opener() }
+            var opened: StreamHeader?
+            return try await importLines(into: entries, replacing) {
+                let sealed = try await translatingErrors(key: "import") { [opened] () throws(BackendError) in
+                    try await SealedFileReader(
+                        file.path, opening: opened.map { .opened($0) } ?? opener, for: .export, runtime: configuration.runtime)
+                }
+                opened = sealed.header
+                return { try await translatingErrors(key: "import") { () throws(BackendError) in try await sealed.next() } }
             }
-            opened = sealed.header
-            return { try await translatingErrors(key: "import") { () throws(BackendError) in try await sealed.next() } }
         }
     }
 
@@ -81,11 +85,13 @@ extension StorageRouter {
     public nonisolated func importPlaintext(
         _ lines: Data, into entries: [AnyStorageKey], replacing: Bool = false
     ) async throws -> ImportReport {
-        try await importLines(into: entries, replacing) {
-            var rest: [UInt8]? = Array(lines)
-            return {
-                defer { rest = nil }
-                return rest
+        try await Self.cancellable("storage", isStepwise: true) {
+            try await importLines(into: entries, replacing) {
+                var rest: [UInt8]? = Array(lines)
+                return {
+                    defer { rest = nil }
+                    return rest
+                }
             }
         }
     }

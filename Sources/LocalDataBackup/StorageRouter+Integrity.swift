@@ -17,9 +17,11 @@ extension StorageRouter {
     public nonisolated func verifyIntegrity(
         of domain: StorageDomain, progress: (@Sendable (IntegrityProgress) -> Void)? = nil
     ) async throws -> IntegrityReport? {
-        let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            try await store.verifyIntegrity { progress?($0) }
+        try await Self.cancellable("\(domain)") {
+            let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
+            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                try await store.verifyIntegrity { progress?($0) }
+            }
         }
     }
 
@@ -31,8 +33,10 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: as ``verifyIntegrity(of:progress:)``. Nothing was changed then.
     @concurrent
     public nonisolated func acceptContents(of domain: StorageDomain) async throws {
-        let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptContents() }
+        try await Self.cancellable("\(domain)") {
+            let store: any VerifiableStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
+            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptContents() }
+        }
     }
 
     /// Takes the file of an encrypted database for the latest, although its freshness anchor knows a later one: after a backup was restored on purpose. Until then the database
@@ -44,7 +48,9 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` without an anchor, `unavailable` when there is no file or the anchor cannot be reached.
     @concurrent
     public nonisolated func acceptOlderFile(of domain: StorageDomain) async throws {
-        let store: any AnchoredStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptOlderFile() }
+        try await Self.cancellable("\(domain)") {
+            let store: any AnchoredStore = try store(of: domain, otherwise: "Only an encrypted database has a sealed state.")
+            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.acceptOlderFile() }
+        }
     }
 }

@@ -10,9 +10,11 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` for a domain without data keys of its own.
     @concurrent
     public nonisolated func keyRecipients(of domain: StorageDomain) async throws -> [KeyRecipient] {
-        let store = try recipientStore(domain)
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            try await store.recipients().map(KeyRecipient.init)
+        try await Self.cancellable("\(domain)") {
+            let store = try recipientStore(domain)
+            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                try await store.recipients().map(KeyRecipient.init)
+            }
         }
     }
 
@@ -27,12 +29,14 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` for a domain without data keys of its own; what fetching the key throws. Nothing was changed then.
     @concurrent
     public nonisolated func addRecoveryKey(_ key: RecoveryKey? = nil, to domain: StorageDomain) async throws -> RecoveryKey {
-        let store = try recipientStore(domain)
-        let key = key ?? RecoveryKey(configuration.runtime.randomBytes)
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            try await store.change(.addingRecovery(key.pair))
+        try await Self.cancellable("\(domain)") {
+            let store = try recipientStore(domain)
+            let key = key ?? RecoveryKey(configuration.runtime.randomBytes)
+            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                try await store.change(.addingRecovery(key.pair))
+            }
+            return key
         }
-        return key
     }
 
     /// Lets a recovery key no longer open an encrypted database; durable when it returns. Copies of the file that were made before still open with it.
@@ -42,15 +46,17 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `unsupported` for the key of a source. Nothing was changed then.
     @concurrent
     public nonisolated func removeRecoveryKey(_ recipient: KeyRecipient, from domain: StorageDomain) async throws {
-        let store = try recipientStore(domain)
-        guard recipient.isRecoveryKey else {
-            throw StorageError(
-                StorageError.unsupported, key: "\(domain)",
-                "\(recipient.source) is not a recovery key. Another source takes its place with changeKeySource(of:from:). Nothing was changed."
-            )
-        }
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            try await store.change(.removingRecovery(recipient.bytes))
+        try await Self.cancellable("\(domain)") {
+            let store = try recipientStore(domain)
+            guard recipient.isRecoveryKey else {
+                throw StorageError(
+                    StorageError.unsupported, key: "\(domain)",
+                    "\(recipient.source) is not a recovery key. Another source takes its place with changeKeySource(of:from:). Nothing was changed."
+                )
+            }
+            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                try await store.change(.removingRecovery(recipient.bytes))
+            }
         }
     }
 
@@ -71,8 +77,10 @@ extension StorageRouter {
     ///   changed then.
     @concurrent
     public nonisolated func recover(_ domain: StorageDomain, with key: RecoveryKey) async throws {
-        let store = try recipientStore(domain)
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .recovery(key.pair)) }
+        try await Self.cancellable("\(domain)") {
+            let store = try recipientStore(domain)
+            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .recovery(key.pair)) }
+        }
     }
 
     /// Gives an encrypted database to the source that the configuration names for it now, after it had another one. The other source's key is needed once more; it does not
@@ -83,9 +91,11 @@ extension StorageRouter {
     /// - Throws: ``StorageError``: `encryptionKeyMismatch` and others for the old key, and for the new one. Nothing was changed then.
     @concurrent
     public nonisolated func changeKeySource(of domain: StorageDomain, from old: KeySourceReference) async throws {
-        let store = try recipientStore(domain)
-        let source = try keySource(old)
-        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .source(source)) }
+        try await Self.cancellable("\(domain)") {
+            let store = try recipientStore(domain)
+            let source = try keySource(old)
+            try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await store.takeOver(from: .source(source)) }
+        }
     }
 
     private nonisolated func recipientStore(_ domain: StorageDomain) throws -> any RecipientStore {

@@ -20,16 +20,19 @@ extension StorageRouter {
     public nonisolated func changePassphrase(
         of source: KeySourceReference = .configured, from old: String? = nil, to new: String, cost: ScryptCost? = nil
     ) async throws {
-        let name = "\(source)"
-        let key = try keySource(source)
-        // In memory, a key is under no passphrase.
-        let named = source == .configured ? configuration.keySource : source
-        if configuration.isInMemory, case .passphrase = named.form { return }
-        guard let passphrase = key as? PassphraseSource else {
-            throw StorageError(StorageError.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
-        }
-        try await translatingErrors(key: name) { () throws(BackendError) in
-            try await passphrase.changePassphrase(from: old, to: new, cost: cost?.cost)
+        try await Self.cancellable("storage") {
+            let name = "\(source)"
+            let key = try keySource(source)
+            // In memory, a key is under no passphrase.
+            let named = source == .configured ? configuration.keySource : source
+            if configuration.isInMemory, case .passphrase = named.form { return }
+            guard let passphrase = key as? PassphraseSource else {
+                throw StorageError(
+                    StorageError.unsupported, key: name, "Only a key under a passphrase has one to change. Nothing was changed.")
+            }
+            try await translatingErrors(key: name) { () throws(BackendError) in
+                try await passphrase.changePassphrase(from: old, to: new, cost: cost?.cost)
+            }
         }
     }
 }

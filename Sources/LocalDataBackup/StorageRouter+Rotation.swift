@@ -21,9 +21,11 @@ extension StorageRouter {
     public nonisolated func rotateDataKey(
         of domain: StorageDomain, progress: @Sendable (KeyRotationProgress) -> Void = { _ in }
     ) async throws -> Int {
-        let store: any RotatingStore = try store(of: domain, otherwise: "Only an encrypted database has a data key of its own.")
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
-            try await store.rotateDataKey(batch: 256) { progress(KeyRotationProgress(done: $0, total: $1)) }
+        try await Self.cancellable("\(domain)", isStepwise: true) {
+            let store: any RotatingStore = try store(of: domain, otherwise: "Only an encrypted database has a data key of its own.")
+            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+                try await store.rotateDataKey(batch: 256) { progress(KeyRotationProgress(done: $0, total: $1)) }
+            }
         }
     }
 }
@@ -48,7 +50,9 @@ extension StorageRouter {
     public nonisolated func rotateKey(
         of source: KeySourceReference = .configured, progress: @Sendable (Int) -> Void = { _ in }
     ) async throws -> KeyRotationReport {
-        KeyRotationReport(try await keyRotation(of: source).rotate(progress))
+        try await Self.cancellable("storage", isStepwise: true) {
+            try await KeyRotation(router: self, access: rotationAccess(of: source)).rotate(progress)
+        }
     }
 
     /// Deletes the keys of a source that a rotation has replaced; durable when it returns. A source without any stays as it is.
@@ -64,7 +68,9 @@ extension StorageRouter {
     public nonisolated func deleteOlderKeys(
         of source: KeySourceReference = .configured, waitingAtMost limit: Duration = .seconds(10)
     ) async throws {
-        try await keyRotation(of: source).deleteOlderKeys(limit)
+        try await Self.cancellable("storage", isStepwise: true) {
+            try await KeyRotation(router: self, access: rotationAccess(of: source)).deleteOlderKeys(limit)
+        }
     }
 }
 

@@ -8,21 +8,27 @@ extension StorageRouter {
     /// as it is stored; `Docs/Design.md` has the format.
     /// - Throws: ``StorageError``: `notFound` when it was changed since it was listed, or is gone.
     @concurrent
-    public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data { try await salvage.data(of: record) }
+    public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data {
+        try await Self.cancellable("storage") { try await salvage.data(of: record) }
+    }
 
     /// Puts a damaged record into the quarantine, and then removes it from its place; durable when it returns. `audit()` lists it there.
     ///
     /// Backups of its earlier versions stay. So do older copies in legacy locations: they count again, as when the record had been damaged there.
     /// - Throws: ``StorageError``: `notFound` when it was changed since it was listed, or is gone; nothing was changed then.
     @concurrent
-    public nonisolated func setAside(_ record: DamagedRecord) async throws { try await salvage.setAside(record) }
+    public nonisolated func setAside(_ record: DamagedRecord) async throws {
+        try await Self.cancellable("storage") { try await salvage.setAside(record) }
+    }
 
     /// Removes a damaged record from its place, and keeps nothing of it; durable when it returns. For a person who has decided that it is not needed.
     ///
     /// Backups of its earlier versions and older copies in legacy locations stay.
     /// - Throws: As ``setAside(_:)``.
     @concurrent
-    public nonisolated func removeDamaged(_ record: DamagedRecord) async throws { try await salvage.remove(record) }
+    public nonisolated func removeDamaged(_ record: DamagedRecord) async throws {
+        try await Self.cancellable("storage") { try await salvage.remove(record) }
+    }
 
     // MARK: Damaged stores
 
@@ -33,7 +39,9 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func setAsideDamagedStore(of domain: StorageDomain) async throws -> String {
-        let recoverable: any RecoverableBackend = try store(of: domain, otherwise: "A store of this kind is not set aside as a whole.")
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
+        try await Self.cancellable("\(domain)") {
+            let recoverable: any RecoverableBackend = try store(of: domain, otherwise: "A store of this kind is not set aside as a whole.")
+            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await recoverable.setAsideDamagedStore() }
+        }
     }
 }

@@ -29,20 +29,23 @@ extension StorageRouter {
     public nonisolated func registerCatalog(
         _ catalog: some StorageKeyCatalog, migrationPolicy policy: SchemaPlan.Policy, configuration: String? = nil
     ) async throws -> PlanRegistration {
-        let host = planHost
-        try await host.register(catalog)
-        let session = PlanSession(
-            host: host, router: self, catalog: catalog.id, schema: catalog.schema, entries: catalog.allKeys, configuration: configuration)
-        let outcome: PlanSession.Outcome
-        do { outcome = try await session.run(policy) } catch {
-            await host.flushNotes()
-            throw error
+        try await Self.cancellable("storage", isStepwise: true) {
+            let host = planHost
+            try await host.register(catalog)
+            let session = PlanSession(
+                host: host, router: self, catalog: catalog.id, schema: catalog.schema, entries: catalog.allKeys,
+                configuration: configuration)
+            let outcome: PlanSession.Outcome
+            do { outcome = try await session.run(policy) } catch {
+                await host.flushNotes()
+                throw error
+            }
+            // Older programs may still store records of earlier versions, whatever the stamp says: reads bring them through the policy's chains.
+            for key in catalog.allKeys { if let chain = outcome.chains[key.name] { try host.attach(chain, to: key) } }
+            try await host.register(catalog)
+            let names = configuration.flatMap { catalog.schema?.configurations[$0] }.map(Set.init)
+            return PlanRegistration(plan: outcome.report, sweep: await host.sweep(catalog.id, only: names))
         }
-        // Older programs may still store records of earlier versions, whatever the stamp says: reads bring them through the policy's chains.
-        for key in catalog.allKeys { if let chain = outcome.chains[key.name] { try host.attach(chain, to: key) } }
-        try await host.register(catalog)
-        let names = configuration.flatMap { catalog.schema?.configurations[$0] }.map(Set.init)
-        return PlanRegistration(plan: outcome.report, sweep: await host.sweep(catalog.id, only: names))
     }
 
     /// Tells what ``registerCatalog(_:migrationPolicy:configuration:)`` would do, without registering or changing anything.

@@ -54,10 +54,10 @@ struct WriteAttributes: Sendable {
         metadata.expiresAt =
             switch expiry {
             case .never: nil
-            case .after(let lifetime): now + lifetime.seconds
+            case .after(let lifetime): now + lifetime.inSeconds
             case .kept where past != nil: past?.expiresAt
             case .carried where past?.expiresAt != nil: past?.expiresAt
-            case .kept, .carried, .begins: shape.lifetime.map { now + $0.seconds }
+            case .kept, .carried, .begins: shape.lifetime.map { now + $0.inSeconds }
             }
         // Queries ask for records by these.
         if shape.isInCollection {
@@ -70,7 +70,7 @@ struct WriteAttributes: Sendable {
 
 extension Duration {
     /// The duration in seconds, as precisely as a `Double` can.
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+    var inSeconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }
 
 extension StorageMetadata {

@@ -4,17 +4,17 @@ import Sealing
 
 /// Seals what older keys of a source have sealed with its present key, where it stands. Values, removals and what is said beside them stay what they are; each record says
 /// under which revision it stood before, so that copies and mirrors of it are still known.
-struct Resealer: Sendable {
+package struct Resealer: Sendable {
     let env: Environment
     let source: any KeySource
     let keys: SourceKeys
 
     /// What a look at every part found.
-    struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// How many values and removals were sealed again.
-        var resealed = 0
+        package var resealed = 0
         /// What is sealed with an older key, or could not be looked at, in words.
-        var remaining: [String] = []
+        package var remaining: [String] = []
     }
 
     private static let batch = 64

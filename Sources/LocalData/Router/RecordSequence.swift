@@ -43,7 +43,7 @@ struct RecordSequence<Record: Codable & Sendable>: AsyncSequence, Sendable {
                 return nil
             } catch {
                 isOver = true
-                throw error
+                throw error is CancellationError ? StorageError.cancelled(collection.name) : error
             }
         }
 

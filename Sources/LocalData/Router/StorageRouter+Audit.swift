@@ -5,13 +5,15 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be read is a row that says so.
     @concurrent
     public nonisolated func audit() async throws -> StorageAudit {
-        var rows: [StorageAudit.Row] = []
-        let audit = AuditRows(env: env, rehearsal: rehearsing())
-        for entry in env.registry.entries() { rows.append(await audit.row(entry)) }
-        for entry in env.registry.catalogs.flatMap({ env.registry.retired(of: $0) }) {
-            if let row = await audit.row(retired: entry) { rows.append(row) }
+        try await Self.cancellable("storage") {
+            var rows: [StorageAudit.Row] = []
+            let audit = AuditRows(env: env, rehearsal: rehearsing())
+            for entry in env.registry.entries() { rows.append(await audit.row(entry)) }
+            for entry in env.registry.catalogs.flatMap({ env.registry.retired(of: $0) }) {
+                if let row = await audit.row(retired: entry) { rows.append(row) }
+            }
+            return StorageAudit(rows: rows, quarantine: try await env.quarantine.list(), recordedResidue: await env.ledger.residues())
         }
-        return StorageAudit(rows: rows, quarantine: try await env.quarantine.list(), recordedResidue: await env.ledger.residues())
     }
 
     /// Values that a migration displaced, and whole copies of damaged property lists.

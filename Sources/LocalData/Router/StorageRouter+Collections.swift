@@ -22,9 +22,11 @@ extension StorageRouter {
         _ record: Record, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil, attributes: [String: String?] = [:],
         lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        try await set(
-            [record], in: collection, syncStatus: syncStatus, attributes: attributes, lifetime: lifetime,
-            replacingLaterVersions: replacingLaterVersions)
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            try await set(
+                [record], in: collection, syncStatus: syncStatus, attributes: attributes, lifetime: lifetime,
+                replacingLaterVersions: replacingLaterVersions)
+        }
     }
 
     /// Stores many records in one durable commit, or none of them. A later record of the same id replaces an earlier one.
@@ -35,13 +37,15 @@ extension StorageRouter {
         _ records: some Sequence<Record>, in collection: StorageCollection<Record>, syncStatus: SyncStatus? = nil,
         attributes: [String: String?] = [:], lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        _ = try entry(collection.placeholder)
-        var facts = WriteAttributes(
-            expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes, replacesLaterVersions: replacingLaterVersions)
-        if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
-        var batch = StorageBatch()
-        for record in records { batch.set(record, for: collection.key(try collection.id(of: record)), facts) }
-        try await commit(batch)
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            _ = try entry(collection.placeholder)
+            var facts = WriteAttributes(
+                expiry: lifetime.map { .after($0) } ?? .begins, attributes: attributes, replacesLaterVersions: replacingLaterVersions)
+            if let syncStatus { facts.attributes[StorageMetadata.syncStatus] = syncStatus.rawValue }
+            var batch = StorageBatch()
+            for record in records { batch.set(record, for: collection.key(try collection.id(of: record)), facts) }
+            try await commit(batch)
+        }
     }
 
     /// Reads, changes and writes a record as one step; durable when it returns.
@@ -84,9 +88,11 @@ extension StorageRouter {
     public nonisolated func storedValue<Record: Identifiable>(
         _ id: Record.ID, in collection: StorageCollection<Record>
     ) async throws -> StoredValue<Record>? where Record.ID: Sendable {
-        let key = collection.key(for: id)
-        if try entry(key).key.mayBeOutdated { _ = try await value(for: key) }
-        return try await storedValue(for: key)
+        try await Self.cancellable(collection.name) {
+            let key = collection.key(for: id)
+            if try entry(key).key.mayBeOutdated { _ = try await value(for: key) }
+            return try await storedValue(for: key)
+        }
     }
 
     /// The record that a reference leads to; where there is none yet, since it is part of an older value that was read and not written in its new shape, that part.
@@ -117,8 +123,10 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func restoreBackups<Record>(in collection: StorageCollection<Record>) async throws -> Int {
-        _ = try entry(collection.placeholder)
-        return try await CollectionBackups(env: env, collection: collection).restore()
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            _ = try entry(collection.placeholder)
+            return try await CollectionBackups(env: env, collection: collection).restore()
+        }
     }
 
     // MARK: Removing
@@ -127,8 +135,10 @@ extension StorageRouter {
     /// - Throws: ``StorageError``; repeating it goes on where it was.
     @concurrent
     public nonisolated func purgeBackups<Record>(in collection: StorageCollection<Record>) async throws {
-        _ = try entry(collection.placeholder)
-        try await CollectionBackups(env: env, collection: collection).discard()
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            _ = try entry(collection.placeholder)
+            try await CollectionBackups(env: env, collection: collection).discard()
+        }
     }
 
     /// Removes the record of an id, and every older copy of it; durable when it returns. Repeating it is harmless. What it refers to stays.

@@ -6,8 +6,10 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the list of witnesses cannot be written.
     @concurrent
     public nonisolated func acknowledgeLoss<Value>(for key: StorageKey<Value>) async throws {
-        let route = try entry(key).route
-        guard let witnesses = route.witnesses else { return }
-        try await env.withLane(route) { try await witnesses.acknowledge(at: route) }
+        try await Self.cancellable(key.name) {
+            let route = try entry(key).route
+            guard let witnesses = route.witnesses else { return }
+            try await env.withLane(route) { try await witnesses.acknowledge(at: route) }
+        }
     }
 }

@@ -32,9 +32,11 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when they cannot all be counted.
     @concurrent
     public nonisolated func count<Record>(in collection: StorageCollection<Record>, _ filter: RecordFilter = .all) async throws -> Int {
-        _ = try entry(collection.placeholder)
-        let gathered = try await RecordGatherer(env).gatherBeforeReading(collection, self)
-        return try await RecordQueries(gathered.env).count(collection, filter) + gathered.unreadable.count
+        try await Self.cancellable(collection.name) {
+            _ = try entry(collection.placeholder)
+            let gathered = try await RecordGatherer(env).gatherBeforeReading(collection, self)
+            return try await RecordQueries(gathered.env).count(collection, filter) + gathered.unreadable.count
+        }
     }
 
     // MARK: Names
@@ -49,10 +51,12 @@ extension StorageRouter {
     public nonisolated func names(
         of domain: StorageDomain, collection: String? = nil, onDamage: DamagePolicy = .throw
     ) async throws -> [String] {
-        var names: [String] = []
-        for entry in try await Listing(env).names(in: domain, collection.map { .collection($0) } ?? .values) {
-            if let name = try await onDamage.value(of: entry, env) { names.append(name) }
+        try await Self.cancellable("\(domain)") {
+            var names: [String] = []
+            for entry in try await Listing(env).names(in: domain, collection.map { .collection($0) } ?? .values) {
+                if let name = try await onDamage.value(of: entry, env) { names.append(name) }
+            }
+            return names
         }
-        return names
     }
 }

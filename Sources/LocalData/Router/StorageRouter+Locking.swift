@@ -19,17 +19,19 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func lock(_ domain: StorageDomain? = nil, waitingAtMost limit: Duration = .seconds(10)) async throws -> Bool {
-        if let domain { return try await lock(only: domain, limit) }
-        let isDrained = await drain(nil, limit)
-        let keys = env.coder.seals.keys
-        await keys.lock()
-        for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
-        await stores.close()
-        await env.ledger.flush()
-        await env.ledger.close()
-        await env.quarantine.close()
-        await env.witnesses.close()
-        return isDrained
+        try await Self.cancellable(domain.map { "\($0)" } ?? "storage") {
+            if let domain { return try await lock(only: domain, limit) }
+            let isDrained = await drain(nil, limit)
+            let keys = env.coder.seals.keys
+            await keys.lock()
+            for backend in env.routes.opened { await Self.letGo(of: backend, limit) }
+            await stores.close()
+            await env.ledger.flush()
+            await env.ledger.close()
+            await env.quarantine.close()
+            await env.witnesses.close()
+            return isDrained
+        }
     }
 
     private nonisolated func lock(only domain: StorageDomain, _ limit: Duration) async throws -> Bool {
@@ -50,11 +52,13 @@ extension StorageRouter {
     ///   program has locked stays locked then. Without a domain it throws nothing.
     @concurrent
     public nonisolated func unlock(_ domain: StorageDomain? = nil) async throws {
-        if let domain { return try await unlock(only: domain) }
-        await env.coder.seals.keys.unlock()
-        for backend in env.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }
-        env.gate.unlock(nil)
-        env.hub.lookAgain(nil)
+        try await Self.cancellable(domain.map { "\($0)" } ?? "storage") {
+            if let domain { return try await unlock(only: domain) }
+            await env.coder.seals.keys.unlock()
+            for backend in env.routes.opened { (backend as? any KeyHoldingStore)?.endLock() }
+            env.gate.unlock(nil)
+            env.hub.lookAgain(nil)
+        }
     }
 
     private nonisolated func unlock(only domain: StorageDomain) async throws {

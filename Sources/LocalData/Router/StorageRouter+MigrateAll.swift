@@ -16,14 +16,16 @@ extension StorageRouter {
     public nonisolated func migrateAll<Record>(
         from typeTag: String, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
-        let start = env.runtime.clock.now
-        _ = try entry(collection.placeholder)
-        guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
-        let done = try await Retagger(env: env, collection: collection, typeTag: typeTag, host: self).run()
-        await env.ledger.flush()
-        return MigrationResult(
-            success: true, key: collection.name, records: done.records, bytes: done.bytes,
-            duration: start.duration(to: env.runtime.clock.now))
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            let start = env.runtime.clock.now
+            _ = try entry(collection.placeholder)
+            guard typeTag != collection.typeTag else { return MigrationResult(success: true, key: collection.name, records: 0) }
+            let done = try await Retagger(env: env, collection: collection, typeTag: typeTag, host: self).run()
+            await env.ledger.flush()
+            return MigrationResult(
+                success: true, key: collection.name, records: done.records, bytes: done.bytes,
+                duration: start.duration(to: env.runtime.clock.now))
+        }
     }
 
     /// Brings every record of a collection to another: to its type where both are one place, and to its place.
@@ -41,36 +43,38 @@ extension StorageRouter {
     public nonisolated func migrateAll<Source, Record>(
         from source: StorageCollection<Source>, to collection: StorageCollection<Record>
     ) async throws -> MigrationResult {
-        let (from, to) = (try env.routes.slot(for: source.placeholder), try entry(collection.placeholder))
-        let declared = try collection.legacyLocations.first { try env.routes.route(for: $0.key).slot == from.id }
-        if from.id == to.id {
-            guard declared == nil else {
-                throw StorageError(
-                    StorageError.unsupported, key: collection.name,
-                    "The collection takes its records by moved(from:) from its own place. There, declare the new shape with evolving(_:); nothing was changed."
-                )
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            let (from, to) = (try env.routes.slot(for: source.placeholder), try entry(collection.placeholder))
+            let declared = try collection.legacyLocations.first { try env.routes.route(for: $0.key).slot == from.id }
+            if from.id == to.id {
+                guard declared == nil else {
+                    throw StorageError(
+                        StorageError.unsupported, key: collection.name,
+                        "The collection takes its records by moved(from:) from its own place. There, declare the new shape with evolving(_:); nothing was changed."
+                    )
+                }
+                return try await migrateAll(from: source.typeTag, to: collection)
             }
-            return try await migrateAll(from: source.typeTag, to: collection)
+            let start = env.runtime.clock.now
+            let older = collection.reading(source)
+            let newer = declared == nil ? collection.moved(from: older) : collection
+            let way =
+                declared?.source as? any RecordMoving<Record>
+                ?? CollectionSource(source: older, options: MigrationOptions(), transform: { $0 })
+            let run = await env.run(.forced, to.id, self)
+            // Records that legacy locations still hold for the older collection count among its records.
+            try await RecordGatherer(env).gather(source, run).throwFirst()
+            do { try await way.validate(for: newer, env, self) } catch let error as StorageError {
+                throw error.refusingAll(error.keyName, collection.name)
+            }
+            let work = try await way.move(to: newer, env, run)
+            await env.ledger.flush()
+            try work.throwFirst()
+            return MigrationResult(
+                success: true, key: collection.name, sources: [StoragePlace(from.route.domain, source.name)], records: work.moved,
+                bytes: work.bytes,
+                duration: start.duration(to: env.runtime.clock.now))
         }
-        let start = env.runtime.clock.now
-        let older = collection.reading(source)
-        let newer = declared == nil ? collection.moved(from: older) : collection
-        let way =
-            declared?.source as? any RecordMoving<Record>
-            ?? CollectionSource(source: older, options: MigrationOptions(), transform: { $0 })
-        let run = await env.run(.forced, to.id, self)
-        // Records that legacy locations still hold for the older collection count among its records.
-        try await RecordGatherer(env).gather(source, run).throwFirst()
-        do { try await way.validate(for: newer, env, self) } catch let error as StorageError {
-            throw error.refusingAll(error.keyName, collection.name)
-        }
-        let work = try await way.move(to: newer, env, run)
-        await env.ledger.flush()
-        try work.throwFirst()
-        return MigrationResult(
-            success: true, key: collection.name, sources: [StoragePlace(from.route.domain, source.name)], records: work.moved,
-            bytes: work.bytes,
-            duration: start.duration(to: env.runtime.clock.now))
     }
 }
 

@@ -1,4 +1,5 @@
 package import BackendContract
+import BackendRuntime
 package import Sealing
 
 /// What `LocalDataBackup` uses of a router, beside ``BackupHost``.
@@ -57,11 +58,9 @@ extension StorageRouter {
         return try env.coder.seals.sources(reference)
     }
 
-    /// The rotation of the key of a source.
-    package nonisolated func keyRotation(of reference: KeySourceReference) throws -> KeyRotation {
-        let source = try env.coder.seals.sources(reference)
-        let wiring = stores as? Wiring
-        return KeyRotation(env: env, source: source) { () throws(BackendError) in try await wiring?.keyedStores(of: source) ?? [:] }
+    /// What the rotation of a source's key uses of this router.
+    package nonisolated func rotationAccess(of reference: KeySourceReference) throws -> RotationAccess {
+        RotationAccess(env: env, source: try env.coder.seals.sources(reference), wiring: stores as? Wiring)
     }
 
     /// Changes a value as ``update(_:_:)`` does, and what is said beside it.
@@ -74,5 +73,44 @@ extension StorageRouter {
         var facts = WriteAttributes(attributes: attributes.mapValues { $0 })
         if let lifetime { facts.expiry = .after(lifetime) }
         return try await ValueWriter(env).update(try entry(key), self, facts: facts, body)
+    }
+}
+
+/// What the rotation of a source's key uses of a router.
+package struct RotationAccess: Sendable {
+    fileprivate let env: Environment
+    package let source: any KeySource
+    fileprivate let wiring: Wiring?
+
+    package var keys: SealingKeys { env.coder.seals.keys }
+
+    /// Whether catalogs tell where values are.
+    package var hasCatalogs: Bool { !env.registry.catalogs.isEmpty }
+
+    /// The stores that keys of the source open, and the ids of these keys.
+    package func keyedStores() async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
+        try await wiring?.keyedStores(of: source) ?? [:]
+    }
+
+    /// Seals with the present key what older keys have sealed: values of the catalogs, and the quarantine.
+    /// - Parameter isOnlyLook: Whether nothing is changed.
+    package func reseal(_ keys: SourceKeys, isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Resealer.Outcome
+    {
+        let values = try await Resealer(env: env, source: source, keys: keys).run(isOnlyLook: isOnlyLook, progress)
+        let kept = try await env.quarantine.reseal(source, keys, isOnlyLook: isOnlyLook)
+        return Resealer.Outcome(resealed: values.resealed + kept.resealed, remaining: values.remaining + kept.remaining)
+    }
+
+    /// Waits until the changes of this process that are under way have ended; they may write what an older key has sealed.
+    /// - Returns: Whether all of them have ended.
+    package func drain(_ limit: Duration) async -> Bool {
+        let clock = env.runtime.clock
+        let deadline = clock.now.advanced(by: limit)
+        let calls = env.lanes.holders
+        while env.lanes.isBusy(with: calls) {
+            guard clock.now < deadline else { return false }
+            await clock.wait(.milliseconds(2))
+        }
+        return true
     }
 }

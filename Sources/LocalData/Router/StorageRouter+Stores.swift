@@ -21,9 +21,11 @@ extension StorageRouter {
     /// - Throws: ``StorageError`` when the keyring cannot be reached.
     @concurrent
     package nonisolated func keyring(of domain: StorageDomain) async throws -> KeyringDescription? {
-        let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
-        guard let keyring = backend as? any DescribableKeyring else { return nil }
-        return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
+        try await Self.cancellable("\(domain)") {
+            let (_, backend) = try env.routes.anyBackend(for: domain, key: "\(domain)")
+            guard let keyring = backend as? any DescribableKeyring else { return nil }
+            return try await translatingErrors(key: "\(domain)") { () throws(BackendError) in try await keyring.describeKeyring() }
+        }
     }
 
     /// A warning for the operator about a domain's store on this machine; nil if there is none.

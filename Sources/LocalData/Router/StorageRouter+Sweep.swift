@@ -83,11 +83,13 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
-        let start = env.runtime.clock.now
-        let slot = try entry(key)
-        let visit = try await Settler(env).visit(slot, await env.run(.forced, slot.id, self))
-        await env.ledger.flush()
-        return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
+        try await Self.cancellable(key.name, isStepwise: true) {
+            let start = env.runtime.clock.now
+            let slot = try entry(key)
+            let visit = try await Settler(env).visit(slot, await env.run(.forced, slot.id, self))
+            await env.ledger.flush()
+            return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
+        }
     }
 
     /// Ends the release window of a key: its older place is compared with the value once more, and then emptied. A program of this or a later release that still keeps the window
@@ -97,13 +99,15 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
-        let start = env.runtime.clock.now
-        let slot = try entry(key)
-        var run = await env.run(.forced, slot.id, self)
-        run.endsWindow = true
-        let visit = try await Settler(env).visit(slot, run)
-        await env.ledger.flush()
-        return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
+        try await Self.cancellable(key.name, isStepwise: true) {
+            let start = env.runtime.clock.now
+            let slot = try entry(key)
+            var run = await env.run(.forced, slot.id, self)
+            run.endsWindow = true
+            let visit = try await Settler(env).visit(slot, run)
+            await env.ledger.flush()
+            return MigrationResult(visit, key.name, start.duration(to: env.runtime.clock.now))
+        }
     }
 
     /// Ends the release window of a collection, of all its records: see `endReleaseWindow(for:)` of a key.
@@ -112,22 +116,24 @@ extension StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {
-        let start = env.runtime.clock.now
-        let slot = try entry(collection.placeholder)
-        var run = await env.run(.forced, slot.id, self)
-        run.endsWindow = true
-        let work = try await RecordSettler(env).settle(collection, run)
-        await env.ledger.flush()
-        try work.throwFirst()
-        return MigrationResult(
-            success: true, key: collection.name, records: work.moved + work.reconciled, bytes: work.bytes,
-            duration: start.duration(to: env.runtime.clock.now))
+        try await Self.cancellable(collection.name, isStepwise: true) {
+            let start = env.runtime.clock.now
+            let slot = try entry(collection.placeholder)
+            var run = await env.run(.forced, slot.id, self)
+            run.endsWindow = true
+            let work = try await RecordSettler(env).settle(collection, run)
+            await env.ledger.flush()
+            try work.throwFirst()
+            return MigrationResult(
+                success: true, key: collection.name, records: work.moved + work.reconciled, bytes: work.bytes,
+                duration: start.duration(to: env.runtime.clock.now))
+        }
     }
 
     /// Asks for the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Record>(in collection: StorageCollection<Record>) async throws {
-        try await requestReleaseWindowEnd(for: collection.placeholder)
+        try await Self.cancellable(collection.name) { try await requestReleaseWindowEnd(for: collection.placeholder) }
     }
 
     /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as `endReleaseWindow(for:)` does. For tools, which do not know the key's
@@ -135,8 +141,10 @@ extension StorageRouter {
     /// - Parameter key: A key of the value's own place.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Value>(for key: StorageKey<Value>) async throws {
-        let route = try env.routes.slot(for: key).route
-        try await translatingErrors(key: key.name) { () throws(BackendError) in try await env.ledger.requestRelease(of: route) }
+        try await Self.cancellable(key.name) {
+            let route = try env.routes.slot(for: key).route
+            try await translatingErrors(key: key.name) { () throws(BackendError) in try await env.ledger.requestRelease(of: route) }
+        }
     }
 
     nonisolated func sweep(

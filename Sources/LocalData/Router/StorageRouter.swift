@@ -11,7 +11,8 @@ import Sealing
 /// ```
 ///
 /// A key says where its value lives; the router fetches it from there, or from where it used to be, and never loses it doing so. Stores are opened when they
-/// are first used. Every function throws ``StorageError``, `CancellationError`, or what the caller's own closure threw, and nothing else.
+/// are first used. Every function throws ``StorageError``, or what the caller's own closure threw, and nothing else: ``StorageErrorCodes/cancelled`` for a
+/// caller that was cancelled.
 public actor StorageRouter {
     nonisolated let env: Environment
     nonisolated let stores: any StoreProvider
@@ -83,6 +84,12 @@ public actor StorageRouter {
     /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
+    /// Runs a call. A cancellation that changed nothing is told as one that may have: by the code `cancelled`.
+    /// - Parameter isStepwise: Whether the call may have done some of its steps.
+    package static func cancellable<R>(_ name: String, isStepwise: Bool = false, _ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch is CancellationError { throw StorageError.cancelled(name, isStepwise: isStepwise) }
+    }
+
     // MARK: One value
 
     /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no default. ``value(for:)`` returns nil instead.
@@ -104,7 +111,8 @@ public actor StorageRouter {
         let reader = ValueReader(env)
         switch reader.immediateRead(key, try env.routes.route(for: key, if: admits)) {
         case .answer(let value): return value
-        case .unanswered(let seen): return try await reader.read(try entry(key), self, seen: seen).value
+        case .unanswered(let seen):
+            return try await Self.cancellable(key.name) { try await reader.read(try entry(key), self, seen: seen).value }
         }
     }
 
@@ -121,9 +129,11 @@ public actor StorageRouter {
     public nonisolated func set<Value>(
         _ value: Value, for key: StorageKey<Value>, lifetime: Duration? = nil, replacingLaterVersions: Bool = false
     ) async throws {
-        var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
-        if let lifetime { attributes.expiry = .after(lifetime) }
-        try await ValueWriter(env).set(value, try entry(key), attributes, self)
+        try await Self.cancellable(key.name) {
+            var attributes = WriteAttributes(replacesLaterVersions: replacingLaterVersions)
+            if let lifetime { attributes.expiry = .after(lifetime) }
+            try await ValueWriter(env).set(value, try entry(key), attributes, self)
+        }
     }
 
     /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
@@ -133,7 +143,7 @@ public actor StorageRouter {
     /// - Throws: As ``get(_:)``, without `notFound`.
     @concurrent
     public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
-        try await ValueReader(env).stored(try entry(key), self)
+        try await Self.cancellable(key.name) { try await ValueReader(env).stored(try entry(key), self) }
     }
 
     /// Puts back the bytes that a key's value had before its chain of versions changed it, if the chain keeps them: ``TypedEvolution/keepingBackup()``.
@@ -148,8 +158,10 @@ public actor StorageRouter {
     @concurrent
     @discardableResult
     public nonisolated func restoreBackup<Value>(for key: StorageKey<Value>, version: Int? = nil) async throws -> Int? {
-        let slot = try entry(key)
-        return try await env.unbroken { [env] in try await env.withLane(slot.route) { try await Backups(env).restore(slot, version) } }
+        try await Self.cancellable(key.name, isStepwise: true) {
+            let slot = try entry(key)
+            return try await env.unbroken { [env] in try await env.withLane(slot.route) { try await Backups(env).restore(slot, version) } }
+        }
     }
 
     /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
@@ -163,7 +175,9 @@ public actor StorageRouter {
     public nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
-        try await ValueWriter(env).update(try entry(key), self, startingWith: key.defaultValue, body)
+        try await Self.cancellable(key.name) {
+            try await ValueWriter(env).update(try entry(key), self, startingWith: key.defaultValue, body)
+        }
     }
 
     /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
@@ -176,11 +190,13 @@ public actor StorageRouter {
     public nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, default: Value, _ body: @Sendable (inout Value) throws -> R
     ) async throws -> R {
-        try await ValueWriter(env).update(try entry(key), self, startingWith: `default`) { (value: inout Value?) in
-            var present = value ?? `default`
-            let answer = try body(&present)
-            value = present
-            return answer
+        try await Self.cancellable(key.name) {
+            try await ValueWriter(env).update(try entry(key), self, startingWith: `default`) { (value: inout Value?) in
+                var present = value ?? `default`
+                let answer = try body(&present)
+                value = present
+                return answer
+            }
         }
     }
 
@@ -188,8 +204,10 @@ public actor StorageRouter {
     /// - Throws: ``StorageError``; repeating it is harmless.
     @concurrent
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
-        let slot = try entry(key).untyped
-        try await env.withLane(slot.route) { try await Backups(env).discard(slot) }
+        try await Self.cancellable(key.name, isStepwise: true) {
+            let slot = try entry(key).untyped
+            try await env.withLane(slot.route) { try await Backups(env).discard(slot) }
+        }
     }
 
     /// Removes a value, every older copy of it, and what is kept of its earlier versions. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
@@ -198,14 +216,14 @@ public actor StorageRouter {
     /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value is removed and an older copy could not be.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
-        try await ValueWriter(env).remove(try entry(key), self)
+        try await Self.cancellable(key.name) { try await ValueWriter(env).remove(try entry(key), self) }
     }
 
     /// Whether the key's own place holds a value. Legacy locations are not read.
     /// - Throws: ``StorageError`` when that cannot be known.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
-        try await ValueReader(env).exists(try entry(key), self)
+        try await Self.cancellable(key.name) { try await ValueReader(env).exists(try entry(key), self) }
     }
 
     /// The current value first, then every change that this process makes, in the order of the commits; changes of other processes as they are noticed.
@@ -223,10 +241,12 @@ public actor StorageRouter {
     ///   `residueRemains` with the outcome `applied` when a removed value's older copy remains. What `body` throws.
     @concurrent
     public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
-        var batch = StorageBatch()
-        try body(&batch)
-        for change in batch.changes { try requireRegistered(change.key.base) }
-        try await commit(batch)
+        try await Self.cancellable("storage") {
+            var batch = StorageBatch()
+            try body(&batch)
+            for change in batch.changes { try requireRegistered(change.key.base) }
+            try await commit(batch)
+        }
     }
 
     private nonisolated func requireRegistered(_ key: any TypedKey) throws {

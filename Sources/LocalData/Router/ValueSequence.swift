@@ -53,7 +53,7 @@ struct ValueSequence<Value: Codable & Sendable>: AsyncSequence, Sendable {
                 return nil
             } catch {
                 isOver = true
-                throw error
+                throw error is CancellationError ? StorageError.cancelled(key.name) : error
             }
         }
 

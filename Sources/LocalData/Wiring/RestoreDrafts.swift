@@ -8,11 +8,11 @@ import Foundation
 ///
 /// A restore holds the lock from its beginning to its end, so that nobody takes its drafts for left ones.
 package final class RestoreDrafts: Sendable {
-    private let directories: StorageDirectories
-    private let runtime: Runtime
+    package let directories: StorageDirectories
+    package let runtime: Runtime
     private let lock: any FileLock
 
-    private static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore-drafts.json" }
+    package static func path(_ directories: StorageDirectories) -> String { "\(directories.data)/restore-drafts.json" }
 
     /// Takes the lock.
     /// - Throws: `BackendError` with `unavailable` while another restore runs.
@@ -35,28 +35,6 @@ package final class RestoreDrafts: Sendable {
 
     /// Releases the lock; a second call does nothing.
     package func release() { lock.release() }
-
-    /// Notes drafts that are about to be made; durable when it returns.
-    package func note(_ drafts: [String]) throws(BackendError) {
-        let path = Self.path(directories)
-        let portable = drafts.map(PortablePaths(directories, runtime.files).portable)
-        let bytes: [UInt8]
-        do { bytes = Array(try JSONEncoder().encode(portable)) } catch { throw BackendError(.failed, "The drafts could not be noted.") }
-        let temporary = ".restore-drafts.json.tmp"
-        do throws(FileError) {
-            try runtime.files.createDirectory(directories.data)
-            // What a process left that was killed: the lock is held.
-            try runtime.files.remove("\(directories.data)/\(temporary)")
-        } catch { throw error.backendError() }
-        do throws(DurableReplaceError) {
-            try runtime.files.replaceDurably(path, with: bytes, temporaryName: temporary)
-        } catch { throw error.error.backendError() }
-    }
-
-    /// Forgets the drafts: they have their places.
-    package func forget() throws(BackendError) {
-        do throws(FileError) { try runtime.files.remove(Self.path(directories)) } catch { throw error.backendError(outcome: .unknown) }
-    }
 
     /// Removes the drafts that are noted, unless a journal says that they are to get their places.
     package func removeLeft() throws(BackendError) {

@@ -68,7 +68,7 @@ extension StorageErrorCodes {
     public static var cannotTell: StorageError.Code { StorageError.Code("cannotTell") }
     /// The shared router exists already.
     public static var alreadyBootstrapped: StorageError.Code { StorageError.Code("alreadyBootstrapped") }
-    /// The caller was cancelled while a change was under way.
+    /// The caller was cancelled. The error's outcome says whether a change may have happened.
     public static var cancelled: StorageError.Code { StorageError.Code("cancelled") }
     /// The store cannot do this at all.
     public static var unsupported: StorageError.Code { StorageError.Code("unsupported") }

@@ -88,6 +88,14 @@ extension StorageError {
 }
 
 extension StorageError {
+    /// The error of a call whose caller was cancelled before anything was changed.
+    /// - Parameter isStepwise: Whether the call may have done some of its steps.
+    package static func cancelled(_ key: String, isStepwise: Bool = false) -> StorageError {
+        isStepwise
+            ? StorageError(cancelled, key: key, "The caller was cancelled. Repeat the call to do what is left.", outcome: .unknown)
+            : StorageError(cancelled, key: key, "The caller was cancelled. Nothing was changed.")
+    }
+
     /// The error of a store that the program itself has locked.
     static func lockedByProgram(_ key: String) -> StorageError {
         StorageError(

@@ -1,0 +1,83 @@
+import BackendContract
+import LocalData
+import Sealing
+
+/// Brings everything of a program from the older keys of a source to its present one: databases, values, the quarantine.
+struct KeyRotation: Sendable {
+    let router: StorageRouter
+    let access: RotationAccess
+
+    private var source: any KeySource { access.source }
+
+    /// Makes a new key unless an earlier rotation is unfinished, and seals with it what older keys have sealed.
+    func rotate(_ progress: (Int) -> Void) async throws -> KeyRotationReport {
+        let keys = try await calling { () throws(BackendError) in try await access.keys.rotate(source) }
+        var report = KeyRotationReport(olderKeys: keys.others.count)
+        for (domain, ids) in try await found(keys) {
+            do {
+                try await rewrap(domain, ids, keys)
+                report.databases += 1
+            } catch let error as StorageError { report.remaining.append("\(domain): \(error.message)") }
+        }
+        let databases = report.databases
+        let values = try await access.reseal(keys) { progress(databases + $0) }
+        report.values = values.resealed
+        report.remaining += values.remaining
+        if await access.drain(.seconds(1)) { await access.keys.endFormerUses() }
+        return report
+    }
+
+    /// Deletes the older keys, once nothing needs them that can be seen from here.
+    /// - Parameter limit: How long changes of this process that are under way are waited for.
+    func deleteOlderKeys(_ limit: Duration) async throws {
+        let keys = try await calling { () throws(BackendError) in try await access.keys.present(in: source) }
+        if keys.others.isEmpty { return }
+        // Only catalogs tell where values are.
+        guard access.hasCatalogs else {
+            throw refusal(
+                StorageError.unsupported, "Register the program's catalogs first: they say where values are that a key has sealed.")
+        }
+        guard await access.drain(limit) else {
+            throw refusal(
+                StorageError.timedOut, "Changes that are under way may still need an older key. Try again when they are done.")
+        }
+        await access.keys.endFormerUses()
+        let used = try await calling { () throws(BackendError) in try await access.keys.othersInUse(keys) }
+        guard used.isEmpty else {
+            throw refusal(
+                StorageError.conflict,
+                "A running program has sealed with \(used.map(hexadecimalText).joined(separator: ", ")) and may do so again. End it, or let it call rotateKey(of:) too, and try again."
+            )
+        }
+        var remaining = try await found(keys).map { "\($0.key)" }
+        remaining += try await access.reseal(keys, isOnlyLook: true).remaining
+        guard remaining.isEmpty else {
+            throw refusal(
+                StorageError.conflict,
+                "\(remaining.count) values or stores need an older key: \(remaining.sorted().prefix(3).joined(separator: "; ")). Call rotateKey(of:) again."
+            )
+        }
+        try await calling { () throws(BackendError) in try await access.keys.destroyOthers(keys, of: source) }
+    }
+
+    /// The databases that an older key opens.
+    private func found(_ keys: SourceKeys) async throws -> [StorageDomain: Set<[UInt8]>] {
+        let older = Set(keys.others.map(\.id))
+        return try await calling { () throws(BackendError) in try await access.keyedStores() }.filter { !$0.value.isDisjoint(with: older) }
+    }
+
+    private func rewrap(_ domain: StorageDomain, _ ids: Set<[UInt8]>, _ keys: SourceKeys) async throws {
+        let store: any RecipientStore = try router.store(of: domain, otherwise: "This configuration does not open the database.")
+        try await translatingErrors(key: "\(domain)") { () throws(BackendError) in
+            try await store.change(.rotating(to: keys.current, from: keys.others.map(\.id), source: source.pin))
+        }
+    }
+
+    private func refusal(_ code: StorageError.Code, _ message: String) -> StorageError {
+        StorageError(code, key: source.identifier, "\(message) No key was destroyed.")
+    }
+
+    private func calling<R: Sendable>(_ body: () async throws(BackendError) -> R) async throws -> R {
+        try await translatingErrors(key: source.identifier) { () throws(BackendError) in try await body() }
+    }
+}
