@@ -7,7 +7,7 @@ import LocalDataBackup
 func anchor(_ configuration: StorageConfiguration) {
     var configuration = configuration
     // snippet.show
-    configuration.freshnessAnchors["documents"] = .keyring()  // or .file("/mnt/other-disk/documents.anchor"), or one of your own
+    configuration.freshnessAnchors["documents"] = .keychain()  // or .file("/mnt/other-disk/documents.anchor"), or one of your own
     // snippet.hide
     _ = configuration
 }

@@ -61,7 +61,7 @@ struct Operation: Sendable {
         // Some failing calls last until the deadline: a short one leaves time for more of them.
         configuration.deadlines.files = .seconds(4)
         configuration.databaseKeySources = ["other": .keyFile("other-key")]
-        if Keys.hasKeyring { configuration.databaseKeySources["ringed"] = .keyring(service: Keys.service) }
+        if Keys.hasKeyring { configuration.databaseKeySources["ringed"] = .keychain(service: Keys.service) }
         return configuration
     }
 }

@@ -104,7 +104,7 @@ struct BackupSourceKeys: Sendable {
         let (form, service, name): (String, String?, String) =
             switch reference.form {
             case .configured: ("configured", nil, "")
-            case .keyring(let service, let name): ("keyring", service, name)
+            case .keychain(let service, let name): ("keyring", service, name)
             case .keyFile(let path): ("keyFile", nil, path)
             case .credential(let name): ("credential", nil, name)
             case .passphrase(let name): ("passphrase", nil, name)
@@ -133,7 +133,7 @@ struct BackupSourceKeys: Sendable {
         defer { wipe(&bytes) }
         guard !bytes.isEmpty, bytes.count.isMultiple(of: SealingKey.keyLength), reader.isAtEnd else { throw RecordDamage("is not a key") }
         switch form {
-        case "keyring": reference = .keyring(service: service.isEmpty ? nil : service, name: name)
+        case "keyring": reference = .keychain(service: service.isEmpty ? nil : service, name: name)
         case "keyFile": reference = .keyFile(name)
         case "credential": reference = .credential(name)
         case "passphrase": reference = .passphrase(name)

@@ -75,7 +75,7 @@ struct BackupRun {
 
     /// Takes one state of each store while all their locks are held.
     private func take(_ stores: [BackedStore], _ found: [BackupSourceKeys]) async throws -> [Taken] {
-        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
         let locks = try await translatingErrors(key: "backup") { () throws(BackendError) in
             try await StoreLocks(stores.map(\.store), deadline: deadline, runtime: runtime)
         }
@@ -233,7 +233,7 @@ struct BackupRun {
     ) -> Bool {
         item.namespace.isEmpty
             && references.contains {
-                guard case .keyring(let named, let name) = ($0 == .configured ? configuration.keySource : $0).form else { return false }
+                guard case .keychain(let named, let name) = ($0 == .configured ? configuration.keySource : $0).form else { return false }
                 return (named ?? configuration.applicationID) == service && name == item.name
             }
     }

@@ -100,7 +100,7 @@ struct RestoreRun {
     }
 
     private func locks(_ survey: RestoreSurvey) async throws -> StoreLocks {
-        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keyring))
+        let deadline = runtime.clock.now.advanced(by: max(configuration.deadlines.files, configuration.deadlines.keychain))
         return try await translatingErrors(key: "restore") { () throws(BackendError) in
             try await StoreLocks(survey.stores.values.map(\.store), deadline: deadline, runtime: runtime)
         }
@@ -196,7 +196,7 @@ struct RestoreRun {
         for items in journal.items {
             let name = BackupManifest.Name(kind: items.kind ?? RestoreJournal.Items.formerKind, scope: items.scope)
             guard let store = survey.stores[name], case .items(let service) = store.form else { continue }
-            let deadline = configuration.deadlines.keyring
+            let deadline = configuration.deadlines.keychain
             var wanted: [BackupItem] = []
             _ = try await verifier(survey.header).run { found, part in
                 if found == name { wanted.append(try survey.item(part)) }

@@ -136,7 +136,7 @@ struct RestoreSurvey {
     }
 
     private var deadline: MonotonicInstant {
-        host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.keyring)
+        host.configuration.runtime.clock.now.advanced(by: host.configuration.deadlines.keychain)
     }
 
     /// The digest of what is here; nil where there is nothing. Entries that the backup has too are no obstacle.

@@ -38,7 +38,7 @@ struct Verify: AsyncParsableCommand {
     private func apply(to configuration: inout StorageConfiguration) {
         guard let anchor else { return }
         // On a command line, a relative path starts at the current folder, not at the data folder.
-        let place: FreshnessAnchorPlace = anchor == "keyring" ? .keyring() : .file(URL(fileURLWithPath: anchor).path)
+        let place: FreshnessAnchorPlace = anchor == "keyring" ? .keychain() : .file(URL(fileURLWithPath: anchor).path)
         let name = domain.domain.scope ?? configuration.applicationID
         if domain.domain.kind == .keychain {
             configuration.vaultFreshnessAnchors[name] = place

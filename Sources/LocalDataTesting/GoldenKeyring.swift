@@ -22,7 +22,7 @@ final class GoldenKeyring: Sendable {
 
     /// Replaces the session's keyring in a configuration. A vault, or a backend that the program plugs in, stays.
     func replaceKeyring(in configuration: inout StorageConfiguration) {
-        guard configuration.keychain == .keyring, !configuration.plugsIn(.keychain) else { return }
+        guard configuration.keychain == .session, !configuration.plugsIn(.keychain) else { return }
         configuration.useBackend(for: .keychain) { [self] in backend(of: $0) }
     }
 
@@ -42,7 +42,7 @@ final class GoldenKeyring: Sendable {
         let service: String
 
         var identity: BackendIdentity { BackendIdentity(kind: "golden-keychain", store: service) }
-        var capabilities: BackendCapabilities { BackendCapabilities(durability: .durable, protection: .keyring) }
+        var capabilities: BackendCapabilities { BackendCapabilities(durability: .durable, protection: .keychain) }
 
         func read(_ name: String) -> [UInt8]? { keyring.state.withLock { $0.services[service]?[name] } }
         func write(_ bytes: [UInt8], _ name: String) { keyring.state.withLock { $0.services[service, default: [:]][name] = bytes } }

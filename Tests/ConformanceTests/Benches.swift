@@ -25,7 +25,7 @@ private let durableStoreClaims = BackendCapabilities(
 
 /// Claims like those of a keyring.
 private let smallStoreClaims = BackendCapabilities(
-    durability: .untilPowerLoss, crossProcess: true, protection: .keyring, maximumValueSize: 20_000, sharedWithOthers: true)
+    durability: .untilPowerLoss, crossProcess: true, protection: .keychain, maximumValueSize: 20_000, sharedWithOthers: true)
 
 extension LawBench {
     /// Stores in memory; `wrap` puts something around each, for the check that laws can be broken.

@@ -14,7 +14,7 @@ public struct KeyService: CustomKeySource {
     public init(key: URL, token: @escaping @Sendable () -> String) { (self.key, self.token) = (key, token) }
 
     /// The key is on another machine, and what opens it there is not on a disk of this one.
-    public var protection: ProtectionLevel { .keyring }
+    public var protection: ProtectionLevel { .keychain }
 
     /// Fetches the key; nil when the service has none.
     public func load() async throws -> SealingKeyMaterial? {

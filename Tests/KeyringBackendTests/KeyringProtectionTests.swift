@@ -13,29 +13,29 @@
 
         @Test func `a collection without a password protects nothing`() throws {
             let folder = try TemporaryDirectory()
-            #expect(protection(nil) == .keyring)
-            #expect(protection(folder.path) == .keyring)
+            #expect(protection(nil) == .keychain)
+            #expect(protection(folder.path) == .keychain)
             let plain = "[keyring]\ndisplay-name=Login\nctime=0\nmtime=0\n\n[1]\nsecret=hunter2\n"
             let sealed = Array("GnomeKeyring\n\r\0\n".utf8) + [0, 0, 0, 0]
             // Without another name, it is the collection of the login.
             try writeFile(sealed, to: folder.file("login.keyring"))
-            #expect(protection(folder.path) == .keyring)
+            #expect(protection(folder.path) == .keychain)
             try writeFile(plain.utf8, to: folder.file("login.keyring"))
             #expect(protection(folder.path) == .plain)
             try writeFile("Default_keyring\n".utf8, to: folder.file("default"))
-            #expect(protection(folder.path) == .keyring)
+            #expect(protection(folder.path) == .keychain)
             try writeFile(plain.utf8, to: folder.file("Default_keyring.keyring"))
             try writeFile(sealed, to: folder.file("login.keyring"))
             #expect(protection(folder.path) == .plain)
             try writeFile(sealed, to: folder.file("Default_keyring.keyring"))
-            #expect(protection(folder.path) == .keyring)
+            #expect(protection(folder.path) == .keychain)
         }
 
         @Test(.tags(.keyring)) func `gnome-keyring's own collection with a password protects`() throws {
             let keyring = try PrivateKeyring.shared()
             let files = try FileManager.default.contentsOfDirectory(atPath: keyring.keyringsDirectory)
             #expect(files.contains { $0.hasSuffix(".keyring") }, "\(files)")
-            #expect(protection(keyring.keyringsDirectory) == .keyring)
+            #expect(protection(keyring.keyringsDirectory) == .keychain)
         }
     }
 #endif

@@ -177,7 +177,7 @@
             try await probe.expect("get a", "unavailable untrusted")
             try await probe.expect("put a two", "failed untrusted notApplied")
             #expect(try await service.calls("GetSecrets") == 2, "what was written is read back, and read")
-            #expect(try await probe.ask("status").contains("allowsUnencryptedKeyringTransport"))
+            #expect(try await probe.ask("status").contains("allowsUnencryptedKeychainTransport"))
             #expect(try await allowing.ask("status").outcome == "status ready")
         }
 

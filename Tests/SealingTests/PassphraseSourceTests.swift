@@ -31,7 +31,7 @@ import Testing
         #expect(try filePermissions(path) == 0o600)
         #expect(try FileManager.default.contentsOfDirectory(atPath: bench.folder.path) == ["vault.passphrase"])
         #expect(source().pin == "passphrase vault.passphrase")
-        #expect(source().protection == .keyring)
+        #expect(source().protection == .keychain)
     }
 
     @Test func `the file has the bytes of format 1`() async throws {

@@ -58,7 +58,7 @@ struct PortalKeySourceTests {
 
     @Test func `the source is known by its name, and a dump shows no secret`() throws {
         let source = try source("letters")
-        #expect(source.pin == "portal letters" && source.identifier == "portal key letters" && source.protection == .keyring)
+        #expect(source.pin == "portal letters" && source.identifier == "portal key letters" && source.protection == .keychain)
         var text = "\(source)"
         dump(source, to: &text)
         #expect(!text.contains(hexadecimalText(of: secret)))

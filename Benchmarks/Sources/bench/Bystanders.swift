@@ -30,7 +30,7 @@ struct Bystanders {
         }
         if let text = ProcessInfo.processInfo.environment["BENCH_KEYRING_PID"], let daemon = Int32(text) {
             var settings = configuration(root)
-            settings.deadlines.keyring = .seconds(1)
+            settings.deadlines.keychain = .seconds(1)
             let waiting = StorageRouter(configuration: settings)
             let secret = StorageKey<String>(name: "secret", domain: .keychain(service: "bench"), owner: "Bench", description: "A secret")
             try await waiting.set("a secret", for: secret)

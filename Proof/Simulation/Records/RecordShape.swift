@@ -74,7 +74,7 @@ struct RecordShape: Sendable {
     /// Where they were in the beginning.
     var olderPlace: String { kind.hasOlder ? medium(Self.oldList) : place }
 
-    private var security: SecurityPolicy { plan.place == .sealed ? .encrypted(.keyring(service: "own keys")) : .automatic }
+    private var security: SecurityPolicy { plan.place == .sealed ? .encrypted(.keychain(service: "own keys")) : .automatic }
 
     var media: [String] {
         (kind.hasOlder ? [olderPlace] : []) + [place, "own quarantine"] + (plan.place == .sealed ? ["keychain own keys"] : [])

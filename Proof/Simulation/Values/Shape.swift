@@ -52,7 +52,7 @@ struct Shape: Sendable {
     private static let database = StorageDomain.encryptedSQLite(database: "b")
     private static let ring = StorageDomain.keychain(service: "k")
     static let keyRing = StorageDomain.keychain(service: "own keys")
-    static let keySource = KeySourceReference.keyring(service: "own keys")
+    static let keySource = KeySourceReference.keychain(service: "own keys")
 
     /// What older shapes of values are.
     private struct OldNote: Codable, Sendable { let text: String }
@@ -80,7 +80,7 @@ struct Shape: Sendable {
         rules.isMerged = kind == .merging
         rules.answersUnmoved = hasFullDisk
         rules.isInPlace = kind == .inPlace
-        rules.isWary = isWary && ([.conditional, .several, .keyring].contains(kind) || kind == .inPlace && number == 0)
+        rules.isWary = isWary && ([.conditional, .several, .keychain].contains(kind) || kind == .inPlace && number == 0)
         moving =
             switch kind {
             case .transforming: [Self.transforming(rules, number)]
@@ -127,7 +127,7 @@ struct Shape: Sendable {
             let secret: StorageKey<String> = key("old\(number)", database)
             let plain: StorageKey<String> = key("new\(number)", list)
             return [text(plain.moved(from: secret), [place(secret, database, isForeign: false)], rules)]
-        case .keyring: return [text(inRing.moved(from: old), [oldPlace], rules)]
+        case .keychain: return [text(inRing.moved(from: old), [oldPlace], rules)]
         case .sealed:
             let sealed: StorageKey<String> = key("new\(number)", otherList, .encrypted(Self.keySource))
             return [text(sealed.moved(from: old), [oldPlace], rules)]

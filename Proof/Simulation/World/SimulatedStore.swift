@@ -34,7 +34,7 @@ package final class SimulatedStore: StorageBackend {
 
         /// The items of a keyring, each saved by itself.
         package static func ring(acknowledges: StorageDurability = .durable) -> Nature {
-            var nature = Nature(BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring, usefulConcurrency: 2))
+            var nature = Nature(BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain, usefulConcurrency: 2))
             nature.isOneFile = false
             nature.acknowledges = acknowledges
             return nature
@@ -90,7 +90,7 @@ package final class SimulatedStore: StorageBackend {
     ) {
         identity = BackendIdentity(kind: "simulated", store: medium)
         var capabilities = nature.capabilities
-        if faults.contains(.overstatesProtection) { capabilities.protection = .keyring }
+        if faults.contains(.overstatesProtection) { capabilities.protection = .keychain }
         self.capabilities = capabilities
         self.disk = disk
         self.process = process

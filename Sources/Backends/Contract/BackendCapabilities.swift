@@ -7,7 +7,7 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
     /// Sealed, with the key on the same disk.
     case sealed
     /// In the keyring, sealed with a key that is in the keyring, or never on a disk at all.
-    case keyring
+    case keychain
 
     /// Whether the first protects less than the second.
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -17,7 +17,7 @@ public enum ProtectionLevel: Int, Hashable, Sendable, Comparable, Codable, CaseI
         switch self {
         case .plain: "plain"
         case .sealed: "sealed"
-        case .keyring: "keyring"
+        case .keychain: "keyring"
         }
     }
 }

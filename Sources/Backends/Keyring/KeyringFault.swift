@@ -79,7 +79,7 @@
                 BackendError(
                     .untrusted,
                     "The program that keeps the secrets of this session knows no encryption (\(detail)): whoever can watch the session bus would see them. Use "
-                        + "gnome-keyring, KWallet or KeePassXC, or allow it with StorageConfiguration.allowsUnencryptedKeyringTransport. No "
+                        + "gnome-keyring, KWallet or KeePassXC, or allow it with StorageConfiguration.allowsUnencryptedKeychainTransport. No "
                         + "secret was sent.", outcome: outcome)
             case .noService:
                 BackendError(

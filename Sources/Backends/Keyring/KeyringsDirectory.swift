@@ -38,10 +38,10 @@
         ///
         /// The bus does not say whether a collection has a password. Without the file, or with one of another program, it counts as protected.
         var protection: ProtectionLevel {
-            guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keyring }
+            guard let path, let file = try? files.read("\(path)/\(defaultFile)") else { return .keychain }
             var bytes = file.bytes
             defer { wipe(&bytes) }
-            return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keyring
+            return bytes.starts(with: Array("[keyring]".utf8)) ? .plain : .keychain
         }
 
         /// Why there is no default collection, and what to do: where its file is there, the daemon cannot read it.

@@ -60,7 +60,7 @@
                 case .noService:
                     (
                         .unavailable,
-                        "No program on the session bus is a portal (\(fault.detail)). Install xdg-desktop-portal, and start it in the session outside the sandbox. Outside a sandbox, use the key source .keyring."
+                        "No program on the session bus is a portal (\(fault.detail)). Install xdg-desktop-portal, and start it in the session outside the sandbox. Outside a sandbox, use the key source .keychain."
                     )
                 case .vanished:
                     (

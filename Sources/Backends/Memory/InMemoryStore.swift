@@ -21,7 +21,7 @@ public final class InMemoryStore: ObservableBackend, ImmediateBackend {
     /// The capabilities of a store in memory: values last as long as the process, batches are atomic, and native values are accepted.
     /// Since nothing reaches a disk, it protects as well as a keyring.
     package static let ownCapabilities = BackendCapabilities(
-        durability: .process, atomicBatch: true, crossProcess: false, protection: .keyring, storesNativeValues: true,
+        durability: .process, atomicBatch: true, crossProcess: false, protection: .keychain, storesNativeValues: true,
         usefulConcurrency: 64)
 
     /// Creates an empty store, which shares nothing with any other.

@@ -23,7 +23,7 @@ package struct PassphraseSource: KeySource {
     package let pin: String
     /// `keyring`: what opens the key is never on a disk. An attacker who has the file can try passphrases, at the cost of one derivation
     /// each, so the protection is as good as the passphrase.
-    package var protection: ProtectionLevel { .keyring }
+    package var protection: ProtectionLevel { .keychain }
 
     /// Names the file; nothing is opened yet.
     /// - Parameters:

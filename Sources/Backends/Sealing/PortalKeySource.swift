@@ -24,7 +24,7 @@ package struct PortalKeySource: KeySource {
     /// The key's name.
     package var pin: String { "portal \(name)" }
     /// `keyring`: portals keep the secret in the person's keyring, or the like.
-    package var protection: ProtectionLevel { .keyring }
+    package var protection: ProtectionLevel { .keychain }
 
     /// Names the key; nothing is asked for yet.
     /// - Parameters:

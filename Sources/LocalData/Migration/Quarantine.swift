@@ -113,7 +113,7 @@ final class Quarantine: Sendable {
     }
 
     private func source(for needed: ProtectionLevel, _ routes: [Route]) throws -> (any KeySource, String) {
-        let references = routes.compactMap(\.security.keySource) + [.configured] + otherSources + [.keyring]
+        let references = routes.compactMap(\.security.keySource) + [.configured] + otherSources + [.keychain]
         for reference in references {
             let source = try seals.sources(reference)
             if source.protection >= needed { return (source, Self.text(of: reference)) }
@@ -251,7 +251,7 @@ final class Quarantine: Sendable {
     private static func text(of reference: KeySourceReference) -> String {
         switch reference.form {
         case .configured: "configured"
-        case .keyring(let service, let name): "keyring\n\(service ?? "")\n\(name)"
+        case .keychain(let service, let name): "keyring\n\(service ?? "")\n\(name)"
         case .keyFile(let path): "file\n\(path)"
         case .credential(let name): "credential\n\(name)"
         case .passphrase(let name): "passphrase\n\(name)"
@@ -263,7 +263,7 @@ final class Quarantine: Sendable {
     static func reference(_ text: String) -> KeySourceReference {
         let parts = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         switch parts.first {
-        case "keyring" where parts.count == 3: return .keyring(service: parts[1].isEmpty ? nil : parts[1], name: parts[2])
+        case "keyring" where parts.count == 3: return .keychain(service: parts[1].isEmpty ? nil : parts[1], name: parts[2])
         case "file" where parts.count == 2: return .keyFile(parts[1])
         case "credential" where parts.count == 2: return .credential(parts[1])
         case "passphrase" where parts.count == 2: return .passphrase(parts[1])

@@ -51,7 +51,7 @@ extension StorageRouter {
     @concurrent
     public nonisolated func shutdown() async throws {
         env.gate.shutDown()
-        let limit = max(configuration.deadlines.files, configuration.deadlines.keyring)
+        let limit = max(configuration.deadlines.files, configuration.deadlines.keychain)
         _ = await drain(nil, limit)
         await env.ledger.flush()
         await Self.close(env, stores)

@@ -51,7 +51,7 @@ public actor StorageRouter {
             pageSize: configuration.pageSize, logger: configuration.logger)
         stores = wiring
         self.env = env
-        follower = configuration.locksWithKeyring.map { KeyringFollower(env, interval: $0) }
+        follower = configuration.locksWithKeychain.map { KeyringFollower(env, interval: $0) }
         follower?.start()
     }
 

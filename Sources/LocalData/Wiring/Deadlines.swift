@@ -4,14 +4,14 @@ public struct Deadlines: Hashable, Sendable {
     /// A call to a file-backed store.
     public var files: Duration
     /// A call to the keyring, or to the portal for a key.
-    public var keyring: Duration
+    public var keychain: Duration
     /// A person's answer to a prompt, in `unlock`.
     public var prompt: Duration
 
     /// Creates deadlines; what is not given has the default: 10 seconds for files, 10 for the keyring, 120 for a prompt.
-    public init(files: Duration = .seconds(10), keyring: Duration = .seconds(10), prompt: Duration = .seconds(120)) {
+    public init(files: Duration = .seconds(10), keychain: Duration = .seconds(10), prompt: Duration = .seconds(120)) {
         self.files = files
-        self.keyring = keyring
+        self.keychain = keychain
         self.prompt = prompt
     }
 }

@@ -40,7 +40,7 @@ public struct StorageConfiguration: Sendable {
     /// that the vault stands in for.
     public var vaultFreshnessAnchors: [String: FreshnessAnchorPlace] = [:]
     /// Where the domain `.keychain` keeps its values: in the session's keyring, unless a program without one says otherwise.
-    public var keychain = KeychainPlace.keyring
+    public var keychain = KeychainPlace.session
     /// Gives the passphrase of a key source, by its name; nil refuses it. Called whenever a key under a passphrase is fetched: once a source and router, as a rule.
     public var passphrase: (@Sendable (_ name: String) async throws -> String?)?
     /// The cost of trying passphrases, of new passphrase files.
@@ -50,16 +50,16 @@ public struct StorageConfiguration: Sendable {
     /// How often a keyring is asked whether it is locked, while a key from it is in memory; nil: never. A locked keyring's keys are let go of then, as
     /// ``StorageRouter/lock(waitingAtMost:)`` does, and values under them are `locked` until the keyring is unlocked. The Secret Service gives no notice that does not need a
     /// thread of its own, so a key stays in memory for up to this time after the lock.
-    public var locksWithKeyring: Duration?
+    public var locksWithKeychain: Duration?
     /// Whether secrets are sent to a keyring unencrypted that knows no encrypted sessions, so that whoever can watch the session bus sees
     /// them. Otherwise such a keyring is refused with `untrusted`. gnome-keyring, KWallet and KeePassXC encrypt.
-    public var allowsUnencryptedKeyringTransport = false
+    public var allowsUnencryptedKeychainTransport = false
     /// How long calls may take.
     public var deadlines = Deadlines()
     /// Whether only keys of registered catalogs may be used.
     public var requiresRegistration = false
     /// How items of a keyring service are laid out, for services that are shared with other tools.
-    public var keyringStyles: [String: KeyringStyle] = [:]
+    public var keychainStyles: [String: KeyringStyle] = [:]
     /// Where notes for operators go: what a sweep found, what remains. Never a value.
     public var logger = Logger(label: "LocalData")
 
@@ -96,12 +96,12 @@ public struct StorageConfiguration: Sendable {
             ? .refused(
                 "A test must not use the storage of the person who runs it. Give the test or its suite the trait .isolatedStorage (from LocalDataTesting), or use a router of its own."
             ) : .xdg
-        return StorageConfiguration(applicationID: name, place: place, keySource: .keyring, runtime: runtime)
+        return StorageConfiguration(applicationID: name, place: place, keySource: .keychain, runtime: runtime)
     }()
 
     /// The folders of a person's session: `XDG_CONFIG_HOME`, `XDG_DATA_HOME`, `XDG_STATE_HOME`, or their defaults under `HOME`. Sealing keys are in the keyring.
     public static func xdg(applicationID: String, version: String? = nil) -> StorageConfiguration {
-        StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keyring)
+        StorageConfiguration(applicationID: applicationID, version: version, place: .xdg, keySource: .keychain)
     }
 
     /// Everything under `STATE_DIRECTORY/LocalData`, in the layout of ``init(root:applicationID:version:)``. systemd sets the variable for a service with `StateDirectory=`. The
@@ -132,7 +132,7 @@ public struct StorageConfiguration: Sendable {
     /// No disk and no D-Bus: every domain lives in memory, and says of itself what the real one would. Two of them share nothing; two routers made of one share
     /// everything, as if the program had been started again.
     public static func inMemory() -> StorageConfiguration {
-        var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keyring)
+        var configuration = StorageConfiguration(applicationID: "in-memory", place: .memory(MemoryWorld()), keySource: .keychain)
         configuration.userDefaultsName = "standard"
         return configuration
     }
@@ -166,7 +166,7 @@ public struct StorageConfiguration: Sendable {
     /// The domain that holds the key of a database, if the key is in a keyring; nil for the other key sources.
     package func keyDomain(ofDatabase name: String) -> StorageDomain? {
         let named = databaseKeySources[name] ?? .configured
-        guard case .keyring(let service, _) = (named == .configured ? keySource : named).form else { return nil }
+        guard case .keychain(let service, _) = (named == .configured ? keySource : named).form else { return nil }
         return .keychain(service: service ?? applicationID)
     }
 
@@ -216,7 +216,7 @@ public struct KeychainPlace: Hashable, Sendable, CustomStringConvertible {
     let vault: KeySourceReference?
 
     /// In the Secret Service of the session: GNOME Keyring, KWallet.
-    public static let keyring = KeychainPlace(vault: nil)
+    public static let session = KeychainPlace(vault: nil)
 
     /// In sealed databases of the program's own, one a service, for a machine without a session: a server, a container. Nothing chooses this but the program, and what is
     /// in the keyring is not moved by it.

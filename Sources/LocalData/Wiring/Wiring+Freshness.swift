@@ -9,13 +9,13 @@ extension Wiring {
         let isVault = database.kind == .keychain
         guard let place = isVault ? configuration.vaultFreshnessAnchors[name] : configuration.freshnessAnchors[name] else { return nil }
         switch place.form {
-        case .keyring where isVault:
+        case .keychain where isVault:
             throw StorageError(
                 StorageError.unavailable, key: name,
                 "The freshness anchor of the vault that stands in for the keyring cannot be in the keyring. Give vaultFreshnessAnchors a file or an anchor of your own. Nothing was opened."
             )
         case .own(let anchor): return anchor
-        case .keyring(let service):
+        case .keychain(let service):
             let owner = configuration.sealingContext ?? configuration.applicationID
             return BackendAnchor(
                 try makeKeyStore(.keychain, service ?? configuration.applicationID),

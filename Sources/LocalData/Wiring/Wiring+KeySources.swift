@@ -20,7 +20,7 @@ extension Wiring {
             if let source = keyInMemory("credential", name, .sealed) { return source }
             return try CredentialSource(name: name, deadline: deadline, runtime: runtime)
         case .passphrase(let name):
-            if let source = keyInMemory("passphrase", name, .keyring) { return source }
+            if let source = keyInMemory("passphrase", name, .keychain) { return source }
             do { try DefaultsProvider.requireFileName(name) } catch {
                 throw StorageError(StorageError.invalidName, key: name, "The name of a passphrase is a file's name, not a path.")
             }
@@ -34,7 +34,7 @@ extension Wiring {
                 }
                 return passphrase
             }
-        case .keyring, .secretPortal:
+        case .keychain, .secretPortal:
             throw StorageError(
                 StorageError.unavailable, key: "\(reference)", "No backend of this build keeps keys there. Use another key source.")
         case .custom(let name):

@@ -67,8 +67,8 @@
                 let kit = try BackupStage(keyring: true)
                 func configuration(_ root: String) -> StorageConfiguration {
                     var configuration = kit.configuration(root)
-                    configuration.keychain = .keyring
-                    configuration.keySource = .keyring
+                    configuration.keychain = .session
+                    configuration.keySource = .keychain
                     return configuration
                 }
                 let item = textKey("token", .keychain).moved(from: textKey("older", .keychain))

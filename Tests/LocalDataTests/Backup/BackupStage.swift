@@ -40,7 +40,7 @@ import Synchronization
                 root: URL(fileURLWithPath: stage.directory.file(root)), applicationID: stage.service)
             configuration.userDefaultsName = "standard"
             configuration.keychain = .sealedVault(.configured)
-            configuration.deadlines = Deadlines(files: .seconds(120), keyring: .seconds(120))
+            configuration.deadlines = Deadlines(files: .seconds(120), keychain: .seconds(120))
             configuration.runtime.host.environment = stage.configuration.runtime.host.environment
             if let files { configuration.runtime.files = files }
             return configuration

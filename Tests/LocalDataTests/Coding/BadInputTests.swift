@@ -286,7 +286,7 @@ import Testing
             let worker = try stage.worker(service.keyring.environment)
             _ = try await worker.run("seed", "old_key_name", secret)
             let answer = try await worker.run("get")
-            #expect(answer.contains("untrusted") && answer.contains("allowsUnencryptedKeyringTransport"), "\(answer)")
+            #expect(answer.contains("untrusted") && answer.contains("allowsUnencryptedKeychainTransport"), "\(answer)")
             #expect(!answer.contains(secret))
             #expect(try stage.propertyList()["old_key_name"] as? String == secret)
             #expect(try await service.items().isEmpty)

@@ -21,7 +21,7 @@ import Testing
     /// A store that takes native values, one that takes bytes, and both with a seal.
     private static let places: [(StorageDomain, SecurityPolicy)] = [
         (.userDefaults(suite: "coder"), .automatic), (.keychain(service: "coder"), .automatic),
-        (.userDefaults(suite: "coder"), .encrypted(.keyring)), (.keychain(service: "coder"), .encrypted(.keyring)),
+        (.userDefaults(suite: "coder"), .encrypted(.keychain)), (.keychain(service: "coder"), .encrypted(.keychain)),
     ]
 
     /// Every serializer at every place. `bits` tells values apart where `==` does not.

@@ -54,8 +54,8 @@
                 case .listToDatabase: (.plain, .sealed)
                 case .sealedListToDatabase, .databaseToOtherKey: (.sealed, .sealed)
                 #if Keyring
-                    case .databaseToKeyring: (.sealed, .keyring)
-                    case .keyringToDatabase: (.keyring, .keyring)
+                    case .databaseToKeyring: (.sealed, .keychain)
+                    case .keyringToDatabase: (.keychain, .keychain)
                 #endif
                 }
             }
@@ -71,7 +71,7 @@
 
         func launch(_ stage: Stage) -> StorageRouter {
             stage.launch {
-                $0.databaseKeySources = ["second": .keyFile(stage.directory.file("second-key")), "ringed": .keyring]
+                $0.databaseKeySources = ["second": .keyFile(stage.directory.file("second-key")), "ringed": .keychain]
             }
         }
 

@@ -104,7 +104,7 @@ import Testing
             let service = "bare.\(UUID().uuidString)"
             let before = textKey("token", .keychain(service: service))
             let key = textKey("token", .keychain(service: stage.service))
-            let launch = { stage.launch { $0.keyringStyles[service] = .pythonKeyring } }
+            let launch = { stage.launch { $0.keychainStyles[service] = .pythonKeyring } }
             let (v1, v2) = (launch(), launch())
             let unsaid = key.moved(from: before, keeping: .untilReleased)
             await expectRefusal(StorageError.unsupported, of: "token", saying: "comparesByContent") { try await v2.set("one", for: unsaid) }

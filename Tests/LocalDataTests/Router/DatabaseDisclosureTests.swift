@@ -95,7 +95,7 @@
                 }
             }
             await note(StorageError.weakerProtection, in: printed) {
-                try await first.registerCatalog(TestCatalog([.key(token)], minimum: .keyring))
+                try await first.registerCatalog(TestCatalog([.key(token)], minimum: .keychain))
             }
             try await first.shutdown()
 

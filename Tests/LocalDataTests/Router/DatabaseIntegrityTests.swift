@@ -43,7 +43,7 @@
             #expect(try await refused.get(key) == "1")
             try await refused.shutdown()
             // The vault stands in for the keyring: there is none to keep its anchor.
-            let unwired = launch(.keyring())
+            let unwired = launch(.keychain())
             await expectRefusal(.unavailable, saying: "vaultFreshnessAnchors") { _ = try await unwired.get(key) }
             try await unwired.shutdown()
         }
@@ -76,7 +76,7 @@
         ) async throws {
             func launch() -> StorageRouter {
                 stage.launch {
-                    $0.freshnessAnchors["main"] = inKeyring ? .keyring() : .file(stage.root.appending(path: "elsewhere/anchor").path)
+                    $0.freshnessAnchors["main"] = inKeyring ? .keychain() : .file(stage.root.appending(path: "elsewhere/anchor").path)
                     $0.useBackend(for: .keychain) { _ in keyring }
                 }
             }

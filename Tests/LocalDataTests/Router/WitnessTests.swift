@@ -12,7 +12,7 @@ import Testing
     /// A keyring that a test resets, as another program would.
     let keyring = InMemoryStore(
         identity: BackendIdentity(kind: "keyring", store: "test"),
-        capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring))
+        capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain))
 
     init() throws { stage = try Stage() }
 

@@ -159,14 +159,14 @@ import Testing
 
     /// Keys whose values are protected: by the keyring, or by a seal whose key is in the keyring.
     private var protected: Keys {
-        Keys(.key(key("token", .keychain, String.self)), .key(key("pin", .userDefaults, String.self, security: .encrypted(.keyring))))
+        Keys(.key(key("token", .keychain, String.self)), .key(key("pin", .userDefaults, String.self, security: .encrypted(.keychain))))
     }
 
     private func recordedSecrets() async throws -> TemporaryDirectory {
         let folder = try TemporaryDirectory()
         try await GoldenStore.record("1.0", of: protected, in: folder.path) { router in
             try await router.set("in the keyring", for: key("token", .keychain))
-            try await router.set("in a seal", for: key("pin", .userDefaults, security: .encrypted(.keyring)))
+            try await router.set("in a seal", for: key("pin", .userDefaults, security: .encrypted(.keychain)))
         }
         return folder
     }
@@ -175,7 +175,7 @@ import Testing
         let folder = try await recordedSecrets()
         try await GoldenStore.replay(protected, in: folder.path) { _, router in
             let token = try await router.get(key("token", .keychain, String.self))
-            let pin = try await router.get(key("pin", .userDefaults, String.self, security: .encrypted(.keyring)))
+            let pin = try await router.get(key("pin", .userDefaults, String.self, security: .encrypted(.keychain)))
             #expect(token == "in the keyring" && pin == "in a seal")
         }
     }

@@ -34,7 +34,7 @@ import Testing
 
     @Test func `a keyring of another service, a key file and a database that is locked itself are told apart`() async throws {
         let machine = TestMachine { configuration in
-            configuration.databaseKeySources = ["file": .keyFile("key"), "other": .keyring(service: "other")]
+            configuration.databaseKeySources = ["file": .keyFile("key"), "other": .keychain(service: "other")]
         }
         func status(_ name: String) async -> DomainStatus { await machine.launch().status(of: .encryptedSQLite(database: name)) }
         machine.lock(.keychain)

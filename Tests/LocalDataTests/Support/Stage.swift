@@ -32,7 +32,7 @@ final class Stage: Sendable {
         configuration.userDefaultsName = "standard"
         // Suites share few threads and one keyring with its lock, and a call's deadline counts its waiting for both.
         configuration.deadlines.files = .seconds(120)
-        configuration.deadlines.keyring = .seconds(120)
+        configuration.deadlines.keychain = .seconds(120)
         #if Keyring
             if let keyring {
                 // The daemon's files are where its own home is, not where the tests' is.

@@ -17,7 +17,7 @@
             let failure = Mutex<(any Error)?>(nil)
             let loads = Mutex(0)
 
-            init(_ protection: ProtectionLevel = .keyring) { self.protection = protection }
+            init(_ protection: ProtectionLevel = .keychain) { self.protection = protection }
 
             func load() async throws -> SealingKeyMaterial? {
                 loads.withLock { $0 += 1 }

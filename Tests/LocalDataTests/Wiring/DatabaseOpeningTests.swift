@@ -179,8 +179,8 @@
                 #expect(try await worker.run("look", "database:ringed", "a") == "value v")
                 try keyring.unlock()
                 #expect(try await next.run("look", "database:ringed", "a") == "value v")
-                let audit = stage.launch { $0.databaseKeySources["ringed"] = .keyring }
-                try await audit.registerCatalog(TestCatalog([.key(textKey("a", .encryptedSQLite(database: "ringed")))], minimum: .keyring))
+                let audit = stage.launch { $0.databaseKeySources["ringed"] = .keychain }
+                try await audit.registerCatalog(TestCatalog([.key(textKey("a", .encryptedSQLite(database: "ringed")))], minimum: .keychain))
             }
         #endif
 

@@ -110,7 +110,7 @@
             @Test(.tags(.keyring)) func `a key in the keyring is rotated there`() async throws {
                 let stage = try Stage(keyring: true)
                 func launch() async throws -> StorageRouter {
-                    let router = stage.launch { $0.keySource = .keyring }
+                    let router = stage.launch { $0.keySource = .keychain }
                     try await router.registerCatalog(TestCatalog(.key(list), .key(row), .key(secret)))
                     return router
                 }

@@ -48,7 +48,7 @@
                 stage.launch {
                     $0.keySource = .passphrase("slow")
                     $0.scryptCost = ScryptCost.tooCheapForAnythingButTests(logN: 1, blockSize: 1, parallelism: 1)
-                    $0.deadlines = Deadlines(files: .seconds(10), keyring: .seconds(10))
+                    $0.deadlines = Deadlines(files: .seconds(10), keychain: .seconds(10))
                     $0.runtime.clock = clock
                     $0.passphrase = { _ in
                         clock.advance(by: .seconds(60))

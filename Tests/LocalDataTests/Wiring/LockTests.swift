@@ -218,11 +218,11 @@
             let keyring = Keyring(
                 InMemoryStore(
                     identity: BackendIdentity(kind: "keyring", store: "test"),
-                    capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring)))
+                    capabilities: BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain)))
             let router = stage.launch {
-                $0.keySource = .keyring
+                $0.keySource = .keychain
                 $0.useBackend(for: .keychain) { _ in keyring }
-                if follows { $0.locksWithKeyring = .milliseconds(2) }
+                if follows { $0.locksWithKeychain = .milliseconds(2) }
             }
             try await router.set("row", for: row)
             try await router.set("sealed", for: sealed)

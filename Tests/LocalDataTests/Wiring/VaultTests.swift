@@ -149,14 +149,14 @@
             try await weak.registerCatalog(TestCatalog([key], minimum: .sealed))
             #expect(try await weak.audit().rows.map(\.protection) == [.sealed])
             await expectRefusal(StorageError.weakerProtection, of: "token") {
-                try await launch(stage).registerCatalog(TestCatalog([key], minimum: .keyring))
+                try await launch(stage).registerCatalog(TestCatalog([key], minimum: .keychain))
             }
             await expectRefusal(StorageError.weakerProtection, of: "token") {
-                try await launch(stage, .credential("vault")).registerCatalog(TestCatalog([key], minimum: .keyring))
+                try await launch(stage, .credential("vault")).registerCatalog(TestCatalog([key], minimum: .keychain))
             }
             let strong = launch(stage, .passphrase())
-            try await strong.registerCatalog(TestCatalog([key], minimum: .keyring))
-            #expect(try await strong.audit().rows.map(\.protection) == [.keyring])
+            try await strong.registerCatalog(TestCatalog([key], minimum: .keychain))
+            #expect(try await strong.audit().rows.map(\.protection) == [.keychain])
         }
 
         @Test func `in memory a vault and a database claim what the real ones would`() async throws {
@@ -168,22 +168,22 @@
             }
             let keys = [textKey("token", .keychain), textKey("text", .encryptedSQLite(database: "documents"))]
             for key in keys {
-                let catalog = TestCatalog([.key(key)], minimum: .keyring)
+                let catalog = TestCatalog([.key(key)], minimum: .keychain)
                 await expectRefusal(StorageError.weakerProtection, of: key.name) {
                     try await launch(.keyFile("vault-key")).registerCatalog(catalog)
                 }
                 try await launch(.passphrase()).registerCatalog(catalog)
             }
             await expectRefusal(StorageError.unavailable, of: "token", saying: "sealedVault") {
-                try await launch(.keyring).set("v", for: keys[0])
+                try await launch(.keychain).set("v", for: keys[0])
             }
         }
 
-        @Test(arguments: [KeySourceReference.keyring, .keyring(service: "other", name: "key"), .configured])
+        @Test(arguments: [KeySourceReference.keychain, .keychain(service: "other", name: "key"), .configured])
         func `a vault whose key is in the keyring is refused, and nothing is made`(source: KeySourceReference) async throws {
             let stage = try Stage()
             let router = stage.launch {
-                $0.keySource = .keyring
+                $0.keySource = .keychain
                 $0.keychain = .sealedVault(source)
             }
             let key = textKey("token", .keychain)
@@ -198,7 +198,7 @@
             let stage = try Stage()
             func launch() -> StorageRouter {
                 stage.launch {
-                    $0.keySource = .keyring
+                    $0.keySource = .keychain
                     $0.keychain = .sealedVault(.keyFile("vault-key"))
                 }
             }

@@ -18,11 +18,11 @@ struct MigrationSession {
         configuration.userDefaultsName = "standard"
         if arguments[2] != "-" { configuration.runtime.host.environment["XDG_DATA_HOME"] = arguments[2] }
         let deadline = configuration.runtime.host.environment["WORKER_KEYRING_DEADLINE"].flatMap(Int.init) ?? 60_000
-        configuration.deadlines.keyring = .milliseconds(deadline)
-        configuration.allowsUnencryptedKeyringTransport = configuration.runtime.host.environment["WORKER_PLAIN_TRANSPORT"] != nil
+        configuration.deadlines.keychain = .milliseconds(deadline)
+        configuration.allowsUnencryptedKeychainTransport = configuration.runtime.host.environment["WORKER_PLAIN_TRANSPORT"] != nil
         let environment = configuration.runtime.host.environment
         configuration.databaseKeySources = [
-            "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keyring,
+            "credential": .credential("store-key"), "passphrase": .passphrase(), "ringed": .keychain,
         ]
         configuration.passphrase = { _ in environment["WORKER_PASSPHRASE"] }
         // A derivation takes seconds where nothing is optimised.

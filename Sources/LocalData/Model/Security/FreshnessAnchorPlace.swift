@@ -5,7 +5,7 @@ public import BackendContract
 /// The protection is as good as the place: whoever can put back the database *and* the anchor is not found.
 public struct FreshnessAnchorPlace: Sendable, CustomStringConvertible {
     enum Form: Sendable {
-        case keyring(service: String?)
+        case keychain(service: String?)
         case file(String)
         case own(any FreshnessAnchor)
     }
@@ -14,7 +14,7 @@ public struct FreshnessAnchorPlace: Sendable, CustomStringConvertible {
 
     /// An item in the session's keyring, named after application and database.
     /// - Parameter service: The keyring's service; nil: the application id.
-    public static func keyring(service: String? = nil) -> FreshnessAnchorPlace { FreshnessAnchorPlace(form: .keyring(service: service)) }
+    public static func keychain(service: String? = nil) -> FreshnessAnchorPlace { FreshnessAnchorPlace(form: .keychain(service: service)) }
 
     /// A file with permissions 0600: on another disk than the database, or in a folder that no backup of the database covers.
     /// - Parameter path: An absolute path, or one below the data folder. No other database may use the file.
@@ -26,7 +26,7 @@ public struct FreshnessAnchorPlace: Sendable, CustomStringConvertible {
     /// The place in words.
     public var description: String {
         switch form {
-        case .keyring(let service): "keyring\(service.map { " (\($0))" } ?? "")"
+        case .keychain(let service): "keyring\(service.map { " (\($0))" } ?? "")"
         case .file(let path): "file \(path)"
         case .own(let anchor): anchor.name
         }

@@ -43,7 +43,7 @@ public struct SecurityPolicy: Hashable, Sendable, CustomStringConvertible {
 public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     package enum Form: Hashable, Sendable {
         case configured
-        case keyring(service: String?, name: String)
+        case keychain(service: String?, name: String)
         case keyFile(path: String)
         case credential(name: String)
         case passphrase(name: String)
@@ -57,14 +57,14 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     public static let configured = KeySourceReference(form: .configured)
 
     /// An item in the session's keyring.
-    public static let keyring = KeySourceReference.keyring(service: nil)
+    public static let keychain = KeySourceReference.keychain(service: nil)
 
     /// An item in the session's keyring.
     /// - Parameters:
     ///   - service: The service; nil for the application's.
     ///   - name: The item's name, so that a program can have several keys.
-    public static func keyring(service: String?, name: String = "LocalData sealing key") -> KeySourceReference {
-        KeySourceReference(form: .keyring(service: service, name: name))
+    public static func keychain(service: String?, name: String = "LocalData sealing key") -> KeySourceReference {
+        KeySourceReference(form: .keychain(service: service, name: name))
     }
 
     /// A file with permissions 0600, made when a first key is needed.
@@ -96,7 +96,7 @@ public struct KeySourceReference: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         switch form {
         case .configured: "configured source"
-        case .keyring(let service, let name): "keyring item \(name)" + (service.map { " of \($0)" } ?? "")
+        case .keychain(let service, let name): "keyring item \(name)" + (service.map { " of \($0)" } ?? "")
         case .keyFile(let path): "key file \(path)"
         case .credential(let name): "credential \(name)"
         case .passphrase(let name): "passphrase \(name)"

@@ -15,7 +15,7 @@ extension KeyringProvider: BackedProvider {
         let services = configuration.keychain.vault == nil ? program.scopes(of: self.kind) : []
         return services.union(
             program.references.compactMap {
-                guard case .keyring(let service, _) = $0.form else { return nil }
+                guard case .keychain(let service, _) = $0.form else { return nil }
                 return service ?? configuration.applicationID
             })
     }

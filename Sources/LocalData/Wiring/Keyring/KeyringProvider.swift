@@ -6,7 +6,7 @@ import Sealing
 /// The domain `.keychain`: one service in the session's keyring, or in a sealed vault where the configuration says so.
 struct KeyringProvider: BackendProvider {
     let kind = StorageDomain.Kind.keychain
-    let claims = BackendCapabilities(durability: .durable, crossProcess: true, protection: .keyring, usefulConcurrency: 64)
+    let claims = BackendCapabilities(durability: .durable, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
 
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? {
         try parts.configuration.keychain.vault.map { try SealedVault(source: $0).keySource(parts).protection }
@@ -21,10 +21,10 @@ struct KeyringProvider: BackendProvider {
         #if Keyring && os(Linux)
             let directories = try configuration.requiredDirectories()
             return SecretServiceStore(
-                service: service, style: configuration.keyringStyles[service] ?? .localData, lockFile: "\(directories.locks)/keyring.lock",
-                deadline: configuration.deadlines.keyring, promptDeadline: configuration.deadlines.prompt,
+                service: service, style: configuration.keychainStyles[service] ?? .localData, lockFile: "\(directories.locks)/keyring.lock",
+                deadline: configuration.deadlines.keychain, promptDeadline: configuration.deadlines.prompt,
                 keyringsDirectory: Self.keyringsDirectory(configuration.runtime.host),
-                allowsPlainTransport: configuration.allowsUnencryptedKeyringTransport, runtime: configuration.runtime)
+                allowsPlainTransport: configuration.allowsUnencryptedKeychainTransport, runtime: configuration.runtime)
         #else
             return MissingBackend(
                 for: .keychain(service: service), claims,
@@ -56,11 +56,11 @@ struct KeyringProvider: BackendProvider {
     func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? {
         let configuration = wiring.configuration
         switch reference.form {
-        case .keyring(let service, let name):
+        case .keychain(let service, let name):
             return BackendKeySource(
                 try wiring.makeKeyStore(kind, service ?? configuration.applicationID), address: StorageAddress(name))
         case .secretPortal(let name):
-            if let source = wiring.keyInMemory("portal", name, .keyring) { return source }
+            if let source = wiring.keyInMemory("portal", name, .keychain) { return source }
             return try portalKeySource(name, configuration)
         default: return nil
         }
@@ -70,7 +70,7 @@ struct KeyringProvider: BackendProvider {
         #if Keyring && os(Linux)
             let (portal, deadlines) = (SecretPortal(runtime: configuration.runtime), configuration.deadlines)
             return try PortalKeySource(name: name) { waits, use throws(BackendError) in
-                try await portal.withSecret(within: waits ? deadlines.prompt : deadlines.keyring, use)
+                try await portal.withSecret(within: waits ? deadlines.prompt : deadlines.keychain, use)
             }
         #else
             return try PortalKeySource(name: name) { _, _ throws(BackendError) in

@@ -27,5 +27,5 @@ extension InMemoryStore {
 
     /// What is claimed for a kind of domain that has no provider. It is protected like everything that never reaches a disk.
     private static let unknownClaims = BackendCapabilities(
-        durability: .durable, atomicBatch: true, crossProcess: true, protection: .keyring, usefulConcurrency: 64)
+        durability: .durable, atomicBatch: true, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
 }

@@ -6,7 +6,7 @@ import Sealing
 struct SQLiteProvider: BackendProvider {
     let kind = StorageDomain.Kind.encryptedSQLite
     let claims = BackendCapabilities(
-        durability: .durable, atomicBatch: true, crossProcess: true, protection: .keyring, usefulConcurrency: 64)
+        durability: .durable, atomicBatch: true, crossProcess: true, protection: .keychain, usefulConcurrency: 64)
 
     func validate(_ scope: String) throws(BackendError) {
         #if SQLite

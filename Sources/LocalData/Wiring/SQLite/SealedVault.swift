@@ -22,7 +22,7 @@ struct SealedVault {
     /// - Throws: ``StorageError`` when the source is the keyring, which the vault stands in for.
     private func reference(_ configuration: StorageConfiguration) throws -> KeySourceReference {
         let reference = source == .configured ? configuration.keySource : source
-        if case .keyring = reference.form {
+        if case .keychain = reference.form {
             throw StorageError(
                 StorageError.unavailable, key: "",
                 "The key of the vault that stands in for the keyring cannot be in the keyring. Give sealedVault a key file, a credential or a passphrase."
