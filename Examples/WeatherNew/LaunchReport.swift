@@ -49,7 +49,7 @@ struct LaunchReport: Encodable {
 
     private func color(_ state: MigrationReport.State) -> Style.Look {
         switch state {
-        case .moved, .copied, .converted, .collected, .resolved: .green
+        case .moved, .copied, .converted, .purged, .resolved: .green
         case .unchanged, .mirrored, .absent, .removed, .expired: .faint
         case .pending, .conflict, .cannotTell, .leftOver, .blocked: .yellow
         case .failed: .red

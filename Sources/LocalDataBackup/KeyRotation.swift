@@ -57,7 +57,7 @@ struct KeyRotation: Sendable {
                 "\(remaining.count) values or stores need an older key: \(remaining.sorted().prefix(3).joined(separator: "; ")). Call rotateKey(of:) again."
             )
         }
-        try await calling { () throws(BackendError) in try await access.keys.destroyOthers(keys, of: source) }
+        try await calling { () throws(BackendError) in try await access.keys.deleteOthers(keys, of: source) }
     }
 
     /// The databases that an older key opens.

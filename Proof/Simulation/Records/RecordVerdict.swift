@@ -60,7 +60,7 @@ struct RecordVerdict: Sendable {
             let before = machine.disk.picture(without: ["own ledger"])
             report = await last.router.sweep(last.catalog)
             isIdle = machine.disk.picture(without: ["own ledger"]) == before
-            // What remains beside records that were brought over when asked to is collected by asking again.
+            // What remains beside records that were brought over when asked to is purged by asking again.
             if !plan.isSpoilt { _ = try? await last.program.carry?(last.router) }
         }
         guard isOver(report) else { throw act.violation(.liveness, "\(Self.sweeps) sweeps did not finish: \(act.rows(of: report))") }

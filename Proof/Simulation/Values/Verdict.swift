@@ -12,7 +12,7 @@ struct Verdict: Sendable {
     private var machine: Machine<MovingValues> { scene.machine }
     private var plan: ValuePlan { act.plan }
 
-    /// How many sweeps may be needed: a copy that was left on the way, or must outlive a start of the machine, is collected by a later one.
+    /// How many sweeps may be needed: a copy that was left on the way, or must outlive a start of the machine, is purged by a later one.
     private static let sweeps = 6
 
     func reach() async throws {

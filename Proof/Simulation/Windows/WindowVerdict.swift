@@ -10,7 +10,7 @@ struct WindowVerdict: Sendable {
     private var machine: Machine<ReleaseWindows> { scene.machine }
     private var plan: WindowPlan { act.plan }
 
-    /// How many sweeps may be needed: what was left on the way is collected by a later one.
+    /// How many sweeps may be needed: what was left on the way is purged by a later one.
     private let sweeps = 6
 
     func reach() async throws {

@@ -236,7 +236,7 @@ package actor SealingKeys {
     /// Destroys the keys of a source that only open: with them, everything that they alone open.
     /// - Parameter keys: What the source holds.
     /// - Throws: ``BackendError``, as ``KeySource/replace(_:with:)``.
-    package func destroyOthers(_ keys: SourceKeys, of source: any KeySource) async throws(BackendError) {
+    package func deleteOthers(_ keys: SourceKeys, of source: any KeySource) async throws(BackendError) {
         await takeTurn(source.identifier)
         defer { passTurn(source.identifier) }
         try await source.replace(keys, with: keys.withoutOthers)

@@ -68,7 +68,7 @@ struct Backups: Sendable {
     }
 
     /// Purges what is kept of a value's earlier versions.
-    func discard(_ slot: UntypedSlot) async throws {
+    func purge(_ slot: UntypedSlot) async throws {
         guard let chain = slot.key.evolution else { return }
         let route = slot.route
         // An earlier program may have kept what this one no longer keeps.
@@ -78,12 +78,12 @@ struct Backups: Sendable {
         }
         for (address, probe) in zip(addresses, probes) {
             if case .absent = probe { continue }
-            try await discard([address], route)
+            try await purge([address], route)
         }
     }
 
     /// Purges backups of one store.
-    func discard(_ addresses: [StorageAddress], _ route: Route) async throws {
+    func purge(_ addresses: [StorageAddress], _ route: Route) async throws {
         let changes = addresses.map { Committer.Change(route, StorageMutation($0, .delete), isCompanion: true) }
         let receipt = try await env.committer.commit(changes)
         if let refused = receipt.results.first(where: { !$0.isApplied }) { throw route.error(for: refused) }
@@ -91,8 +91,8 @@ struct Backups: Sendable {
 
     /// Purges what is kept of a value that was removed.
     /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when some of it stays.
-    func discardAfterRemoval(_ slot: UntypedSlot) async throws {
-        do { try await discard(slot) } catch let error as StorageError {
+    func purgeAfterRemoval(_ slot: UntypedSlot) async throws {
+        do { try await purge(slot) } catch let error as StorageError {
             throw StorageError(
                 StorageError.residueRemains, key: slot.name,
                 "The value is removed and will not come back, but the backups of its earlier versions remain. Remove it again when \(slot.route.domain) can be reached. \(error.message)",

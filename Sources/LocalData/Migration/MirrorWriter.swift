@@ -137,7 +137,7 @@ struct MirrorWriter: Sendable {
         var mirror = RecordOrigin.Mirror(of: record.revision, record.isRemoved ? .removed : .value)
         if !place.marksInPlace { mirror.content = contents.record.map(RecordOrigin.fingerprint(of:)) }
         let hasSurvived = contents.mark.map { record.isNamed(by: $0) && $0.boot != nil && $0.boot != env.bootName } ?? false
-        let achieved = try await Collector(env).settledDurability(of: place.route, nil)
+        let achieved = try await ResiduePurger(env).settledDurability(of: place.route, nil)
         if !place.commitsTogether, achieved == .untilPowerLoss, !hasSurvived { mirror.boot = env.bootName }
         _ = try await env.committer.commit([
             .check(place.route, if: contents.older.unchanged), try await mark(mirror, over: contents, place),

@@ -166,7 +166,7 @@ struct Mover: Sendable {
             state: elsewhere.isEmpty ? .converted : step.keepsSources ? .copied : .moved,
             from: readings.map(\.source.route.reported),
             protectionBefore: readings.map(\.source.route.protection).min(), bytes: written.record.payload.byteCount)
-        visit.residue = await Collector(env).collect(emptied, for: route, achieved: written.durability)
+        visit.residue = await ResiduePurger(env).purge(emptied, for: route, achieved: written.durability)
         if let kept, kept.isOpen {
             let source = replaced.first { $0.route.slot == kept.route.slot }?.record
             await keep(
@@ -237,7 +237,7 @@ extension Visit {
         guard let earlier else { return self }
         var visit = self
         switch state {
-        case .unchanged, .mirrored, .collected, .absent: visit.state = earlier.state
+        case .unchanged, .mirrored, .purged, .absent: visit.state = earlier.state
         case .removed where earlier.state != .moved: visit.state = earlier.state
         default: break
         }

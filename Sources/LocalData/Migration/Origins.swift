@@ -26,7 +26,7 @@ struct Origins: Sendable {
 
     /// Notes that a record is made of what an older place holds, which is made certain to last.
     func noteMade(_ origin: inout RecordOrigin, of place: MirroredLocation) async throws {
-        let achieved = try await Collector(env).settledDurability(of: place.route, nil)
+        let achieved = try await ResiduePurger(env).settledDurability(of: place.route, nil)
         if achieved >= place.route.capabilities.durability, achieved != .untilPowerLoss { origin.noteMade(of: place.name) }
     }
 
@@ -94,7 +94,7 @@ struct Origins: Sendable {
         if let record = contents.record {
             origin.noteKept(place.name)
             if contents.mirror != nil { return }
-            do { _ = try await Collector(env).settledDurability(of: place.route, nil) } catch let error as StorageError {
+            do { _ = try await ResiduePurger(env).settledDurability(of: place.route, nil) } catch let error as StorageError {
                 // The key's own place alone decides whether a change succeeds, unless what is not named here would undo it.
                 if key.sourceWinsConflicts { throw error }
                 return
@@ -109,12 +109,12 @@ struct Origins: Sendable {
     /// Makes other programs' values durable before they are named, where they may win conflicts: a power cut could bring back what stood there before, which nothing names.
     func requireLasting(_ copies: [SourceRecord], for slot: UntypedSlot) async throws {
         guard slot.key.mayLoseConflicts else { return }
-        for copy in copies where copy.record.isForeign { _ = try await Collector(env).settledDurability(of: copy.route, nil) }
+        for copy in copies where copy.record.isForeign { _ = try await ResiduePurger(env).settledDurability(of: copy.route, nil) }
     }
 
     /// Whether the emptiness of a place, which has been seen, lasts. A power cut would otherwise bring the old content back, and it would count as a new write.
     private func isDurablyEmpty(_ place: Route) async -> Bool {
-        (try? await Collector(env).settledDurability(of: place, nil)) == .durable
+        (try? await ResiduePurger(env).settledDurability(of: place, nil)) == .durable
     }
 
     /// Refuses a change because of a location that could not be read, unless its content is damaged: damage wins no conflict. A location that can be read again meanwhile

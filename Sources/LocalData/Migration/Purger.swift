@@ -24,8 +24,8 @@ struct Purger: Sendable {
 
     private func purgeNow(_ record: StorageRecord, _ slot: UntypedSlot) async throws -> Bool {
         // The backups first: they could not be found once the value is gone.
-        try await Backups(env).discard(slot)
-        guard slot.key.leavesTombstone else { return try await erase(slot.route, over: .value(record)) != nil }
+        try await Backups(env).purge(slot)
+        guard slot.key.leavesTombstone else { return try await delete(slot.route, over: .value(record)) != nil }
         let origin = try await Origins(env).carried(slot, over: .value(record), .none)
         let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
         let change = Committer.Change(tombstone, slot.route, if: .revision(record.revision))
@@ -33,19 +33,19 @@ struct Purger: Sendable {
     }
 
     /// Deletes a value through a key without a migration. Nil when the slot was changed meanwhile.
-    func erase(_ route: Route, over probe: StorageProbe) async throws -> Void? {
+    func delete(_ route: Route, over probe: StorageProbe) async throws -> Void? {
         switch probe {
         case .absent, .tombstone:
             // The removal by another process may not be durable yet.
-            _ = try await Collector(env).settledDurability(of: route, nil)
+            _ = try await ResiduePurger(env).settledDurability(of: route, nil)
             return ()
-        default: return try await change(try await erasure(of: probe, route), route, over: probe).map { _ in () }
+        default: return try await change(try await deletion(of: probe, route), route, over: probe).map { _ in () }
         }
     }
 
     /// The change that deletes what was seen through a key without a migration. If its origin names older copies, a tombstone stays: a program whose key has the migration would
     /// take them for the value.
-    func erasure(of probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
+    func deletion(of probe: StorageProbe, _ route: Route) async throws -> StorageMutation.Operation {
         switch probe {
         case .value(let record) where record.metadata.origin != nil:
             let (metadata, date) = (record.metadata, record.metadata.modifiedAt)

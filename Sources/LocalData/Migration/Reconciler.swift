@@ -117,16 +117,16 @@ struct Reconciler: Sendable {
         try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
         let found = copies + doubtful
         if found.isEmpty { return [] }
-        let collector = Collector(env)
+        let purger = ResiduePurger(env)
         if !copies.isEmpty {
-            visit.residue += await collector.collect(
-                copies, for: slot.route, achieved: try await collector.settledDurability(of: slot.route, origin))
+            visit.residue += await purger.purge(
+                copies, for: slot.route, achieved: try await purger.settledDurability(of: slot.route, origin))
         }
         if !doubtful.isEmpty {
-            visit.residue += await collector.collect(
+            visit.residue += await purger.purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
         }
-        if visit.residue.count < found.count { visit.state = doubtful.isEmpty ? .collected : .resolved }
+        if visit.residue.count < found.count { visit.state = doubtful.isEmpty ? .purged : .resolved }
         visit.from = found.map(\.route.reported)
         visit.protectionBefore = found.map(\.route.protection).min()
         return Set(found.map(\.route.slot))
@@ -194,15 +194,15 @@ struct Reconciler: Sendable {
                 // Equal but for the records within them, perhaps.
                 let copies = found + doubtful
                 try await ReferenceWriter(env).store(prepared.references, for: holder(step, slot, run, copies))
-                let residue = await Collector(env).collect(
+                let residue = await ResiduePurger(env).purge(
                     copies, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, copies))
-                return .done(residue.isEmpty ? .collected : .unchanged, from: from, protection, residue: residue)
+                return .done(residue.isEmpty ? .purged : .unchanged, from: from, protection, residue: residue)
             }
         }
         if !doubtful.isEmpty {
             // Nobody can tell this content from a copy of what was replaced: it decides nothing, and is not lost.
             try await quarantine(doubtful, slot, "may be a new write of \(slot.name)")
-            let residue = await Collector(env).collect(
+            let residue = await ResiduePurger(env).purge(
                 doubtful, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, doubtful))
             // What else was found is compared with the value by the next sweep.
             return .done(.resolved, from: from, protection, residue: residue)
@@ -229,7 +229,7 @@ struct Reconciler: Sendable {
         switch slot.key.conflictPolicy {
         case .destinationWins:
             try await quarantine(found, slot)
-            residue = await Collector(env).collect(
+            residue = await ResiduePurger(env).purge(
                 found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         case .sourceWins:
             let value = try Self.required(candidate, slot)
@@ -283,7 +283,7 @@ struct Reconciler: Sendable {
             value, slot, newOrigin, WriteAttributes.carried(from: found.map(\.record.metadata)), if: .revision(settled.revision),
             holder(step, slot, run, found))
         guard let written else { return nil }
-        return await Collector(env).collect(found, for: slot.route, achieved: written.durability)
+        return await ResiduePurger(env).purge(found, for: slot.route, achieved: written.durability)
     }
 
     /// Ends a conflict with a removal.
@@ -291,7 +291,7 @@ struct Reconciler: Sendable {
         _ settled: Settled<Value>, _ slot: Slot<Value>, _ found: [SourceRecord], _ origin: RecordOrigin?
     ) async throws -> [String]? {
         guard let durability = try await writeTombstone(settled, slot, found, origin) else { return nil }
-        return await Collector(env).collect(found, for: slot.route, achieved: durability)
+        return await ResiduePurger(env).purge(found, for: slot.route, achieved: durability)
     }
 
     /// Writes a tombstone that names copies. Nil when the slot changed meanwhile.
@@ -324,7 +324,7 @@ struct Reconciler: Sendable {
             found.append(copy)
         }
         if found.isEmpty { return .nothing }
-        let residue = await Collector(env).collect(
+        let residue = await ResiduePurger(env).purge(
             found, for: slot.route, achieved: try await certainty(of: settled, slot, run, origin, found))
         return .done(.resolved, from: found.map(\.route.reported), nil, residue: residue)
     }
@@ -334,7 +334,7 @@ struct Reconciler: Sendable {
     private func certainty<Value>(
         of settled: Settled<Value>, _ slot: Slot<Value>, _ run: MigrationRun, _ origin: RecordOrigin?, _ copies: [SourceRecord]
     ) async throws -> StorageDurability {
-        let achieved = try await Collector(env).settledDurability(of: slot.route, origin)
+        let achieved = try await ResiduePurger(env).settledDurability(of: slot.route, origin)
         guard achieved == .untilPowerLoss, origin?.boot == nil, env.runtime.host.bootID != nil else { return achieved }
         switch settled {
         // A value that another program wrote stays as that program reads it.

@@ -79,7 +79,7 @@ struct ReferenceWriter: Sendable {
             case .tombstone: return .differs
             case let probe?: throw slot.route.error(for: .conflict(probe))
             }
-            try requireDurable(try await Collector(env).settledDurability(of: slot.route, nil), slot.route, for: holder)
+            try requireDurable(try await ResiduePurger(env).settledDurability(of: slot.route, nil), slot.route, for: holder)
         }
         guard let stored, !env.isExpired(stored) else { return .differs }
         let mine = try await env.coder.decode(stored, slot)

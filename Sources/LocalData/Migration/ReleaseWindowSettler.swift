@@ -108,7 +108,7 @@ struct ReleaseWindowSettler: Sendable {
         if let merge = work.step.kept?.merge, let newer = work.value {
             value = try await env.wrappingUserErrors(slot.name) { try merge(older, newer) }
         }
-        let isLasting = try await Collector(env).settledDurability(of: place.route, nil) == .durable
+        let isLasting = try await ResiduePurger(env).settledDurability(of: place.route, nil) == .durable
         if keeps { try await quarantine(work, "replaced by an earlier release") }
         var origin = try await Origins(env).made(of: [source], migration: work.step.id, for: route)
         origin.merge(work.record.origin)
@@ -150,7 +150,7 @@ struct ReleaseWindowSettler: Sendable {
 
     /// Removes the key's value, which an earlier release has removed.
     private func remove<Value>(_ work: Work<Value>) async throws -> Outcome {
-        let isLasting = try await Collector(env).settledDurability(of: work.place.route, nil) == .durable
+        let isLasting = try await ResiduePurger(env).settledDurability(of: work.place.route, nil) == .durable
         try await quarantine(work, "removed by an earlier release")
         return try await writeTombstone(work, isMade: isLasting).map {
             .lookAgain(Visit(state: .removed, from: [work.place.route.reported], bytes: $0))
@@ -169,7 +169,7 @@ struct ReleaseWindowSettler: Sendable {
         let change = Committer.Change(.tombstone(metadata), work.slot.route, if: .revision(work.record.revision))
         let receipt = try await env.committer.commit([change])
         guard receipt.isCommitted, case .applied(let revision?, _) = receipt.results[0] else { return nil }
-        try await Backups(env).discardAfterRemoval(work.slot.untyped)
+        try await Backups(env).purgeAfterRemoval(work.slot.untyped)
         await mirror(.removal, MirroredRecord(StorageTombstone(metadata: metadata, revision: revision), origin), work)
         return 0
     }
@@ -222,7 +222,7 @@ struct ReleaseWindowSettler: Sendable {
 
     private func replace<Value>(with value: Value, of source: SourceRecord, _ work: Work<Value>) async throws -> Outcome {
         try Mover(env).checkProtection(of: work.step.sources, work.step.options, work.slot.untyped)
-        _ = try await Collector(env).settledDurability(of: work.place.route, nil)
+        _ = try await ResiduePurger(env).settledDurability(of: work.place.route, nil)
         var origin = try await Origins(env).made(of: [source], migration: nil, for: work.slot.route)
         origin.merge(work.record.origin)
         origin.noteKept(work.place.name)
@@ -275,7 +275,7 @@ struct ReleaseWindowSettler: Sendable {
             visit.from = [place.route.reported]
         }
         // The mirror must not last longer than what it stands for.
-        _ = try await Collector(env).settledDurability(of: slot.route, record.origin)
+        _ = try await ResiduePurger(env).settledDurability(of: slot.route, record.origin)
         if await isOver(work) { return try await end(work, visit) }
         if isMirrored {
             if !isMarked { try await MirrorWriter(env).remark(record, at: place, over: work.contents) }
@@ -319,11 +319,11 @@ struct ReleaseWindowSettler: Sendable {
     /// Ends the window: the key's place says so first, durably. Then the mark goes, and the older copy.
     private func end<Value>(_ work: Work<Value>, _ visit: Visit) async throws -> Outcome {
         guard try await MirrorWriter(env).release(work.record, at: work.place) else { return .lookAgain(visit) }
-        _ = try await Collector(env).settledDurability(of: work.slot.route, nil)
+        _ = try await ResiduePurger(env).settledDurability(of: work.slot.route, nil)
         var visit = visit
         visit.residue += await MirrorWriter(env).delete(work.contents, at: work.place)
         if visit.state == .unchanged, work.contents.record != nil {
-            visit.state = .collected
+            visit.state = .purged
             visit.from = [work.place.route.reported]
         }
         env.ledger.isReleased(work.slot.route)

@@ -70,7 +70,7 @@ extension MigrationReport.State {
         switch self {
         case .moved, .copied, .converted: .pending
         case .resolved: .conflict
-        case .collected: isRemoved ? .removed : .unchanged
+        case .purged: isRemoved ? .removed : .unchanged
         default: self
         }
     }

@@ -37,7 +37,7 @@ struct CollectionBackups<Record: Codable & Sendable>: Sendable {
         let route = try env.routes.slot(for: collection.placeholder).route
         for version in chain.older + [chain.version] {
             for try await page in pages(version) {
-                try await Backups(env).discard(try await own(page.requireWhole()).map(\.address), route)
+                try await Backups(env).purge(try await own(page.requireWhole()).map(\.address), route)
             }
         }
     }

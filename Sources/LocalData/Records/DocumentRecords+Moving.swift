@@ -73,7 +73,7 @@ extension DocumentRecords {
         if isMove, backend.identity == origin.slot.store, backend.capabilities.atomicBatch {
             var gone: [Committer.Change] = []
             for copy in plan.copies + plan.expired {
-                let erasure = try await Purger(env).erasure(of: .value(copy.record), copy.route)
+                let erasure = try await Purger(env).deletion(of: .value(copy.record), copy.route)
                 gone.append(Committer.Change(erasure, copy.route, if: .revision(copy.record.revision)))
             }
             return try await env.committer.commit(plan.puts + gone, readsBack: true).isCommitted ? plan.copies.count : nil
@@ -87,16 +87,16 @@ extension DocumentRecords {
         guard isMove else { return plan.puts.count }
         if plan.puts.count < plan.copies.count, let route = plan.routes.first {
             // Some were there already: written by a run that may not have learnt whether they last.
-            achieved = min(achieved, try await Collector(env).settledDurability(of: route, nil))
+            achieved = min(achieved, try await ResiduePurger(env).settledDurability(of: route, nil))
         }
-        let residue = await Collector(env).collectTogether(plan.copies, for: plan.routes, achieved: achieved)
+        let residue = await ResiduePurger(env).purgeTogether(plan.copies, for: plan.routes, achieved: achieved)
         if !residue.isEmpty {
             throw StorageError(
                 StorageError.residueRemains, key: destination.entity,
                 "The records of \(source.entity) are in \(destination.entity), and older copies remain: \(residue.joined(separator: "; ")). Run the plan again.",
                 outcome: .applied)
         }
-        for copy in plan.expired { _ = try await Purger(env).erase(copy.route, over: .value(copy.record)) }
+        for copy in plan.expired { _ = try await Purger(env).delete(copy.route, over: .value(copy.record)) }
         return plan.copies.count
     }
 
@@ -179,7 +179,7 @@ extension DocumentRecords {
             if keepsBackup, await !env.mayPurge(record) {
                 changes.append(Backups.change(of: record, at: route, version: record.metadata.schemaVersion ?? 1))
             }
-            let erasure = try await Purger(env).erasure(of: .value(record), route)
+            let erasure = try await Purger(env).deletion(of: .value(record), route)
             changes.append(Committer.Change(erasure, route, if: .revision(record.revision)))
         }
         return try await env.committer.commit(changes).isCommitted ? page.count : nil

@@ -42,7 +42,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         let marked = try await mark.route.probe()
         var origin: RecordOrigin?
         if case .tombstone(let tombstone) = marked { origin = try await env.coder.origin(of: tombstone.metadata, mark.route) }
-        let collector = Collector(env)
+        let collector = ResiduePurger(env)
         let match = await Origins(env).match(copy, origin)
         if match == .content {
             // Another program's list, as it was taken apart before, and perhaps written anew.
@@ -50,7 +50,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
             try await env.quarantine.keep(record, of: slot.route, beside: [mark.route], reason: "may be a new write of \(list.key.name)")
         }
         if match != .none {
-            work.residue = await collector.collect(
+            work.residue = await collector.purge(
                 [copy], for: mark.route, achieved: try await collector.settledDurability(of: mark.route, origin))
             work.reconciled = work.residue.isEmpty ? 1 : 0
             return work
@@ -78,7 +78,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         // The list stays until a sweep decides.
         if written.hasConflict, run.reason == .read { return work }
         if written.hasConflict { work.reconciled += 1 }
-        work.residue = await collector.collect([copy], for: mark.route, achieved: written.durability)
+        work.residue = await collector.purge([copy], for: mark.route, achieved: written.durability)
         return work
     }
 
@@ -210,7 +210,7 @@ struct ListSplitter<Source: Codable & Sendable, Record: Codable & Sendable>: Sen
         }
         guard let marking else { return durability }
         // Another program may have written some of the records: a power cut must not take one of them and leave the mark.
-        durability = min(durability, try await Collector(env).settledDurability(of: mark, nil))
+        durability = min(durability, try await ResiduePurger(env).settledDurability(of: mark, nil))
         let receipt = try await env.committer.commit([marking], readsBack: true)
         return receipt.isCommitted ? min(durability, receipt.durability) : nil
     }

@@ -48,7 +48,7 @@ struct RecordWork: Sendable {
         case .moved, .copied: moved += 1
         case .converted: converted += 1
         case .expired: expired += 1
-        case .collected, .resolved: reconciled += 1
+        case .purged, .resolved: reconciled += 1
         case .removed where !visit.from.isEmpty: reconciled += 1
         case .mirrored: mirrored += 1
         case .pending: pending.append(visit)

@@ -49,7 +49,7 @@ package struct Salvage: Sendable {
     private func remove(_ found: Found, _ record: DamagedRecord) async throws {
         switch found {
         case .named(let route, let probe):
-            let change = Committer.Change(try await Purger(env).erasure(of: probe, route), route, if: probe.unchanged)
+            let change = Committer.Change(try await Purger(env).deletion(of: probe, route), route, if: probe.unchanged)
             let isRemoved = try await env.withLane(route) { try await env.committer.commit([change]).isCommitted }
             guard isRemoved else { throw Self.changed(record) }
         case .nameless(_, let backend, let handle, _):

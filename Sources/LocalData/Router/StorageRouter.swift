@@ -206,7 +206,7 @@ public actor StorageRouter {
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
         try await Self.cancellable(key.name, isStepwise: true) {
             let slot = try entry(key).untyped
-            try await env.withLane(slot.route) { try await Backups(env).discard(slot) }
+            try await env.withLane(slot.route) { try await Backups(env).purge(slot) }
         }
     }
 

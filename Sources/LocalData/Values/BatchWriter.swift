@@ -136,8 +136,8 @@ struct BatchWriter: Sendable {
         for (change, plan) in planned {
             guard let contents = plan.removal else { continue }
             do {
-                if change.slot.key.leavesTombstone { try await Collector(env).clear(contents, of: change.slot, nil) }
-                try await Backups(env).discardAfterRemoval(change.slot)
+                if change.slot.key.leavesTombstone { try await ResiduePurger(env).purgeCopies(contents, of: change.slot, nil) }
+                try await Backups(env).purgeAfterRemoval(change.slot)
             } catch { residue = residue ?? error }
         }
         if let residue { throw residue }
@@ -192,7 +192,7 @@ struct BatchWriter: Sendable {
                 let carried = try await Origins(env).removed(slot, over: probe, contents, kept)
                 (operation, origin) = (.tombstone(try await env.coder.tombstone(carried, route)), carried)
             } else {
-                operation = try await Purger(env).erasure(of: probe, route)
+                operation = try await Purger(env).deletion(of: probe, route)
             }
             committed = Committer.Change(operation, route, if: probe.unchanged)
         }

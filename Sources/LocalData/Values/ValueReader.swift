@@ -169,7 +169,7 @@ struct ValueReader: Sendable {
     /// - Returns: Whether anything was changed.
     @discardableResult
     func settleHoldingLane<Value>(_ slot: Slot<Value>, _ host: any MigrationHost) async throws -> MutationOutcome {
-        let visit = try await Collector.$patience.withValue(Collector.patienceOfReads) {
+        let visit = try await ResiduePurger.$patience.withValue(ResiduePurger.patienceOfReads) {
             try await Settler(env).settle(slot, await env.run(.read, slot.id, host))
         }
         return [.unchanged, .absent, .removed, .expired].contains(visit.state) ? .notApplied : .applied

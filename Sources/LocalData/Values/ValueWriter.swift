@@ -184,9 +184,9 @@ struct ValueWriter: Sendable {
     private func removeOnce(_ slot: UntypedSlot, over probe: StorageProbe, isMade: Bool = false) async throws -> Bool {
         let isRemoved: Void? =
             try await slot.key.leavesTombstone
-            ? writeTombstone(slot, over: probe, isMade: isMade) : Purger(env).erase(slot.route, over: probe)
+            ? writeTombstone(slot, over: probe, isMade: isMade) : Purger(env).delete(slot.route, over: probe)
         guard isRemoved != nil else { return false }
-        try await Backups(env).discardAfterRemoval(slot)
+        try await Backups(env).purgeAfterRemoval(slot)
         return true
     }
 
@@ -201,14 +201,14 @@ struct ValueWriter: Sendable {
         {
             // Removed before, and nothing new to name: the tombstone stays as it is, with the boot ID of its write. Its writer may not have made it durable; this removal
             // returns only once it is.
-            _ = try await Collector(env).settledDurability(of: slot.route, old)
-            try await Collector(env).clear(contents, of: slot, old)
+            _ = try await ResiduePurger(env).settledDurability(of: slot.route, old)
+            try await ResiduePurger(env).purgeCopies(contents, of: slot, old)
             return ()
         }
         let tombstone = StorageMutation.Operation.tombstone(try await env.coder.tombstone(origin, slot.route))
         guard let revision = try await Purger(env).change(tombstone, slot.route, over: probe) else { return nil }
         let pending = if let kept { await MirrorWriter(env).writeRemoval(origin, revision, kept) } else { nil as StorageError? }
-        try await Collector(env).clear(contents, of: slot, origin)
+        try await ResiduePurger(env).purgeCopies(contents, of: slot, origin)
         if let pending { throw pending.afterRemoval(of: slot.name) }
         return ()
     }

@@ -85,7 +85,7 @@ import Testing
         try await writeOlderForm(machine.launch(), older)
         let router = machine.launch()
         let report = await router.sweep(TestCatalog(.key(moved)))
-        #expect(report.rows.map(\.state) == [.collected], "\(report.rows)")
+        #expect(report.rows.map(\.state) == [.purged], "\(report.rows)")
         #expect(try await router.get(moved) == picture)
         #expect(try await router.audit().quarantine.isEmpty)
     }

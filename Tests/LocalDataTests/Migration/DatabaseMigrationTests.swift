@@ -161,7 +161,7 @@
             #expect(try await next.value(for: first) == nil)
             // The record in the last place knows the first one.
             try await next.set("v", for: first)
-            #expect(try await next.row(of: third).state == .collected)
+            #expect(try await next.row(of: third).state == .purged)
             #expect(try await launch(stage).get(third) == "v")
         }
 

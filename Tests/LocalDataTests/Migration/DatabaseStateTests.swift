@@ -25,14 +25,14 @@
             return texts
         }
 
-        @Test(arguments: Source.allCases) func `superseded: what a set replaced is collected by the sweep`(source: Source) async throws {
+        @Test(arguments: Source.allCases) func `superseded: what a set replaced is purged by the sweep`(source: Source) async throws {
             let (stage, source) = (try Stage(), source.key)
             let router = stage.launch()
             let key = bare.moved(from: source)
             try await router.set("old value", for: source)
             try await router.set("new value", for: key)
             #expect(try await router.value(for: source) == "old value")
-            #expect(try await stage.launch().row(of: key).state == .collected)
+            #expect(try await stage.launch().row(of: key).state == .purged)
             #expect(try await router.value(for: source) == nil)
             #expect(try await router.get(key) == "new value")
             #expect(try await router.audit().quarantine.isEmpty)

@@ -23,7 +23,7 @@ import Testing
             .moved(from: oldest) { "\($0) pt" }.resolvingConflicts(.sourceWins)
         #expect(try await router.get(third) == "5 pt")
         let report = try await router.registerCatalog(TestCatalog(.key(third)), migrateImmediately: true)
-        #expect(report.rows.map(\.state) == [.collected])
+        #expect(report.rows.map(\.state) == [.purged])
         #expect(try await router.get(third) == "5 pt")
         #expect(try await router.value(for: oldest) == nil)
     }

@@ -143,14 +143,14 @@ struct MigrationReference {
                 continue
             }
             after.places[index] = .absent
-            state = after.quarantine.isEmpty ? .collected : .resolved
+            state = after.quarantine.isEmpty ? .purged : .resolved
         }
         for (index, place) in world.places.enumerated() {
             guard let held = try look(place), let text = after.places[index].text else { continue }
             if case .corrupt = held { throw Refusal(code: "corrupted") }
             if after.held == .value(text) {
                 after.places[index] = .absent
-                state = .collected
+                state = .purged
                 continue
             }
             if place.isForeign, after.named[index] == text {

@@ -28,24 +28,24 @@ import Testing
         #expect(try await sweep(router).state == .unchanged)
     }
 
-    @Test func `superseded: what a set replaced is collected by the sweep`() async throws {
+    @Test func `superseded: what a set replaced is purged by the sweep`() async throws {
         let router = machine.launch()
         try await router.set("old value", for: source)
         try await router.set("new value", for: key)
         #expect(try await router.value(for: source) == "old value")
         let row = try await sweep(router)
-        #expect(row.state == .collected)
+        #expect(row.state == .purged)
         #expect(try await router.value(for: source) == nil)
         #expect(try await router.get(key) == "new value")
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
-    @Test func `the same content written again by an old program is collected`() async throws {
+    @Test func `the same content written again by an old program is purged`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         _ = try await router.get(key)
         try await router.set("v", for: source)
-        #expect(try await sweep(router).state == .collected)
+        #expect(try await sweep(router).state == .purged)
         #expect(try await router.audit().quarantine.isEmpty)
     }
 
@@ -102,14 +102,14 @@ import Testing
         #expect(try await router.get(source) == "b")
     }
 
-    @Test func `removed: a tombstone stays, and the copy it names is collected`() async throws {
+    @Test func `removed: a tombstone stays, and the copy it names is purged`() async throws {
         let router = machine.launch()
         try await router.set("v", for: source)
         for backend in machine.backends(of: source.domain) { backend.inject(.unavailable, of: .apply, repeats: true) }
         await expectRefusal(StorageError.residueRemains) { try await router.remove(key) }
         for backend in machine.backends(of: source.domain) { backend.removeFaults() }
         #expect(try await router.value(for: key) == nil)
-        #expect(try await sweep(router).state == .collected)
+        #expect(try await sweep(router).state == .purged)
         #expect(try await router.value(for: key) == nil)
         #expect(try await router.audit().quarantine.isEmpty)
     }
@@ -244,7 +244,7 @@ import Testing
         #expect(try await !router.exists(second))
         #expect(try await !router.exists(source))
         try await router.set("v", for: source)
-        #expect(try await sweep(router, third).state == .collected)
+        #expect(try await sweep(router, third).state == .purged)
     }
 
     @Test func `remove clears the whole chain, and no program of the chain brings the value back`() async throws {
@@ -294,7 +294,7 @@ import Testing
         #expect(try await router.get(source) == "v")
     }
 
-    @Test func `a source that two keys share is collected only after both have what they need`() async throws {
+    @Test func `a source that two keys share is purged only after both have what they need`() async throws {
         let router = machine.launch()
         let first = textKey("first", .userDefaults(suite: "b")).moved(
             from: source

@@ -115,7 +115,7 @@
             let asked = try await tool("end-window", "defaults:new", "token")
             #expect(asked.status == 0, "\(asked.stderr)")
             #expect(try await router.get(old) == "one")
-            #expect(try await router.row(of: key).state == .collected)
+            #expect(try await router.row(of: key).state == .purged)
             #expect(try await router.row(of: key).state == .unchanged)
             #expect(try await !router.exists(old))
             let notes = StorageCollection<Named>("notes", domain: .userDefaults(suite: "new"), owner: "Tests", description: "Notes") {

@@ -12,7 +12,7 @@ public struct MigrationReport: Sendable, Codable {
         /// Its value was given a new shape, serializer or seal, in its place.
         case converted
         /// It was in its place already; an older copy was removed.
-        case collected
+        case purged
         /// A legacy location held something else, and the key's policy was applied.
         case resolved
         /// It is in its place, and its older place is up to date for programs of an earlier release.
@@ -88,8 +88,8 @@ public struct MigrationReport: Sendable, Codable {
         self.duration = duration
     }
 
-    /// The rows in which something was moved, converted, collected or resolved.
-    public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .collected, .resolved].contains($0.state) } }
+    /// The rows in which something was moved, converted, purged or resolved.
+    public var moved: [Row] { rows.filter { [.moved, .copied, .converted, .purged, .resolved].contains($0.state) } }
     /// The rows that a locked or unreachable store kept from finishing.
     public var blocked: [Row] { rows.filter { $0.state == .blocked } }
     /// The rows whose older place could not be brought up to date for programs of an earlier release.

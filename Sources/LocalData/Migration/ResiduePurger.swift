@@ -2,12 +2,12 @@ import BackendContract
 import BackendRuntime
 
 /// Deletes copies in legacy locations once the value in its own place is certain to last. It is garbage collection: a copy that stays is residue, never a lost value.
-struct Collector: Sendable {
+struct ResiduePurger: Sendable {
     let env: Environment
 
     init(_ env: Environment) { self.env = env }
 
-    /// How long what is collected in the current task may take at an older place; nil for as long as its store gives a call. Whoever reads a value
+    /// How long what is purged in the current task may take at an older place; nil for as long as its store gives a call. Whoever reads a value
     /// has it by then, and does not wait for another process that holds the older place's lock: the copy stays for a sweep.
     @TaskLocal static var patience: Duration?
     /// The patience of a read.
@@ -16,10 +16,10 @@ struct Collector: Sendable {
     /// Deletes copies of a value that is in its place. It never fails: what cannot be deleted is residue, recorded and deleted by a later sweep.
     /// - Parameter achieved: How durable the value in its place is known to be.
     /// - Returns: What remains, in words.
-    func collect(_ copies: [SourceRecord], for destination: Route, achieved: StorageDurability) async -> [String] {
+    func purge(_ copies: [SourceRecord], for destination: Route, achieved: StorageDurability) async -> [String] {
         var residue: [String] = []
         for copy in copies {
-            if let reason = await collect(copy, for: destination, achieved: achieved) {
+            if let reason = await purge(copy, for: destination, achieved: achieved) {
                 env.ledger.remains(copy.route, of: destination, reason)
                 residue.append("\(copy.route.displayName): \(reason)")
             } else {
@@ -30,7 +30,7 @@ struct Collector: Sendable {
     }
 
     /// Why a copy remains; nil when it is gone.
-    private func collect(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
+    private func purge(_ copy: SourceRecord, for destination: Route, achieved: StorageDurability) async -> String? {
         guard isCertain(achieved, copy.route, destination) else {
             return "the new value is not certain to survive a power cut yet; it is removed after the next start of the machine"
         }
@@ -66,7 +66,7 @@ struct Collector: Sendable {
 
     /// Deletes copies of records that are in their places, in one commit where the store can.
     /// - Returns: What remains, in words.
-    func collectTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [String] {
+    func purgeTogether(_ copies: [SourceRecord], for routes: [Route], achieved: StorageDurability) async -> [String] {
         guard let first = copies.first, let place = routes.first else { return [] }
         let isShared = !namers(of: first.route.slot, except: place.slot).isEmpty
         if isCertain(achieved, first.route, place), !isShared, first.route.capabilities.atomicBatch {
@@ -74,19 +74,19 @@ struct Collector: Sendable {
             if let receipt = try? await env.committer.commit(changes), receipt.isCommitted { return [] }
         }
         var residue: [String] = []
-        for (copy, route) in zip(copies, routes) { residue += await collect([copy], for: route, achieved: achieved) }
+        for (copy, route) in zip(copies, routes) { residue += await purge([copy], for: route, achieved: achieved) }
         return residue
     }
 
     /// Deletes the copies of a removed value.
     /// - Throws: ``StorageError`` with `residueRemains` and the outcome `applied` when one of them stays.
-    func clear(_ contents: LegacyLocations.Contents, of slot: UntypedSlot, _ origin: RecordOrigin?) async throws {
+    func purgeCopies(_ contents: LegacyLocations.Contents, of slot: UntypedSlot, _ origin: RecordOrigin?) async throws {
         let route = slot.route
         var residue = contents.unreadable.map { "\($0.displayName): it cannot be read now" }
         for place in contents.unreadable { env.ledger.remains(place, of: route, "it could not be read when the value was removed") }
         if !contents.found.isEmpty {
             do {
-                residue += await collect(contents.found.reversed(), for: route, achieved: try await settledDurability(of: route, origin))
+                residue += await purge(contents.found.reversed(), for: route, achieved: try await settledDurability(of: route, origin))
             } catch {
                 // The removal is written. A barrier that failed only means that the copies may not go yet.
                 for copy in contents.found {
