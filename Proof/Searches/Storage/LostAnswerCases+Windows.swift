@@ -1,6 +1,7 @@
 import LocalData
 import LocalDataBackup
 import LocalDataTesting
+import MemoryBackend
 
 /// Values that two releases of a program share, and what is done for the stores themselves.
 extension LostAnswerCase {

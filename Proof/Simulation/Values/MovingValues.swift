@@ -23,7 +23,7 @@ package enum MovingValues: Subject {
         switch mutant {
         case .noLane: .byHand
         case .noSecondLook: .several
-        case .noDurabilityBarrier, .originNotCarried: .keychain
+        case .noDurabilityBarrier, .originNotCarried: .keyring
         case .sharedSourceCollected: .shared
         case .resealedOverAnything: .sealed
         default: nil

@@ -80,7 +80,7 @@ struct Shape: Sendable {
         rules.isMerged = kind == .merging
         rules.answersUnmoved = hasFullDisk
         rules.isInPlace = kind == .inPlace
-        rules.isWary = isWary && ([.conditional, .several, .keychain].contains(kind) || kind == .inPlace && number == 0)
+        rules.isWary = isWary && ([.conditional, .several, .keyring].contains(kind) || kind == .inPlace && number == 0)
         moving =
             switch kind {
             case .transforming: [Self.transforming(rules, number)]
@@ -127,7 +127,7 @@ struct Shape: Sendable {
             let secret: StorageKey<String> = key("old\(number)", database)
             let plain: StorageKey<String> = key("new\(number)", list)
             return [text(plain.moved(from: secret), [place(secret, database, isForeign: false)], rules)]
-        case .keychain: return [text(inRing.moved(from: old), [oldPlace], rules)]
+        case .keyring: return [text(inRing.moved(from: old), [oldPlace], rules)]
         case .sealed:
             let sealed: StorageKey<String> = key("new\(number)", otherList, .encrypted(Self.keySource))
             return [text(sealed.moved(from: old), [oldPlace], rules)]

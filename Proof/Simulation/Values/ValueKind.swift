@@ -28,12 +28,12 @@ package enum ValueKind: String, Label {
     case sealed
 
     /// Whether the key's place is in a store whose new items a power cut can tear.
-    var tears: Bool { [.inPlace, .conditional, .several, .keychain].contains(self) }
+    var tears: Bool { [.inPlace, .conditional, .several, .keyring].contains(self) }
 
     /// The rules for conflicts that are tried.
     var policies: [Policy] {
         switch self {
-        case .simple, .transforming, .several, .keychain, .sealed: [.destinationWins, .destinationWins, .sourceWins, .merge]
+        case .simple, .transforming, .several, .keyring, .sealed: [.destinationWins, .destinationWins, .sourceWins, .merge]
         default: [.destinationWins]
         }
     }
