@@ -109,7 +109,7 @@ let shorter = try await router.registerCatalog(
     )
 )
 // snippet.hide
-check(shorter.plan?.steps.map(\.kind) == [.adHoc])
+check(shorter.plan.steps.map(\.kind) == [.adHoc])
 check(try await router.get("1", in: newEntities).newProperty == "one")
 
 struct NewCatalog: StorageKeyCatalog {
