@@ -53,7 +53,7 @@ package struct Limit: Sendable {
         case .replacedFolder: try await replaceFolder()
         case .clock: try await setClock()
         case .preferences: try await manyPreferences()
-        case .keychain: try await manyItems()
+        case .keyring: try await manyItems()
         case .quarantine: try await manyQuarantined()
         case .fork: try await divide()
         }
