@@ -2,29 +2,32 @@ import BackendContract
 public import Foundation
 public import LocalData
 
-/// What can be done with a record that cannot be read. Lists of records and names tell which there are: `DamagePolicy.report`.
+/// Recovery of records that cannot be read. With `DamagePolicy.report`, lists of records and names contain the damaged records.
 extension StorageRouter {
-    /// The bytes of a damaged record as they are stored: those of its serializer, or whatever is in its place. A row of an encrypted database that does not open is given
-    /// as it is stored; `Docs/Design.md` has the format.
-    /// - Throws: ``StorageError``: `notFound` when it was changed since it was listed, or is gone.
+    /// The stored bytes of a damaged record: the output of its serializer, or any other content of its slot. A row of an encrypted
+    /// database that cannot be decrypted is returned in its encrypted form; `Docs/Design.md` describes the format.
+    /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed.
     @concurrent
     public nonisolated func damagedData(_ record: DamagedRecord) async throws -> Data {
         try await Self.cancellable("storage") { try await salvage.data(of: record) }
     }
 
-    /// Puts a damaged record into the quarantine, and then removes it from its place; durable when it returns. `audit()` lists it there.
+    /// Copies a damaged record to the quarantine, and then removes it from its slot; durable when it returns. `audit()` lists the
+    /// copy.
     ///
-    /// Backups of its earlier versions stay. So do older copies in legacy locations: they count again, as when the record had been damaged there.
-    /// - Throws: ``StorageError``: `notFound` when it was changed since it was listed, or is gone; nothing was changed then.
+    /// Backups of the record's earlier versions stay. Older copies in legacy locations stay too, and later reads can migrate them
+    /// again.
+    /// - Throws: ``StorageError``: `notFound` when the record was changed or removed since it was listed; nothing was changed then.
     @concurrent
     public nonisolated func setAside(_ record: DamagedRecord) async throws {
         try await Self.cancellable("storage") { try await salvage.setAside(record) }
     }
 
-    /// Removes a damaged record from its place, and keeps nothing of it; durable when it returns. For a person who has decided that it is not needed.
+    /// Removes a damaged record from its slot without keeping a copy; durable when it returns. Call it only after a person has
+    /// decided that the record is not needed.
     ///
     /// Backups of its earlier versions and older copies in legacy locations stay.
-    /// - Throws: As ``setAside(_:)``.
+    /// - Throws: The errors of ``setAside(_:)``.
     @concurrent
     public nonisolated func removeDamaged(_ record: DamagedRecord) async throws {
         try await Self.cancellable("storage") { try await salvage.remove(record) }
@@ -32,9 +35,9 @@ extension StorageRouter {
 
     // MARK: Damaged stores
 
-    /// Moves a domain's damaged store out of the way, where it is kept, so that an empty one takes its place. To be called when a person has decided that a backup
-    /// will not be restored.
-    /// - Returns: Where the damaged store is kept.
+    /// Moves a domain's damaged store aside and keeps it. An empty store replaces it. Call it only after a person has decided not
+    /// to restore a backup.
+    /// - Returns: The location of the damaged store.
     /// - Throws: ``StorageError``: `unsupported` when the domain's store is not of a kind that can be damaged as a whole.
     @concurrent
     @discardableResult

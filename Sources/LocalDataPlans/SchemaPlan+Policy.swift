@@ -1,7 +1,7 @@
 public import LocalData
 
 extension SchemaPlan {
-    /// How a catalog's stored data come from the version that is stored to the one that the program declares.
+    /// How the router migrates a catalog's data from the stored version to the version that the program declares.
     public struct Policy: Sendable {
         struct Options: Sendable {
             var lightWeightBackup = false
@@ -18,15 +18,18 @@ extension SchemaPlan {
         let form: Form
         var options = Options()
 
-        /// What can be inferred from the declared schema: a missing attribute has its default, a renamed one is found by its original name, and whatever is not declared stays.
-        /// Records are only written where their key or collection declares a later version.
+        /// Infers the migration from the declared schema. A missing attribute gets its default. A renamed attribute is read by its
+        /// original name. Attributes that the schema does not declare stay in the record.
+        /// Records are written only if their key or collection declares a later version.
         public static var lightweight: Policy { Policy(form: .lightweight) }
 
-        /// Plans that each lead from one earlier version to the declared one. Data without a stamp count as the first plan's version.
+        /// Uses plans that each lead from one earlier version to the declared one. Data without a version stamp count as the first
+        /// plan's version.
         /// - Parameters:
         ///   - migrations: The plans.
-        ///   - lightWeightBackup: Whether to infer what is to be done when no plan begins at the stored version, or a plan fails; else that is an error.
-        ///   - forceValidateModel: Whether to check the plans against the declared schema also when no migration is due.
+        ///   - lightWeightBackup: Whether to fall back to the inferred migration (``lightweight``) when no plan begins at the
+        ///     stored version, or when a plan fails. Otherwise both are errors.
+        ///   - forceValidateModel: Whether to check the plans against the declared schema even if no migration is due.
         public static func adHoc(
             migrations: [SchemaPlan.AdHocMigration], lightWeightBackup: Bool = false, forceValidateModel: Bool = false
         ) -> Policy {
@@ -35,7 +38,8 @@ extension SchemaPlan {
                 options: Options(lightWeightBackup: lightWeightBackup, forceValidateModel: forceValidateModel))
         }
 
-        /// A chain of versions, each step between neighbours. Data without a stamp count as the chain's first version. The version is stamped after each step.
+        /// Uses a chain of versions. Each step leads from one version to the next, and stamps that version when it is complete.
+        /// Data without a version stamp count as the chain's first version.
         /// The other parameters are those of ``adHoc(migrations:lightWeightBackup:forceValidateModel:)``.
         public static func incremental(
             _ chain: SchemaPlan.MigrationChain, lightWeightBackup: Bool = false, forceValidateModel: Bool = false
@@ -45,7 +49,7 @@ extension SchemaPlan {
                 options: Options(lightWeightBackup: lightWeightBackup, forceValidateModel: forceValidateModel))
         }
 
-        /// A chain of versions, with shorter ways: a plan that begins at the stored version is taken instead of the chain's steps.
+        /// Uses a chain of versions, with shortcuts: a plan that begins at the stored version replaces the chain's steps.
         /// The other parameters are those of ``adHoc(migrations:lightWeightBackup:forceValidateModel:)``.
         public static func composite(
             adHoc: [SchemaPlan.AdHocMigration], chain: SchemaPlan.MigrationChain, lightWeightBackup: Bool = false,
@@ -56,45 +60,46 @@ extension SchemaPlan {
                 options: Options(lightWeightBackup: lightWeightBackup, forceValidateModel: forceValidateModel))
         }
 
-        /// A policy of the program's own.
+        /// Uses a custom policy.
         public static func custom(_ policy: any StorageMigrationPolicy) -> Policy {
             Policy(form: .custom(policy))
         }
     }
 }
 
-/// What a policy of a program's own decides; its functions are called in this order.
+/// A custom migration policy. The router calls its functions in the order in which they are declared.
 public protocol StorageMigrationPolicy: Sendable {
-    /// Says whether what is stored is as the program declares it: then nothing is done, but for the stamp.
-    /// - Throws: What refuses the data: nothing is written, and the caller gets the error.
+    /// Returns whether the stored data already match the declared schema. If they do, the router only writes the version stamp.
+    /// - Throws: An error that rejects the data. The router then writes nothing, and passes the error to its caller.
     func validateModel(_ schema: CatalogSchema, in store: StoredSchema) async throws -> Bool
 
-    /// Says how a migration is to be carried out.
+    /// Sets the options of the migration.
     func configureStoreDescription(_ description: inout StorageMigrationDescription)
 
-    /// Chooses what leads to the declared version; called when ``validateModel(_:in:)`` said no.
-    /// - Throws: What refuses the data: nothing is written, and the caller gets the error.
+    /// Chooses the policy that migrates the data to the declared version. The router calls it after ``validateModel(_:in:)``
+    /// returned false.
+    /// - Throws: An error that rejects the data. The router then writes nothing, and passes the error to its caller.
     func resolveIncompatible(dataModel: CatalogSchema, in store: StoredSchema) async throws -> SchemaPlan.Policy
 }
 
-/// How a migration is to be carried out.
+/// The options of a migration.
 public struct StorageMigrationDescription: Sendable, Hashable {
-    /// Whether to infer what is to be done when the chosen plan does not apply or fails.
+    /// Whether to fall back to the inferred migration when the chosen plan does not apply or fails.
     public var lightWeightBackup = false
-    /// Whether the records of removed entities are kept as backups, where the plan does not say otherwise.
+    /// Whether the records of removed entities are kept as backups, unless the plan says otherwise.
     public var keepsRemovedEntities = true
 }
 
-/// What a catalog's stores say of the schema of what they hold.
+/// The schema versions that a catalog's stores record for their data.
 public struct StoredSchema: Sendable, Hashable {
-    /// The version that each entity was stamped with; those without a stamp are not in it.
+    /// The stamped version of each entity. Entities without a stamp are missing.
     public let versions: [String: String]
-    /// The entities of which there is data.
+    /// The entities that have data.
     public let entitiesWithData: Set<String>
 
-    /// Whether there is neither a stamp nor data.
+    /// Whether the stores contain neither a stamp nor data.
     public var isEmpty: Bool { versions.isEmpty && entitiesWithData.isEmpty }
 
-    /// The one version that everything is stamped with; nil where there is none, or there are several.
+    /// The version of all stamps; nil if there is no stamp, or if the stamps differ.
     public var version: String? { Set(versions.values).count == 1 ? versions.first?.value : nil }
 }

@@ -1,29 +1,33 @@
 public import LocalData
 
-/// What a registration with a migration policy did.
+/// The result of registering a catalog with a migration policy.
 public struct PlanRegistration: Sendable, Codable {
-    /// What the policy did.
+    /// The work of the policy.
     public var plan: PlanReport
-    /// What the sweep after it found and did.
+    /// The report of the sweep that followed.
     public var sweep: MigrationReport
 }
 
 extension StorageRouter {
-    /// Registers the keys of a catalog, brings their stored data to the declared schema as a policy says, and sweeps them.
+    /// Registers the keys of a catalog, migrates their stored data to the declared schema by a policy, and sweeps them.
     ///
-    /// The whole plan is checked before anything is written. Then its steps run, each page of records in one commit. The version is stamped in every store after each step, so
-    /// that the next run continues after a crash. A catalog that has its version already costs one read of each store. Wait for this call before you read values of the
-    /// catalog: they have earlier versions until then.
+    /// The router checks the whole plan before it writes anything. Then it runs the steps, and writes each page of records in one
+    /// commit. After each step it stamps the version in every store, so that the next run continues after a crash. A catalog that
+    /// is already current costs one read of each store. Wait for this call before you read values of the catalog, because they have
+    /// earlier versions until it returns.
     ///
-    /// A store without a stamp and without data gets the current version's stamp. Data without a stamp count as the first version that the policy names.
+    /// A store without a stamp and without data gets the current version's stamp. Data without a stamp count as the first version
+    /// that the policy names.
     /// - Parameters:
     ///   - catalog: The keys and collections, with their ``StorageKeyCatalog/schema``.
-    ///   - policy: How data of an earlier version become data of this one.
-    ///   - configuration: The group of entities to migrate and sweep: a name of ``CatalogSchema/configurations``; nil for all of them.
-    /// - Returns: What the policy and the sweep did.
-    /// - Throws: ``StorageError``: as `registerCatalog(_:migrateImmediately:)`; `invalidEvolution` for a plan that cannot be used, naming the place; `incompatibleSchema` when
-    ///   no plan begins at the stored version, or a later program has migrated the data or begun to; `migrationFailed` naming entity, record and attribute. Completed steps are
-    ///   stamped and stay; nothing is lost.
+    ///   - policy: The policy that migrates data of an earlier version.
+    ///   - configuration: The group of entities to migrate and sweep: a name of ``CatalogSchema/configurations``; nil for all of
+    ///     them.
+    /// - Returns: The results of the policy and of the sweep.
+    /// - Throws: ``StorageError``: all errors of `registerCatalog(_:migrateImmediately:)`. It throws `invalidEvolution` for an
+    ///   invalid plan, and its message names the faulty part. It throws `incompatibleSchema` when no plan begins at the stored
+    ///   version, or when a later program has completed or begun a migration of the data. It throws `migrationFailed` naming
+    ///   entity, record and attribute. Completed steps are stamped and stay, and no data are lost.
     @concurrent
     @discardableResult
     public nonisolated func registerCatalog(
@@ -40,7 +44,8 @@ extension StorageRouter {
                 await host.flushNotes()
                 throw error
             }
-            // Older programs may still store records of earlier versions, whatever the stamp says: reads bring them through the policy's chains.
+            // Older programs can still store records of earlier versions, even after the stamp. Reads convert them through the
+            // policy's chains.
             for key in catalog.allKeys { if let chain = outcome.chains[key.name] { try host.attach(chain, to: key) } }
             try await host.register(catalog)
             let names = configuration.flatMap { catalog.schema?.configurations[$0] }.map(Set.init)
@@ -48,11 +53,13 @@ extension StorageRouter {
         }
     }
 
-    /// Tells what ``registerCatalog(_:migrationPolicy:configuration:)`` would do, without registering or changing anything.
+    /// Returns the result that ``registerCatalog(_:migrationPolicy:configuration:)`` would have, without registering or changing
+    /// anything.
     ///
-    /// The plan's steps and the sweep run on the live records, over stores that record instead of writing. What they would write is held in memory until the plan is made.
-    /// - Returns: What the registration would return, but for the time.
-    /// - Throws: As the registration; `cannotTell` for a step with a hook of the program's own, which is not run.
+    /// The plan's steps and the sweep run on the live records, over stores that record writes instead of performing them. The
+    /// recorded writes stay in memory until the call returns.
+    /// - Returns: The result of the registration, except for the durations.
+    /// - Throws: The errors of the registration; `cannotTell` for a step with a custom hook, because a hook is not run.
     @concurrent
     public nonisolated func planRegistration(
         of catalog: some StorageKeyCatalog, migrationPolicy policy: SchemaPlan.Policy, configuration: String? = nil

@@ -1,9 +1,10 @@
 package import BackendContract
 package import Logging
 
-/// What `LocalDataPlans` uses of a router. The product reaches nothing else of the core, apart from the types that are named here.
+/// The interface of a router for `LocalDataPlans`. That product uses nothing else of the core, apart from the types that are named
+/// here.
 package protocol PlanHost: Sendable {
-    /// Where notices go.
+    /// The logger for notices.
     var logger: Logger { get }
 
     // MARK: The catalog
@@ -11,7 +12,7 @@ package protocol PlanHost: Sendable {
     /// Registers a catalog without a sweep.
     func register(_ catalog: some StorageKeyCatalog) async throws
 
-    /// Reads what an older program stores for an entry through a chain from now on.
+    /// Attaches a chain to an entry. From now on, reads use it to convert records that an older program stores.
     func attach(_ chain: EvolutionChain, to entry: AnyStorageKey) throws
 
     /// Sweeps the entries of a registered catalog.
@@ -20,21 +21,21 @@ package protocol PlanHost: Sendable {
 
     // MARK: The ledger
 
-    /// Notes that a migration changed something.
+    /// Notes in memory that a migration changed something.
     func noteWork(of migration: String)
 
-    /// Writes what was noted.
+    /// Writes the notes to the ledger.
     func flushNotes() async
 
-    /// Fails in a rehearsal, which runs none of the program's own code.
+    /// Throws `cannotTell` in a rehearsal, which does not run custom code whose effects it could not undo.
     func requireReal(_ what: String, _ name: String) throws
 
     // MARK: Stamps
 
-    /// The store that a key's value is in.
+    /// The store of a key's destination.
     func store(of key: StorageKey<some Codable & Sendable>) throws -> BackendIdentity
 
-    /// The value of a key in its own place.
+    /// The value at a key's destination. Legacy locations are not read.
     func read<Value>(_ key: StorageKey<Value>) async throws -> Value?
 
     /// Changes the value of a key, whether or not its catalog is registered.
@@ -46,12 +47,13 @@ package protocol PlanHost: Sendable {
     // MARK: Records
 
     /// The records of entities, as documents.
-    /// - Parameter requireTurn: Called between reading and changing; throws when another process has gone on meanwhile.
+    /// - Parameter requireTurn: Called after reading and before writing; throws when another process has continued the plan since
+    ///   the read.
     func documents(requireTurn: @escaping @Sendable () async throws -> Void) -> DocumentRecords
 }
 
 extension StorageKey {
-    /// The key of a record about the schema of a catalog's data in one store.
+    /// The key of the record that stores the schema version of a catalog's data in one store.
     package init(schemaStampOf catalog: String, in domain: StorageDomain) {
         self.init(name: catalog, domain: domain, owner: "LocalData", description: "The version of the schema of the catalog's data")
         membership = RecordMembership(namespace: StorageNamespace("schema"), entity: catalog)
@@ -59,10 +61,10 @@ extension StorageKey {
 }
 
 extension StorageRouter {
-    /// What `LocalDataPlans` uses of this router.
+    /// The interface of this router for `LocalDataPlans`.
     package nonisolated var planHost: any PlanHost { RouterPlanHost(router: self) }
 
-    /// A router over the same stores that records instead of writing.
+    /// A router over the same stores that records writes instead of performing them.
     package nonisolated func rehearsing() -> StorageRouter { StorageRouter(rehearsing: self) }
 }
 

@@ -1,7 +1,8 @@
 public import Foundation
 
 extension StorageRouter {
-    /// Every registered key: where it is, how it is protected, where it came from, and what older copies remain. Writes nothing and opens no prompt.
+    /// Lists every registered key with its location, its protection, its origin and its remaining older copies. Writes nothing and
+    /// opens no prompt.
     /// - Throws: ``StorageError`` when the quarantine cannot be listed. A key that cannot be read is a row that says so.
     @concurrent
     public nonisolated func audit() async throws -> StorageAudit {
@@ -20,7 +21,8 @@ extension StorageRouter {
     public nonisolated var quarantine: StorageQuarantine { StorageQuarantine(env: env) }
 }
 
-/// What was put aside because nothing may be lost: values that a migration displaced, damaged records that were set aside, and whole copies of damaged property lists.
+/// Data that was set aside so that nothing is lost. It contains values that a migration displaced, damaged records that were set
+/// aside, and whole copies of damaged property lists.
 public struct StorageQuarantine: Sendable {
     let env: Environment
 
@@ -29,16 +31,19 @@ public struct StorageQuarantine: Sendable {
     @concurrent
     public func values() async throws -> [QuarantinedValue] { try await env.quarantine.list() }
 
-    /// The bytes of an entry, as its serializer made them; a text as its UTF-8 bytes. What was sealed in its place is opened, if it opens.
-    /// - Throws: ``StorageError``: `notFound`; `corrupted` for an entry that is damaged; for a sealed one what fetching the key throws.
+    /// The bytes of an entry: the output of its serializer, or the UTF-8 bytes of a text. A value that was sealed in its original
+    /// location is opened, if its key opens it.
+    /// - Throws: ``StorageError``: `notFound`; `corrupted` for a damaged entry; for a sealed entry also the errors of fetching its
+    ///   key.
     @concurrent
     public func data(of value: QuarantinedValue) async throws -> Data {
         if env.gate.isClosed { throw env.gate.refusal(value.id) }
         return try await env.quarantine.content(of: value.id)
     }
 
-    /// Purges an entry that a person has seen. It is gone, durably, when this returns; there is no other copy.
-    /// - Throws: ``StorageError``: `unavailable` and others when it could not be purged; it is there still then, unless the outcome says otherwise.
+    /// Purges an entry that a person has reviewed. When this returns, the removal is durable, and there is no other copy.
+    /// - Throws: ``StorageError``: `unavailable` and others when the entry could not be purged. It still exists then, unless the
+    ///   outcome says otherwise.
     @concurrent
     public func purge(_ value: QuarantinedValue) async throws { try await env.quarantine.purge(value.id) }
 }

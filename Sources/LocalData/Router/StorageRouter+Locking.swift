@@ -2,18 +2,21 @@ import BackendContract
 import BackendRuntime
 import Sealing
 
-/// Locking: a program lets go of its keys and values while it stays in memory, and refuses to use them until it is unlocked.
+/// Locking: a program clears its keys and values from memory while it keeps running, and refuses to use them until it is unlocked.
 extension StorageRouter {
-    /// Locks every domain of this router: keys of databases and of sources are overwritten in memory, with everything that was derived from them, and so are decoded copies
-    /// that the router keeps. Until ``unlock(_:)``, reads and changes that begin later are `locked`; other programs, and other routers, are not affected.
+    /// Locks every domain of this router. It overwrites the keys of databases and of key sources in memory, together with
+    /// everything derived from them, and the decoded copies that the router keeps. Reads and changes that begin later throw
+    /// `locked` until ``unlock(_:)``. Other programs and other routers are not affected.
     ///
-    /// Changes that are under way are finished and durable first; a backup is ended, and leaves no file. What lasts longer than the limit is ended between two of its steps, as if the program had ended there, and
-    /// goes on with the next read or sweep. The values that the program was given, and its passphrases, are its own to forget. The keyring itself stays unlocked.
+    /// First, the router completes the running changes and makes them durable. It ends a running backup, which leaves no file. A
+    /// change that exceeds the limit is interrupted between two of its steps, as if the process had exited there. The next read or
+    /// sweep completes it. The program itself must clear the values and passphrases that it holds. The keyring stays unlocked.
     ///
-    /// With a domain, only that domain is locked. The keys of sources are overwritten too; another domain fetches the one that it needs again, which may ask for a passphrase.
+    /// With a domain, only that domain is locked. The keys of sources are overwritten too. If another domain needs one, it fetches
+    /// the key again, which may ask for a passphrase.
     /// - Parameters:
     ///   - domain: The domain; nil for all of them.
-    ///   - limit: How long changes that are under way are waited for.
+    ///   - limit: The longest time to wait for running changes.
     /// - Returns: Whether all of them have ended. The router or domain is locked in either case.
     /// - Throws: ``StorageError`` when there is no such domain.
     @concurrent
@@ -44,12 +47,16 @@ extension StorageRouter {
 
     /// Ends ``lock(_:waitingAtMost:)``.
     ///
-    /// Without a domain, it also ends the locks of single domains, and fetches no key: the next call that needs one does so, and may ask for a passphrase then. A keyring that is
-    /// locked stays locked. With a domain, it unlocks what the domain's store needs, too. This is the only call that may open a prompt; a passphrase may be asked for. A domain
-    /// that cannot be locked is unlocked already. Sequences of values look at their values again.
-    /// - Parameter domain: The domain; nil for the program's own locks.
-    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for a wrong passphrase, `unavailable`, `timedOut`. What the
-    ///   program has locked stays locked then. Without a domain it throws nothing.
+    /// Without a domain, it also ends the locks of single domains. It fetches no key: the next call that needs a key fetches it,
+    /// and may then ask for a passphrase. A locked keyring stays locked.
+    ///
+    /// With a domain, it also unlocks the domain's store, and the keyring or key source that the store needs. Only this call may
+    /// open a prompt. It may also ask for a passphrase. A domain that has no lock counts as unlocked.
+    ///
+    /// In both cases, sequences of values re-read their values.
+    /// - Parameter domain: The domain; nil to end only the locks that the program has set.
+    /// - Throws: ``StorageError``: `promptDismissed`, `locked` when no prompt is possible, `encryptionKeyMismatch` for a wrong
+    ///   passphrase, `unavailable`, `timedOut`. The program's locks then stay. Without a domain it throws nothing.
     @concurrent
     public nonisolated func unlock(_ domain: StorageDomain? = nil) async throws {
         try await Self.cancellable(domain.map { "\($0)" } ?? "storage") {
@@ -78,7 +85,9 @@ extension StorageRouter {
         env.hub.lookAgain(backend.identity)
     }
 
-    /// Waits until no change is under way, and lets nothing through then.
+    /// Waits until no change in a store is running, but no longer than the limit, and then locks the store.
+    /// - Parameter store: The store; nil for all.
+    /// - Returns: Whether all changes have ended.
     nonisolated func drain(_ store: BackendIdentity?, _ limit: Duration) async -> Bool {
         let clock = env.runtime.clock
         let deadline = clock.now.advanced(by: limit)
@@ -92,7 +101,7 @@ extension StorageRouter {
     }
 
     private static func letGo(of backend: any StorageBackend, _ limit: Duration) async {
-        // Nothing is under way any more where everything has ended: closing takes a moment.
+        // After a complete drain no call is running, and closing is quick. It gets at least a second, even if the limit is shorter.
         if let holder = backend as? any KeyHoldingStore {
             await holder.lock(within: max(limit, .seconds(1)))
         } else {

@@ -2,19 +2,19 @@ package import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// What `LocalDataBackup` uses of a router, beside ``BackupHost``.
+/// The interface of a router for `LocalDataBackup`, beside ``BackupHost``.
 extension StorageRouter {
-    /// The stores of a program, while its backup is made.
+    /// The stores, keys and locks of a router during a backup.
     package struct BackedRouter: Sendable {
         package let host: any BackupHost
-        /// Where the program's keys lead, in this run and in earlier ones.
+        /// The domains of the program's keys, in this run and in earlier ones.
         package let domains: Set<StorageDomain>
-        /// The key sources that were used.
+        /// The key sources that this router has used.
         package let references: Set<KeySourceReference>
         package let keys: SealingKeys
         fileprivate let gate: LockGate
 
-        /// Fails once the program has locked the router or a domain: work with all stores goes no further then.
+        /// Throws if the program has locked the router or a domain. Work on all stores then stops.
         package func requireUnlocked() throws {
             if gate.isAnyLocked { throw gate.refusal("backup") }
         }
@@ -23,8 +23,9 @@ extension StorageRouter {
         package var isAnyLocked: Bool { gate.isAnyLocked }
     }
 
-    /// Runs a backup of this router's stores. Locks of the program wait for its end, for a while.
-    /// - Throws: ``StorageError``: `unsupported` where nothing is on a disk, `unavailable` while a restore is unfinished, `locked`.
+    /// Runs a backup of this router's stores. A call that locks the router waits for the backup, up to its limit.
+    /// - Throws: ``StorageError``: `unsupported` if the configuration stores nothing on a disk, `unavailable` while a restore is
+    ///   unfinished, `locked`.
     package nonisolated func backing<R>(_ body: (BackedRouter) async throws -> R) async throws -> R {
         guard let host = stores as? any BackupHost, try configuration.directories != nil else {
             throw StorageError(
@@ -41,8 +42,9 @@ extension StorageRouter {
                 keys: env.coder.seals.keys, gate: env.gate))
     }
 
-    /// The store of a domain, by what it offers.
-    /// - Parameter otherwise: What to say of a store that does not offer it.
+    /// The store of a domain, cast to a capability.
+    /// - Parameter otherwise: The error message if the store does not have the capability.
+    /// - Throws: ``StorageError``: `unsupported` if the store does not have the capability.
     package nonisolated func store<Store>(of domain: StorageDomain, as type: Store.Type = Store.self, otherwise: String) throws -> Store {
         let (_, backend) = try env.routes.backend(for: domain, key: "\(domain)")
         if let store = backend as? Store { return store }
@@ -52,21 +54,21 @@ extension StorageRouter {
     /// Exports damaged records, sets them aside and removes them.
     package nonisolated var salvage: Salvage { Salvage(env) }
 
-    /// The source that a reference names, unless the whole router is locked.
+    /// The key source of a reference. Throws if the whole router is locked.
     package nonisolated func keySource(_ reference: KeySourceReference) throws -> any KeySource {
         if env.gate.isClosed { throw env.gate.refusal("\(reference)") }
         return try env.coder.seals.sources(reference)
     }
 
-    /// What the rotation of a source's key uses of this router.
+    /// The interface of this router for the rotation of a source's key.
     package nonisolated func rotationAccess(of reference: KeySourceReference) throws -> RotationAccess {
         RotationAccess(env: env, source: try env.coder.seals.sources(reference), wiring: stores as? Wiring)
     }
 
-    /// Changes a value as ``update(_:_:)`` does, and what is said beside it.
+    /// Changes a value as ``update(_:_:)`` does, and sets its attributes and lifetime.
     /// - Parameters:
     ///   - attributes: The attributes of the new value.
-    ///   - lifetime: How long the new value is valid; nil for the key's own.
+    ///   - lifetime: The time during which the new value is valid; nil for the key's lifetime.
     package nonisolated func update<Value, R: Sendable>(
         _ key: StorageKey<Value>, attributes: [String: String], lifetime: Duration?, _ body: @Sendable (inout Value?) throws -> R
     ) async throws -> R {
@@ -76,7 +78,7 @@ extension StorageRouter {
     }
 }
 
-/// What the rotation of a source's key uses of a router.
+/// The interface of a router for the rotation of a source's key.
 package struct RotationAccess: Sendable {
     fileprivate let env: Environment
     package let source: any KeySource
@@ -84,16 +86,16 @@ package struct RotationAccess: Sendable {
 
     package var keys: SealingKeys { env.coder.seals.keys }
 
-    /// Whether catalogs tell where values are.
+    /// Whether a catalog is registered. Catalogs list the keys whose values can be sealed again.
     package var hasCatalogs: Bool { !env.registry.catalogs.isEmpty }
 
-    /// The stores that keys of the source open, and the ids of these keys.
+    /// The stores that keys of the source open, each with the ids of these keys.
     package func keyedStores() async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] {
         try await wiring?.keyedStores(of: source) ?? [:]
     }
 
-    /// Seals with the present key what older keys have sealed: values of the catalogs, and the quarantine.
-    /// - Parameter isOnlyLook: Whether nothing is changed.
+    /// Seals data of older keys again with the present key: values of the catalogs, and the quarantine.
+    /// - Parameter isOnlyLook: Whether to change nothing and only count.
     package func reseal(_ keys: SourceKeys, isOnlyLook: Bool = false, _ progress: (Int) -> Void = { _ in }) async throws -> Resealer.Outcome
     {
         let values = try await Resealer(env: env, source: source, keys: keys).run(isOnlyLook: isOnlyLook, progress)
@@ -101,7 +103,8 @@ package struct RotationAccess: Sendable {
         return Resealer.Outcome(resealed: values.resealed + kept.resealed, remaining: values.remaining + kept.remaining)
     }
 
-    /// Waits until the changes of this process that are under way have ended; they may write what an older key has sealed.
+    /// Waits until the running changes of this process have ended, because they may still write data that an older key has sealed.
+    /// - Parameter limit: The longest time to wait.
     /// - Returns: Whether all of them have ended.
     package func drain(_ limit: Duration) async -> Bool {
         let clock = env.runtime.clock

@@ -3,16 +3,21 @@ import BackendRuntime
 import Logging
 
 extension StorageRouter {
-    /// Registers the keys of a catalog, in addition to those registered before; registering a catalog of the same id again replaces its keys' entries.
+    /// Registers the keys of a catalog, in addition to those registered before. Registering a catalog of the same id again replaces
+    /// its entries.
     ///
-    /// The catalog is checked from its keys alone, before anything is read. A catalog that is refused names everything that is wrong with it.
+    /// The router checks the catalog from its keys alone, before it reads anything. The error for a refused catalog lists every
+    /// problem.
     /// - Parameters:
     ///   - catalog: The keys.
     ///   - migrateImmediately: Whether to sweep the catalog at once.
-    /// - Returns: What the sweep found and did, and ``MigrationReport/problems`` that do not refuse the catalog; without a sweep there are no rows.
-    /// - Throws: ``StorageError``, with nothing registered and every problem in ``StorageError/catalogProblems``: `duplicateKey`, `incompleteKey` for an empty owner or description, `invalidName`,
-    ///   `weakerProtection` for a key below the catalog's ``StorageKeyCatalog/minimumProtection``, `unsupported` for a source that is a key of the program, `migrationFailed` for a
-    ///   circle. What the sweep meets is in the report, not thrown: see ``MigrationReport/requireComplete()``.
+    /// - Returns: The report of the sweep, and the ``MigrationReport/problems`` that do not refuse the catalog. Without a sweep
+    ///   there are no rows.
+    /// - Throws: ``StorageError``, with nothing registered and every problem in ``StorageError/catalogProblems``: `duplicateKey`;
+    ///   `incompleteKey` for an empty owner or description; `invalidName`; `weakerProtection` for a key below the catalog's
+    ///   ``StorageKeyCatalog/minimumProtection``; `unsupported` for a source that is also a key of the program; `migrationFailed`
+    ///   for a cycle of sources. Errors of the sweep are not thrown, but listed in the report: see
+    ///   ``MigrationReport/requireComplete()``.
     @concurrent
     @discardableResult
     public nonisolated func registerCatalog(
@@ -35,20 +40,22 @@ extension StorageRouter {
         return report
     }
 
-    /// What is wrong with a catalog, from its keys alone: nothing is read or registered.
+    /// The problems of a catalog, found from its keys alone. Reads and registers nothing.
     package nonisolated func problems(of catalog: some StorageKeyCatalog) throws -> [CatalogProblem] { try lint(catalog).problems }
 
     private nonisolated func lint(_ catalog: some StorageKeyCatalog) throws -> CatalogLint.Finding {
-        // A chain that cannot be used is found by the check itself.
+        // The check reports a chain that cannot be used, so its error is ignored here.
         let keys = catalog.allKeys.map { ((try? env.routes.attached($0)) ?? $0).owned(by: catalog.owner) }
         return CatalogLint(env: env, catalog: catalog.id, minimum: catalog.minimumProtection).check(
             keys, retired: catalog.retiredKeys.map { $0.owned(by: catalog.owner) })
     }
 
-    /// Moves the value of every registered key to its place, purges older copies, and applies conflict policies. It opens no prompt, and one bad key stops no other.
+    /// Moves the value of every registered key to its destination, purges older copies, and applies conflict policies. It opens no
+    /// prompt. A key that fails does not stop the others.
     /// - Parameters:
-    ///   - catalog: The catalog to sweep, registered or not; nil for every registered one. Its keys are registered if they can be; a catalog that is refused is a failed row.
-    ///   - progress: Called after each key, from the sweep's own tasks.
+    ///   - catalog: The catalog to sweep; nil for every registered one. The call registers the catalog first. A catalog that is
+    ///     refused becomes a failed row.
+    ///   - progress: Called after each key, from the sweep's tasks.
     @concurrent
     @discardableResult
     public nonisolated func sweep(
@@ -67,19 +74,21 @@ extension StorageRouter {
         return await sweep(env.registry.entries(of: catalog.id), of: [catalog.id], progress: progress)
     }
 
-    /// What a sweep would do, without changing anything: the sweep itself, rehearsed on stores that record instead of writing.
+    /// Returns the report that a sweep would have, without changing anything. It runs the sweep on stores that record writes
+    /// instead of performing them.
     ///
-    /// Conditions, transformations, chains, conflict policies and protection are tried on the live values. While nobody changes the stores, each row is the one that the sweep
-    /// then reports, but for the time. A migration of the program's own that would run is not tried: its row says ``MigrationReport/State/cannotTell``. What the sweep would write is
-    /// held in memory until the plan is made. No prompt is opened, and no store, file or key is made.
+    /// Conditions, transformations, chains, conflict policies and protection are tried on the live values. If the stores do not
+    /// change in between, the sweep then reports the same rows, except for the durations. Custom migrations are not run: a row for
+    /// which one would run has the state ``MigrationReport/State/cannotTell``. The recorded writes stay in memory until the call
+    /// returns. It opens no prompt, and creates no store, file or key.
     @concurrent
     public nonisolated func planSweep() async -> MigrationReport {
         let rehearsal = rehearsing()
         return await rehearsal.sweep()
     }
 
-    /// Runs a key's migration now, whatever its destination holds, and applies its conflict policy.
-    /// - Throws: ``StorageError``; the values are then where they were.
+    /// Runs a key's migration now, even if the destination already contains a value, and applies the key's conflict policy.
+    /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
     @discardableResult
     public nonisolated func forceMigration<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
@@ -92,10 +101,11 @@ extension StorageRouter {
         }
     }
 
-    /// Ends the release window of a key: its older place is compared with the value once more, and then emptied. A program of this or a later release that still keeps the window
-    /// stops doing so; one of an earlier release finds nothing there any more. A key without a window, or whose window is over, is swept.
-    /// - Returns: What was done. What could not be deleted is recorded, and goes with a later sweep.
-    /// - Throws: ``StorageError``; the values are then where they were.
+    /// Ends the release window of a key. It compares the legacy location with the value for the last time, and then empties it.
+    /// Programs of this or a later release stop updating the legacy location. A program of an earlier release finds no value there
+    /// any more. A key without a window, or with a window that is over, is swept.
+    /// - Returns: The result of the run. A copy that could not be deleted is recorded, and a later sweep deletes it.
+    /// - Throws: ``StorageError``; the values then stay in their previous locations.
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Value>(for key: StorageKey<Value>) async throws -> MigrationResult {
@@ -110,9 +120,11 @@ extension StorageRouter {
         }
     }
 
-    /// Ends the release window of a collection, of all its records: see `endReleaseWindow(for:)` of a key.
-    /// - Returns: How many records were moved or decided meanwhile, as ``MigrationResult/records``.
-    /// - Throws: ``StorageError`` naming the first record that could not be settled; the others are, and repeating the call goes on where it was.
+    /// Ends the release window of all records of a collection: see `endReleaseWindow(for:)` of a key.
+    /// - Returns: The result of the run; ``MigrationResult/records`` counts the records that were moved or whose conflict was
+    ///   resolved.
+    /// - Throws: ``StorageError`` naming the first record that could not be settled. The other records are settled. A repeated call
+    ///   continues from there.
     @concurrent
     @discardableResult
     public nonisolated func endReleaseWindow<Record>(in collection: StorageCollection<Record>) async throws -> MigrationResult {
@@ -130,15 +142,16 @@ extension StorageRouter {
         }
     }
 
-    /// Asks for the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
+    /// Requests the end of a collection's release window: see `requestReleaseWindowEnd(for:)` of a key.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Record>(in collection: StorageCollection<Record>) async throws {
         try await Self.cancellable(collection.name) { try await requestReleaseWindowEnd(for: collection.placeholder) }
     }
 
-    /// Asks for the end of a key's release window: the next sweep of the program that keeps it ends it, as `endReleaseWindow(for:)` does. For tools, which do not know the key's
-    /// migrations. The wish is durable when this returns.
-    /// - Parameter key: A key of the value's own place.
+    /// Requests the end of a key's release window. The next sweep of the program that keeps the window ends it, as
+    /// `endReleaseWindow(for:)` does. It is for tools, which do not have the key's migrations. The request is durable when this
+    /// returns.
+    /// - Parameter key: A key of the value's destination.
     /// - Throws: ``StorageError`` when the ledger cannot be written.
     package nonisolated func requestReleaseWindowEnd<Value>(for key: StorageKey<Value>) async throws {
         try await Self.cancellable(key.name) {

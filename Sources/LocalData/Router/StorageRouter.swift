@@ -3,23 +3,23 @@ import BackendRuntime
 import Logging
 import Sealing
 
-/// The typed, async front door to everything a program keeps on the machine.
+/// The typed, asynchronous interface to all data that a program stores on the machine.
 ///
 /// ```swift
 /// try await StorageRouter.shared.registerCatalog(AppKeys(), migrateImmediately: true)
 /// let token = try await StorageRouter.shared.get(.modernToken)
 /// ```
 ///
-/// A key says where its value lives; the router fetches it from there, or from where it used to be, and never loses it doing so. Stores are opened when they
-/// are first used. Every function throws ``StorageError``, or what the caller's own closure threw, and nothing else: ``StorageErrorCodes/cancelled`` for a
-/// caller that was cancelled.
+/// A key names the destination and the legacy locations of its value. The router reads the value from the destination, or migrates
+/// it from a legacy location without ever losing it. It opens a store at its first use. Every function throws either
+/// ``StorageError`` or the error of a closure that the caller passed. A cancelled caller gets ``StorageErrorCodes/cancelled``.
 public actor StorageRouter {
     nonisolated let env: Environment
     nonisolated let stores: any StoreProvider
-    /// Follows locks of the keyring; nil where the configuration does not ask for it.
+    /// Locks the router when the keyring is locked; nil if the configuration does not ask for it.
     private nonisolated let follower: KeyringFollower?
 
-    /// The configuration that the router was made with.
+    /// The configuration of the router.
     public nonisolated let configuration: StorageConfiguration
 
     /// Creates a router. It never fails and opens nothing.
@@ -55,18 +55,18 @@ public actor StorageRouter {
         follower?.start()
     }
 
-    /// Creates a router over the stores of another one that records instead of writing.
+    /// Creates a router over the stores of another router. It records writes instead of performing them.
     init(rehearsing router: StorageRouter) {
         var configuration = router.configuration
         configuration.closesWhenReleased = false
-        // What a rehearsal finds is told by whoever asked for it.
+        // The caller of the rehearsal reports its findings, so nothing is logged here.
         configuration.logger = Logger(label: configuration.logger.label) { _ in SwiftLogNoOpLogHandler() }
         self.configuration = configuration
         follower = nil
         (env, stores) = router.env.rehearsal(over: router.stores)
     }
 
-    /// Closes what was opened, and forgets the sealing keys. Nothing is written that was not written before; ``shutdown()`` finishes it first.
+    /// Closes the opened stores and forgets the sealing keys. It writes no pending work; ``shutdown()`` completes that first.
     deinit {
         follower?.stop()
         guard configuration.closesWhenReleased else { return }
@@ -76,28 +76,33 @@ public actor StorageRouter {
         }
     }
 
-    /// Tells whether a program may use a key that leads to a slot; nil where it may use every key.
+    /// Returns whether the program may use a key of this slot; nil if it may use every key.
     nonisolated var admits: ((PhysicalSlot) -> Bool)? {
         configuration.requiresRegistration ? { [registry = env.registry] in registry.contains($0) } : nil
     }
 
-    /// The slot of a key that a program uses by itself, as opposed to one that a migration reads.
+    /// The slot of a key that the program passes to the router. A key that must be registered, and is not, is refused. The keys of
+    /// a migration's sources are not checked.
     nonisolated func entry<Value>(_ key: StorageKey<Value>) throws -> Slot<Value> { try env.routes.slot(for: key, if: admits) }
 
-    /// Runs a call. A cancellation that changed nothing is told as one that may have: by the code `cancelled`.
-    /// - Parameter isStepwise: Whether the call may have done some of its steps.
+    /// Runs a call, and replaces a `CancellationError` by a ``StorageError`` with the code `cancelled`.
+    /// - Parameter isStepwise: Whether the call may have completed some of its steps.
     package static func cancellable<R>(_ name: String, isStepwise: Bool = false, _ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch is CancellationError { throw StorageError.cancelled(name, isStepwise: isStepwise) }
     }
 
     // MARK: One value
 
-    /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no default. ``value(for:)`` returns nil instead.
+    /// Gets the value of a key, or the key's default when there is no value; throws `notFound` when the key has no default.
+    /// ``value(for:)`` returns nil instead.
     ///
-    /// A value that is not in its place is fetched from where it used to be: re-secured, made durable, read back, and only then removed there.
-    /// A value that is in its place, and can be read without waiting, is read on the caller's actor; everything else on the pool.
+    /// If the destination has no value, the router migrates it from a legacy location. It protects the value for the destination,
+    /// commits it durably, reads it back, and only then removes the legacy copy.
+    /// A value that is already migrated, and that can be read without waiting, is read on the caller's actor. All other reads run
+    /// on the concurrent pool.
     /// - Returns: The value, or the key's default.
-    /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and others. Nothing is lost by a failed read.
+    /// - Throws: ``StorageError``: `notFound` when there is neither; `undecodable`, `locked`, `unavailable`, `migrationFailed` and
+    ///   others. A failed read never loses data.
     public nonisolated func get<Value>(_ key: StorageKey<Value>) async throws -> Value {
         if let value = try await value(for: key) ?? key.defaultValue { return value }
         throw StorageError(
@@ -105,8 +110,9 @@ public actor StorageRouter {
             "There is no value in \(key.domain) nor in any legacy location, and the key has no default.")
     }
 
-    /// Gets the stored value of a key, or nil when there is none: it was removed, or is proven to be nowhere. Unlike ``get(_:)``, it ignores the key's default.
-    /// - Throws: As ``get(_:)``, without `notFound`.
+    /// Gets the stored value of a key, or nil if it was removed or provably exists in no location. Unlike ``get(_:)``, it ignores
+    /// the key's default.
+    /// - Throws: The errors of ``get(_:)``, without `notFound`.
     public nonisolated func value<Value>(for key: StorageKey<Value>) async throws -> Value? {
         let reader = ValueReader(env)
         switch reader.immediateRead(key, try env.routes.route(for: key, if: admits)) {
@@ -116,15 +122,17 @@ public actor StorageRouter {
         }
     }
 
-    /// Stores a value; durable, as far as the domain's store is, when it returns.
+    /// Stores a value. It is durable when this returns, as far as the domain's store is durable.
     /// - Parameters:
     ///   - value: The value.
     ///   - key: The key.
-    ///   - lifetime: How long the value stays valid from now on, by the wall clock; nil for the key's own lifetime. A migration keeps the time that is left.
-    ///   - replacingLaterVersions: Whether to replace a value of a later version than the key's, too. What a later program stored is lost then. Without it such a value is
-    ///     refused, also when it arrives during this call; one that has expired is not.
-    /// - Throws: ``StorageError``: `incompatibleSchema` when a value of a later version stands there; nothing was changed then. Its `outcome` says whether the value may
-    ///   have been stored.
+    ///   - lifetime: The time from now on during which the value is valid, by the wall clock; nil for the key's lifetime. A
+    ///     migration keeps the remaining time.
+    ///   - replacingLaterVersions: Whether to replace even a value of a later version than the key's. The later program's data are
+    ///     then lost. Otherwise the call refuses to replace such a value, even if it arrives during the call. An expired value is
+    ///     replaced in either case.
+    /// - Throws: ``StorageError``: `incompatibleSchema` when the slot contains a value of a later version; nothing was changed
+    ///   then. The `outcome` of an error says whether the value may have been stored.
     @concurrent
     public nonisolated func set<Value>(
         _ value: Value, for key: StorageKey<Value>, lifetime: Duration? = nil, replacingLaterVersions: Bool = false
@@ -136,23 +144,24 @@ public actor StorageRouter {
         }
     }
 
-    /// What a key's own place holds, with what is known of it beside the value, also when it has expired: the way to ask for a stale value.
+    /// The value at the key's destination with its metadata, even if the value has expired. Use it to read a stale value.
     ///
-    /// A value of an earlier shape is brought to the key's, and is not written back. Legacy locations are not read.
-    /// - Returns: The value and what is known of it; nil when it is absent or was removed.
-    /// - Throws: As ``get(_:)``, without `notFound`.
+    /// A value of an earlier version is converted to the key's version, and is not written back. Legacy locations are not read.
+    /// - Returns: The value and its metadata; nil when it is absent or was removed.
+    /// - Throws: The errors of ``get(_:)``, without `notFound`.
     @concurrent
     public nonisolated func storedValue<Value>(for key: StorageKey<Value>) async throws -> StoredValue<Value>? {
         try await Self.cancellable(key.name) { try await ValueReader(env).stored(try entry(key), self) }
     }
 
-    /// Puts back the bytes that a key's value had before its chain of versions changed it, if the chain keeps them: ``TypedEvolution/keepingBackup()``.
+    /// Restores the bytes that a value had before the key's chain of versions changed it, if the chain keeps them:
+    /// ``TypedEvolution/keepingBackup()``.
     ///
-    /// The present value becomes a backup of its own version: nothing is lost, and naming that version brings it back. A restored value is brought to the
-    /// chain's end again by the next read of a program whose key has the chain.
+    /// The present value becomes a backup of its version: nothing is lost, and a call with that version restores it. If a program's
+    /// key has the chain, its next read converts the restored value to the latest version again.
     /// - Parameters:
     ///   - key: The key.
-    ///   - version: The version to restore; by default the latest that is kept and earlier than the key's.
+    ///   - version: The version to restore; by default the latest backup that is earlier than the key's version.
     /// - Returns: The version that was restored; nil when there is no backup.
     /// - Throws: ``StorageError``; nothing was changed then, unless its outcome says otherwise.
     @concurrent
@@ -164,12 +173,15 @@ public actor StorageRouter {
         }
     }
 
-    /// Reads, changes and writes a value as one step, also between processes where the store allows it; durable when it returns.
+    /// Reads, changes and writes a value as one step; durable when it returns. The step is atomic between processes too, where the
+    /// store supports that.
     /// - Parameters:
     ///   - key: The key.
-    ///   - body: Changes the value. An absent value begins as the key's default, and as nil for a key without one; setting it to nil removes the value. It may run again when another process or task changed the value meanwhile.
-    /// - Returns: What `body` returned the last time.
-    /// - Throws: What `body` throws, with nothing changed; ``StorageError``, `conflict` when others were faster 64 times in about two seconds.
+    ///   - body: Changes the value. An absent value begins as the key's default, or as nil if the key has none. Setting it to nil
+    ///     removes the value. The router calls `body` again if another process or task changed the value after it was read.
+    /// - Returns: The result of the last call of `body`.
+    /// - Throws: The error of `body`, with nothing changed; ``StorageError``, `conflict` after 64 attempts within about two
+    ///   seconds, when another writer changed the value each time.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
@@ -180,11 +192,11 @@ public actor StorageRouter {
         }
     }
 
-    /// Reads, changes and writes a value as one step, beginning with a value of the caller's when it is absent.
+    /// Reads, changes and writes a value as one step, and begins with a given value when it is absent.
     /// - Parameters:
     ///   - key: The key.
-    ///   - default: What the body starts with when the value is absent, whatever default the key has.
-    ///   - body: Changes the value. It may run again when another process or task changed the value meanwhile.
+    ///   - default: The initial value for `body` when the value is absent. It replaces the key's default.
+    ///   - body: Changes the value. The router calls it again if another process or task changed the value after it was read.
     @concurrent
     @discardableResult
     public nonisolated func update<Value, R: Sendable>(
@@ -200,8 +212,9 @@ public actor StorageRouter {
         }
     }
 
-    /// Purges the backups of a value's earlier versions, once they are not needed any more; durable when it returns. Removing the value does it too.
-    /// - Throws: ``StorageError``; repeating it is harmless.
+    /// Purges the backups of a value's earlier versions; durable when it returns. Call it when they are not needed any more.
+    /// Removing the value purges them too.
+    /// - Throws: ``StorageError``. The call can be repeated safely.
     @concurrent
     public nonisolated func purgeBackups<Value>(for key: StorageKey<Value>) async throws {
         try await Self.cancellable(key.name, isStepwise: true) {
@@ -210,35 +223,40 @@ public actor StorageRouter {
         }
     }
 
-    /// Removes a value, every older copy of it, and what is kept of its earlier versions. With a migration a tombstone stays, so that no older copy comes back; durable when it returns.
+    /// Removes a value, every older copy of it, and the backups of its earlier versions; durable when it returns. If the key has a
+    /// migration, a tombstone stays, so that no older copy is migrated again.
     ///
-    /// Repeating it is harmless. A value of a later version is removed too: removing a value does not misread it.
-    /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value is removed and an older copy could not be.
+    /// The call can be repeated safely. It also removes a value of a later version, because removing a value cannot misread it.
+    /// - Throws: ``StorageError``: `residueRemains` with the outcome `applied` when the value was removed but an older copy could
+    ///   not be.
     @concurrent
     public nonisolated func remove<Value>(_ key: StorageKey<Value>) async throws {
         try await Self.cancellable(key.name) { try await ValueWriter(env).remove(try entry(key), self) }
     }
 
-    /// Whether the key's own place holds a value. Legacy locations are not read.
-    /// - Throws: ``StorageError`` when that cannot be known.
+    /// Returns whether the key's destination contains a value. Legacy locations are not read.
+    /// - Throws: ``StorageError`` when the store cannot answer.
     @concurrent
     public nonisolated func exists<Value>(_ key: StorageKey<Value>) async throws -> Bool {
         try await Self.cancellable(key.name) { try await ValueReader(env).exists(try entry(key), self) }
     }
 
-    /// The current value first, then every change that this process makes, in the order of the commits; changes of other processes as they are noticed.
+    /// A sequence of the current value and its later changes. The changes of this process arrive in the order of their commits.
+    /// Changes of other processes arrive when this process detects them.
     ///
-    /// Nil means an absent value. When more changes wait than a bound, only the latest is kept. A read that fails ends the sequence with its error.
+    /// Nil means an absent value. The sequence buffers a limited number of changes; beyond that it keeps only the latest. A read
+    /// that fails ends the sequence with its error.
     public nonisolated func values<Value>(for key: StorageKey<Value>) -> some AsyncSequence<Value?, any Error> & Sendable {
         ValueSequence(router: self, key: key)
     }
 
     /// Changes several keys of one store in one durable commit, or none of them.
     ///
-    /// Nothing is durable before the end of the batch. A later change of a key in the same batch replaces an earlier one.
-    /// - Parameter body: Collects the changes; when it throws, nothing happens.
-    /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit several changes at once;
-    ///   `residueRemains` with the outcome `applied` when a removed value's older copy remains. What `body` throws.
+    /// No change is durable before the end of the batch. A later change of a key in the same batch replaces an earlier one.
+    /// - Parameter body: Collects the changes. If it throws, nothing is changed.
+    /// - Throws: ``StorageError``: `unsupported` when the keys are of several stores, or their store cannot commit several changes
+    ///   at once; `residueRemains` with the outcome `applied` when an older copy of a removed value remains. Also the error of
+    ///   `body`.
     @concurrent
     public nonisolated func batch(_ body: @Sendable (inout StorageBatch) throws -> Void) async throws {
         try await Self.cancellable("storage") {
@@ -254,7 +272,7 @@ public actor StorageRouter {
         try open(key)
     }
 
-    /// Commits a batch whose keys may be used.
+    /// Commits a batch whose keys were already checked.
     nonisolated func commit(_ batch: StorageBatch) async throws {
         let changes = try batch.changes.map { change in
             BatchWriter.Change(try env.routes.slot(change.key.base), try change.prepare?(env))

@@ -2,39 +2,39 @@ package import BackendContract
 package import BackendRuntime
 package import Sealing
 
-/// A store of the program as a backup knows it: its name, how it is copied, and how it is restored.
+/// A store of the program with its name in a backup, and the ways to copy and restore it.
 package struct BackedStore: Sendable {
-    /// What a store is made of.
+    /// The form of a store's data.
     package enum Form: Sendable {
         /// One file at a path.
         case file(String)
-        /// A database at a path, given to the key of a source.
+        /// A database at a path that only a key of the source opens.
         case database(String, KeySourceReference, any KeyedBackupStore)
-        /// Entries that are put back one by one.
+        /// Entries that are restored one by one.
         case items(any BackupItemStore)
     }
 
     /// The kind of passphrase files.
     package static let passphrase = OwnFiles.Kind.passphrase.rawValue
 
-    /// The kind of store, by the name that a backup has for it.
+    /// The kind of store, by its name in a backup.
     package let kind: String
-    /// Which store of the kind; empty for a kind with a single store.
+    /// The scope of the store within its kind; empty for a kind with a single store.
     package let scope: String
     package let store: any BackupStore
     package let form: Form
-    /// Whether another content of the store here stays, and is not replaced by a restore.
+    /// Whether a restore keeps the existing store when its content differs from the backup.
     package var staysWhenOther = false
 
-    /// The store in words, by which a restore is told to replace it: "encryptedSQLite(main)", "ledger".
+    /// The name that a caller of a restore uses to have the store replaced: "encryptedSQLite(main)", "ledger".
     package var name: String { Self.name(kind, scope) }
 
     package static func name(_ kind: String, _ scope: String) -> String { scope.isEmpty ? kind : "\(kind)(\(scope))" }
 }
 
-/// What is known of a program when its stores are looked for.
+/// The parts of a program that are needed to find its stores.
 struct BackedProgram: Sendable {
-    /// Where the program's keys lead, in this run and in earlier ones; each with its scope.
+    /// The domains of the program's keys, in this run and in earlier ones; each with its scope.
     let domains: Set<StorageDomain>
     /// The program's key sources.
     let references: [KeySourceReference]
@@ -43,7 +43,7 @@ struct BackedProgram: Sendable {
     /// The scopes of the domains of a kind.
     func scopes(of kind: StorageDomain.Kind) -> Set<String> { Set(domains.filter { $0.kind == kind }.compactMap(\.scope)) }
 
-    /// The names of the files in a folder that have an ending, without it.
+    /// The names of the files in a folder that have an ending, without that ending.
     func files(in directory: String, ending: String) async throws -> Set<String> {
         let (runtime, deadline) = (configuration.runtime, configuration.deadlines.files)
         let names = try await translatingErrors(key: directory) { () throws(BackendError) in
@@ -57,18 +57,18 @@ struct BackedProgram: Sendable {
     }
 }
 
-/// What a backup can contain: a provider conforms if its stores can be copied and restored.
+/// A provider whose stores can be copied to a backup and restored.
 protocol BackedProvider: Sendable {
-    /// The kinds of stores, by the names that a backup has for them. A name never changes its meaning.
+    /// The kinds of stores, by their names in a backup. A name never changes its meaning.
     var backedKinds: [String] { get }
 
     /// The scopes of the program's stores of a kind.
     func scopes(ofBacked kind: String, in program: BackedProgram) async throws -> Set<String>
 
-    /// The kind whose stores serve a domain; nil where a backup may lack them.
+    /// The kind whose stores serve a domain; nil if a backup may lack them.
     func expectedKind(of domain: StorageDomain, _ configuration: StorageConfiguration) -> String?
 
-    /// The store that a name in a backup means here.
+    /// The store that a name in a backup refers to in this configuration.
     /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have.
     func backedStore(_ kind: String, _ scope: String, _ configuration: StorageConfiguration) throws -> BackedStore
 
@@ -77,7 +77,7 @@ protocol BackedProvider: Sendable {
 }
 
 extension BackedProvider {
-    /// None: the stores are not sealed as a whole.
+    /// Returns nil, because by default a store is not sealed as a whole.
     func backupCheck(of kind: String, keys: [SealingKey]) throws -> (any KeyedBackupCheck)? { nil }
 }
 

@@ -1,79 +1,82 @@
 import BackendContract
 import Sealing
 
-/// What the library knows of one kind of domain: the backend that serves it, what that backend claims, and which scopes it takes.
+/// The library's description of one kind of domain: its backend, the backend's capabilities, and the scopes that it accepts.
 ///
 /// A new backend adds a folder with its provider beside the others, and one line to ``Wiring/providers``.
 protocol BackendProvider: Sendable {
     /// The kind of domain that the backend serves.
     var kind: StorageDomain.Kind { get }
 
-    /// What the backend claims. A store that stands in for it claims the same: one in memory, or the one of a build without this backend.
+    /// The capabilities of the backend. A store that replaces it claims the same ones. Such a store is in memory, or belongs to a
+    /// build without this backend.
     var claims: BackendCapabilities { get }
 
-    /// Refuses a scope that the backend cannot use. Asked for stores in memory too.
+    /// Throws for a scope that the backend cannot use. It is called for stores in memory too.
     func validate(_ scope: String) throws(BackendError)
 
-    /// The protection of a scope where the configuration decides it; nil where ``claims`` says it.
+    /// The protection of a scope if the configuration decides it; nil if it follows from ``claims``.
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel?
 
-    /// Makes the backend of a scope, and opens nothing.
+    /// Creates the backend of a scope, and opens nothing.
     func make(_ scope: String, _ parts: StoreParts) throws -> any StorageBackend
 
-    /// The stores of the backend that keys of a source open, used in this run or not, and the ids of these keys.
+    /// The stores of the backend that keys of a source open, each with the ids of these keys. Stores that this run has not used are
+    /// included.
     func keyedStores(
         of source: any KeySource, _ configuration: StorageConfiguration
     ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>]
 
-    /// The applications that the stores of the backend say they belong to.
+    /// The applications that are named as owners in the stores of the backend.
     func applications(_ configuration: StorageConfiguration) async throws -> Set<String>
 
     /// A warning for the operator about the stores of this configuration on this machine; nil if there is none.
     func warning(_ configuration: StorageConfiguration) -> String?
 
-    /// The source that a reference names, if the backend keeps keys of this form; nil for any other.
+    /// The key source of a reference; nil if the backend keeps no keys of this form.
     func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)?
 }
 
 extension BackendProvider {
-    /// Takes every scope.
+    /// Accepts every scope.
     func validate(_ scope: String) throws(BackendError) {}
 
-    /// Leaves it to ``claims``.
+    /// Returns nil: ``claims`` contains the protection.
     func protection(of scope: String, _ parts: StoreParts) throws -> ProtectionLevel? { nil }
 
-    /// None: the backend does not seal.
+    /// Returns no stores, because by default a backend does not seal.
     func keyedStores(
         of source: any KeySource, _ configuration: StorageConfiguration
     ) async throws(BackendError) -> [StorageDomain: Set<[UInt8]>] { [:] }
 
-    /// None: the stores do not say.
+    /// Returns no applications, because by default a store does not record its owner.
     func applications(_ configuration: StorageConfiguration) async throws -> Set<String> { [] }
 
-    /// None.
+    /// Returns no warning.
     func warning(_ configuration: StorageConfiguration) -> String? { nil }
 
-    /// None: the backend keeps no keys.
+    /// Returns nil, because by default a backend keeps no keys.
     func keySource(_ reference: KeySourceReference, _ wiring: Wiring) throws -> (any KeySource)? { nil }
 }
 
-/// What a provider makes stores with. It is passed to each call; a store keeps only what it needs.
+/// The parts that a provider needs to create stores. It is passed to each call; a store keeps only the parts that it needs.
 struct StoreParts {
     let configuration: StorageConfiguration
     let keys: SealingKeys
     let stores: any StoreProvider
-    /// The ids of the keys of a source that sealed something of this program's, in any store. A store may keep this closure: it holds no store.
+    /// The ids of the keys of a source that sealed data of this program, in any store. A store may keep this closure, because it
+    /// holds no store.
     let sealedIDs: @Sendable (any KeySource) async throws(BackendError) -> Set<[UInt8]>
 
-    /// The freshness anchor of a database, or of the vault of a service; nil where it has none.
+    /// The freshness anchor of a database, or of the vault of a service; nil if it has none.
     let freshnessAnchor: (_ database: StorageDomain) throws -> (any FreshnessAnchor)?
 
-    /// The source that a reference names.
+    /// The key source of a reference.
     func keySource(_ reference: KeySourceReference) throws -> any KeySource { try stores.keySource(reference) }
 }
 
 extension StorageConfiguration {
-    /// The folders of a configuration that keeps something on a disk.
+    /// The folders of a configuration that stores data on a disk.
     /// - Throws: ``StorageError`` with `unavailable` when it has none.
     package func requiredDirectories() throws -> StorageDirectories {
         guard let directories = try directories else {

@@ -2,32 +2,35 @@ import BackendContract
 import BackendRuntime
 package import Sealing
 
-/// What `LocalDataBackup` uses of the core: the stores of a program, its key sources, and what a restore leaves behind. The product reaches nothing else, apart from the
-/// types that are named here and from what the stores offer by the protocols of `Sealing` and `BackendContract`.
+/// The interface of the core for `LocalDataBackup`: the stores of a program, its key sources, and the records that a restore writes
+/// or removes. That product uses nothing else of the core, apart from the types that are named here, and the protocols of `Sealing`
+/// and `BackendContract` that the stores conform to.
 package protocol BackupHost: AnyObject, Sendable {
     var configuration: StorageConfiguration { get }
 
-    /// The stores of the program: those that keys lead to or have led to, and those in its own folders.
+    /// The stores of the program: those that its keys use or have used, and those in the program's folders.
     /// - Parameters:
-    ///   - domains: Where the program's keys lead, in this run and in earlier ones.
-    ///   - references: Its key sources.
+    ///   - domains: The domains of the program's keys, in this run and in earlier ones.
+    ///   - references: The program's key sources.
     /// - Throws: ``StorageError``.
     func backedStores(_ domains: Set<StorageDomain>, _ references: [KeySourceReference]) async throws -> BackedStores
 
-    /// The store that a name in a backup means here.
-    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have; `unsupported` for an unknown kind.
+    /// The store that a name in a backup refers to in this configuration.
+    /// - Throws: ``StorageError``: `invalidName`; `unavailable` for a store that this build does not have; `unsupported` for an
+    ///   unknown kind.
     func backedStore(_ kind: String, _ scope: String) throws -> BackedStore
 
-    /// The source that a reference names.
+    /// The key source of a reference.
     func keySource(_ reference: KeySourceReference) throws -> any KeySource
 
-    /// Notes in the ledger which key each source has here.
+    /// Records in the ledger which key each source has on this machine.
     func notePins(_ keys: [(key: SealingKey, source: String)]) async throws
 
-    /// The path of the records of presence: a restore removes the file, since values that a backup lacks went on purpose.
+    /// The path of the presence records. A restore removes this file, because the absence of values that the backup lacks is
+    /// intended.
     var presenceRecordsPath: String { get throws }
 
-    /// Closes what was opened.
+    /// Closes everything that was opened.
     func close() async
 }
 
@@ -36,7 +39,7 @@ package struct BackedStores: Sendable {
     package var stores: [BackedStore]
     /// The domains whose stores cannot be copied.
     package var omitted: [StorageDomain]
-    /// The names of the stores that the program's keys lead to.
+    /// The names of the stores that the program's keys use.
     package var expected: Set<String>
 }
 
@@ -48,7 +51,7 @@ extension BackedStore {
 }
 
 extension StorageConfiguration {
-    /// The stores of this configuration, for a restore: they open although a restore is unfinished.
+    /// The stores of this configuration, for a restore. They can be opened while a restore is unfinished.
     package var restoreHost: any BackupHost {
         Wiring(
             configuration: self, keys: SealingKeys(pins: .none, randomBytes: runtime.randomBytes),
@@ -57,7 +60,7 @@ extension StorageConfiguration {
 }
 
 extension Wiring: BackupHost {
-    /// Everything that backups contain, one line each.
+    /// The providers of all stores that a backup contains.
     static let backedProviders: [any BackedProvider] = providers.compactMap { $0 as? any BackedProvider } + [OwnFiles()]
 
     static func backedProvider(of kind: String) -> (any BackedProvider)? { backedProviders.first { $0.backedKinds.contains(kind) } }

@@ -1,22 +1,22 @@
-/// What one run of one migration did.
+/// The result of one run of one migration.
 public struct MigrationResult: Sendable {
-    /// Whether the migration did what it should; having had nothing to do counts.
+    /// Whether the migration succeeded. A run that had nothing to do succeeds.
     public var isSuccess: Bool
     /// The destination's name.
     public var key: String?
-    /// Where the value came from; empty when nothing was moved.
+    /// The locations that the value was moved from; empty when nothing was moved.
     public var sources: [StoragePlace]
-    /// What became of the value; nil for a migration of the program's own.
+    /// The state of the value after the run; nil for a custom migration.
     public var state: MigrationReport.State?
-    /// How many records of a collection were moved, converted or decided; nil for a single value.
+    /// The number of records of a collection that were moved, converted or whose conflict was resolved; nil for a single value.
     public var records: Int?
-    /// The size of the value in bytes, as it is stored.
+    /// The stored size of the value in bytes.
     public var bytes: Int
-    /// How long the run took.
+    /// The duration of the run.
     public var duration: Duration
-    /// What went wrong.
+    /// The errors of the run.
     public var errors: [any Error]
-    /// Further facts, for people.
+    /// Further details for people.
     public var metadata: [String: String]
 
     /// Creates a result.
