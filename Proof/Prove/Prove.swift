@@ -46,9 +46,12 @@ extension MovingValues: CommandSubject {
             "sweep answered",
         ]
     }
-    static var pastFailures: URL? {
-        URL(filePath: #filePath).appending(path: "../../Searches/Simulation/PastFailures").standardizedFileURL
-    }
+    static var pastFailures: URL? { folder(ofPastFailures: "Values") }
+}
+
+/// The folder of the runs that broke a rule once.
+private func folder(ofPastFailures subject: String) -> URL {
+    URL(filePath: #filePath).appending(path: "../../Searches/Simulation/PastFailures/\(subject)").standardizedFileURL
 }
 
 extension StoredRecords: CommandSubject {
@@ -75,6 +78,7 @@ extension ReleaseWindows: CommandSubject {
     static var replay: CommandConfiguration {
         CommandConfiguration(commandName: "replay-windows", abstract: "Runs one seed of `windows` again, and shows its history.")
     }
+    static var pastFailures: URL? { folder(ofPastFailures: "Windows") }
     static var answers: [String] {
         [
             "value answered", "value locked notApplied", "set done",
