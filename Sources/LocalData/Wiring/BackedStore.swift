@@ -1,4 +1,4 @@
-package import BackendContract
+import BackendContract
 package import BackendRuntime
 package import Sealing
 

@@ -1,5 +1,5 @@
-package import BackendContract
-package import BackendRuntime
+import BackendContract
+import BackendRuntime
 
 /// The file that says that a restore has begun to put stores in their places and has not ended. Until it has, no store is opened: what is
 /// half restored is never taken for whole.
